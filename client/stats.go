@@ -30,7 +30,7 @@ func (c *Client) StatsByUniqueKey(ctx context.Context, key string, from, to time
 
 // stats lists the statistics of a check by its identifier or unique key.
 func (c *Client) stats(ctx context.Context, check string, from, to time.Time) ([]checks.DayStats, error) {
-	query := url.Values{"start": {from.UTC().Format(wire.DateLayout)}, "end": {to.UTC().Format(wire.DateLayout)}}
+	query := url.Values{"start": {from.UTC().Format(time.DateOnly)}, "end": {to.UTC().Format(time.DateOnly)}}
 	return get(ctx, c, "list statistics of check "+check, checksPath+check+"/stats/?"+query.Encode(), func(d wire.Stats) ([]checks.DayStats, error) {
 		return each("days", d.Days, wire.StatsDay.Stats)
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // access is the kind of key that an endpoint needs. A read-only key gets 403 where server/API.md section 4 lists it,
@@ -125,7 +125,7 @@ type call struct {
 	signed bool         // in, by Config.Authorize: the request has no API key
 	check  checks.Check // on endpoints of one check
 	body   *body
-	parsed *wire.Body // the parsed body, once parseBody has been called
+	parsed *request.Body // the parsed body, once parseBody has been called
 }
 
 // serve checks the key, the rate limit, the permission and the check, in this order, and then calls the handler.
@@ -245,23 +245,23 @@ func (c *call) find(id string, by subject) (err error) {
 }
 
 // parseBody reads and parses the body of the request, once.
-func (c *call) parseBody() (wire.Body, error) {
+func (c *call) parseBody() (request.Body, error) {
 	if c.parsed != nil {
 		return *c.parsed, nil
 	}
 	if c.r.ContentLength > maxBody {
-		return wire.Body{}, errTooLarge
+		return request.Body{}, errTooLarge
 	}
 	data, err := c.body.readTo(c.r.Context(), maxBody+1)
 	if err != nil {
-		return wire.Body{}, err
+		return request.Body{}, err
 	}
 	if len(data) > maxBody {
-		return wire.Body{}, errTooLarge
+		return request.Body{}, errTooLarge
 	}
-	parsed, err := wire.ParseBody(data)
+	parsed, err := request.Parse(data)
 	if err != nil {
-		return wire.Body{}, err
+		return request.Body{}, err
 	}
 	c.parsed = &parsed
 	return parsed, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // This file holds all that versions 1 and 2 of the management interface do otherwise than version 3. Clients with an older
@@ -102,7 +103,7 @@ func (c *call) listInVersion(list []checks.Check, now time.Time) any {
 
 // settings returns the settings of a request that creates or updates a check. before is the check to update, or the zero
 // value.
-func (c *call) settings(spec checks.Spec, body wire.Body, before checks.Check) (checks.Spec, error) {
+func (c *call) settings(spec checks.Spec, body request.Body, before checks.Check) (checks.Spec, error) {
 	if c.version == current {
 		return spec, nil
 	}
@@ -142,7 +143,7 @@ func (c *call) settings(spec checks.Spec, body wire.Body, before checks.Check) (
 
 // unique returns the fields by which a request that creates a check first looks for one. A slug that is made from the name
 // is not a field of the request, and finds none.
-func (c *call) unique(request wire.CheckCreate) []checks.UniqueField {
+func (c *call) unique(request request.CheckCreate) []checks.UniqueField {
 	if c.version != current && request.Slug == nil && slices.Contains(request.Unique, checks.UniqueSlug) {
 		return nil
 	}
@@ -150,7 +151,7 @@ func (c *call) unique(request wire.CheckCreate) []checks.UniqueField {
 }
 
 // refit corrects filter_subject of a check that a request has found and updated. Its keywords were not known before.
-func (c *call) refit(check checks.Snapshot, request checks.Spec, body wire.Body) (checks.Snapshot, error) {
+func (c *call) refit(check checks.Snapshot, request checks.Spec, body request.Body) (checks.Snapshot, error) {
 	spec, err := c.settings(request, body, *check.Check)
 	if err != nil || spec.FilterSubject == nil || *spec.FilterSubject == check.FilterSubject {
 		return check, err

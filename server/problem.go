@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // retryUnavailable is the Retry-After of a 503.
@@ -67,7 +67,7 @@ var statuses = []struct {
 	status int
 	text   string
 }{
-	{wire.ErrBody, http.StatusBadRequest, ""},
+	{request.ErrBody, http.StatusBadRequest, ""},
 	{checks.ErrNotFound, http.StatusNotFound, errNotFound.text},
 	{checks.ErrNotPaused, http.StatusConflict, checks.ErrNotPaused.Error()},
 	{checks.ErrAmbiguousSlug, http.StatusConflict, checks.ErrAmbiguousSlug.Error()},

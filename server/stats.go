@@ -63,7 +63,7 @@ func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error
 // statsDay reads a day, or a month as its first day.
 func statsDay(query url.Values, name string) (day time.Time, month bool, err error) {
 	text := query.Get(name)
-	if day, err = time.Parse(wire.DateLayout, text); err == nil {
+	if day, err = time.Parse(time.DateOnly, text); err == nil {
 		return day, false, nil
 	}
 	if day, err = time.Parse("2006-01", text); err == nil {

@@ -13,14 +13,3 @@ func ExampleRequest() {
 	fmt.Println(string(body), err)
 	// Output: {"name":"backup","timeout":3600,"unique":["name"]} <nil>
 }
-
-func ExampleParseBody() {
-	body, err := wire.ParseBody([]byte(`{"name": "backup", "grace": 60.5}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = body.Update()
-	fmt.Println(err)
-	// Output: grace is not a whole number: 60.5
-}

@@ -8,9 +8,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// DateLayout is the form of dates, for package time.
-const DateLayout = "2006-01-02"
-
 // Stats is the response with the daily statistics of a check.
 type Stats struct {
 	Start string     `json:"start"` // the first day of the request
@@ -46,12 +43,12 @@ type Durations struct {
 
 // NewStats returns the document of days, for a request that asked for those from start to end.
 func NewStats(start, end time.Time, days []checks.DayStats) Stats {
-	s := Stats{Start: start.Format(DateLayout), End: end.Format(DateLayout), Days: make([]StatsDay, len(days))}
+	s := Stats{Start: start.Format(time.DateOnly), End: end.Format(time.DateOnly), Days: make([]StatsDay, len(days))}
 	var total checks.DayStats
 	total.Totals, total.Times = checks.SumDays(days)
 	s.Total = newStatsSum(total)
 	for i, d := range days {
-		s.Days[i] = StatsDay{d.Date.Format(DateLayout), newStatsSum(d)}
+		s.Days[i] = StatsDay{d.Date.Format(time.DateOnly), newStatsSum(d)}
 	}
 	return s
 }
@@ -72,7 +69,7 @@ func newStatsSum(d checks.DayStats) StatsSum {
 
 // Stats returns the day in the terms of package checks. It fails if the date is none.
 func (d StatsDay) Stats() (checks.DayStats, error) {
-	date, err := time.Parse(DateLayout, d.Date)
+	date, err := time.Parse(time.DateOnly, d.Date)
 	if err != nil {
 		return checks.DayStats{}, fmt.Errorf("wire: %q is not a date", d.Date)
 	}

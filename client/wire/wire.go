@@ -8,12 +8,6 @@
 // The documents are responses: [Check], [Ping], [Flip], [Stats], [Channel], [BadgeSet] and the lists of them, [Status] and
 // [Error]. Use encoding/json to read and write them.
 //
-// A server reads the body of a request with [ParseBody], which is stricter than encoding/json: keys match exactly, null
-// is refused, and every error names the field.
-//
-//	body, err := wire.ParseBody(data)
-//	spec, err := body.Update()
-//
 // Of this module, it imports only package checks.
 package wire
 

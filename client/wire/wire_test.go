@@ -126,3 +126,14 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 }
+
+// every sets all fields of a request.
+func every() checks.Spec {
+	return checks.Spec{
+		Name: new("n"), Slug: new("s"), Tags: []string{"t", "u"}, Desc: new("d"), Timeout: new(60 * time.Second), Grace: new(61 * time.Second),
+		Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
+		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
+		FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(2 * time.Hour),
+		AlertAfter: new(3), RepeatEvery: new(time.Hour), QuietHours: new("22:00-06:00"),
+	}
+}

@@ -93,6 +93,7 @@ func TestImportDirection(t *testing.T) {
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl"),
 		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/internal/..."}, leaves...),
 
+		"server/internal/request":                {"checks"},
 		"server/internal/limit":                  {},
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},

@@ -232,7 +232,7 @@ func (c reportCheck) Days() []reportDay {
 	list := make([]reportDay, len(c.days))
 	for i, d := range c.days {
 		list[i] = reportDay{X: 10 * (d.Date.Day() - 1), Class: classOf(d.Times), Text: fmt.Sprintf("%s: %d runs, %d failed, down %s",
-			d.Date.Format(wire.DateLayout), d.Runs, d.Failures, inWords(d.Times.Down.Seconds()))}
+			d.Date.Format(time.DateOnly), d.Runs, d.Failures, inWords(d.Times.Down.Seconds()))}
 		list[i].Height = map[string]int{"up": 16, "down": 16, "part": 10, "none": 4}[list[i].Class]
 	}
 	return list

@@ -1,11 +1,11 @@
-package wire
+// Package request reads the bodies of requests to the management API. It is stricter than encoding/json: keys match
+// exactly, null is refused, and every error names the field.
+package request
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -20,9 +20,9 @@ type Body struct {
 	fields map[string]json.RawMessage
 }
 
-// ParseBody parses a request body: one JSON object in UTF-8, or nothing, which means the empty object. It does not
+// Parse parses a request body: one JSON object in UTF-8, or nothing, which means the empty object. It does not
 // check the fields. The error wraps [ErrBody].
-func ParseBody(data []byte) (Body, error) {
+func Parse(data []byte) (Body, error) {
 	if len(data) == 0 {
 		return Body{}, nil
 	}
@@ -82,37 +82,4 @@ func (b Body) Update() (checks.Spec, error) {
 		return checks.Spec{}, r.err
 	}
 	return s, nil
-}
-
-// Request returns the body of a request that creates or updates a check. It ignores Spec.ID. The error is a
-// *[checks.FieldError] for what a request cannot express: a period that is not in whole seconds, a tag with a blank, or
-// text that is not UTF-8. The server judges the rest.
-func Request(s checks.Spec, unique ...checks.UniqueField) (json.RawMessage, error) {
-	fields := make(map[string]any)
-	if len(unique) > 0 {
-		fields["unique"] = unique
-	}
-	for _, setting := range checks.AllSettings() {
-		switch value := setting.Value(s).(type) {
-		case nil:
-		case time.Duration:
-			if value%time.Second != 0 {
-				return nil, &checks.FieldError{Field: setting.Name, Reason: fmt.Sprintf("is not a whole number of seconds: %v", value)}
-			}
-			fields[setting.Name] = seconds(value)
-		case []string:
-			if err := (checks.Spec{Tags: value}).Validate(time.Time{}); err != nil { // a blank would make two tags of one
-				return nil, err
-			}
-			fields[setting.Name] = strings.Join(value, " ")
-		case string:
-			if !utf8.ValidString(value) { // encoding/json would silently replace it
-				return nil, &checks.FieldError{Field: setting.Name, Reason: "is not valid UTF-8"}
-			}
-			fields[setting.Name] = value
-		default:
-			fields[setting.Name] = value
-		}
-	}
-	return json.Marshal(fields)
 }

@@ -1,4 +1,4 @@
-package wire
+package request
 
 import (
 	"encoding/json"
@@ -43,7 +43,7 @@ func (r *reader) settings() (spec checks.Spec) {
 		case int:
 			set(&spec, s, r.number(s), func(n int64) any { return int(n) })
 		case time.Duration:
-			set(&spec, s, r.number(s), func(n int64) any { return duration(n) })
+			set(&spec, s, r.number(s), func(n int64) any { return time.Duration(n) * time.Second })
 		}
 	}
 	r.text("api_key")

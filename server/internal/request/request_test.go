@@ -1,4 +1,4 @@
-package wire_test
+package request_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // every sets all fields of a request.
@@ -30,12 +31,12 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 			t.Errorf("%s is not in every", s.Name)
 		}
 	}
-	for _, want := range []wire.CheckCreate{{}, {every(), []checks.UniqueField{"name", "slug"}}, {Spec: checks.Spec{Name: new("<\u2028\"\\\U0001F389é")}}} {
+	for _, want := range []request.CheckCreate{{}, {every(), []checks.UniqueField{"name", "slug"}}, {Spec: checks.Spec{Name: new("<\u2028\"\\\U0001F389é")}}} {
 		data, err := wire.Request(want.Spec, want.Unique...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := wire.ParseBody(data)
+		body, err := request.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 			t.Errorf("%s: %v, %v", data, key, err)
 		}
 	}
-	body, err := wire.ParseBody([]byte(`{"api_key":"k"}`))
+	body, err := request.Parse([]byte(`{"api_key":"k"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,20 +100,20 @@ func TestParseBody(t *testing.T) {
 		" 5":                   "the body is not a JSON object",
 		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000): "the body is not valid JSON: ",
 	} {
-		_, err := wire.ParseBody([]byte(data))
+		_, err := request.Parse([]byte(data))
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%.40q: %v", data, err)
-		case want != "" && (!errors.Is(err, wire.ErrBody) || !strings.HasPrefix(err.Error(), want)):
+		case want != "" && (!errors.Is(err, request.ErrBody) || !strings.HasPrefix(err.Error(), want)):
 			t.Errorf("%.40q: %v, want %s", data, err, want)
 		}
 	}
 }
 
 func TestFields(t *testing.T) {
-	create := func(s checks.Spec) wire.CheckCreate { return wire.CheckCreate{Spec: s} }
+	create := func(s checks.Spec) request.CheckCreate { return request.CheckCreate{Spec: s} }
 	for data, want := range map[string]any{
-		`{"Name":5,"NAME":5,"name ":5}`:       wire.CheckCreate{},
+		`{"Name":5,"NAME":5,"name ":5}`:       request.CheckCreate{},
 		`{"name":1,"name":"x"}`:               create(checks.Spec{Name: new("x")}), // the last one counts
 		`{"n\u0061me":"x"}`:                   create(checks.Spec{Name: new("x")}),
 		`{"name":null}`:                       "name is not a string",
@@ -127,12 +128,12 @@ func TestFields(t *testing.T) {
 		`{"name":"\ud83c\\udf89"}`:            `name is not valid Unicode: \ud83c stands alone`,
 		`{"name":"\ud83c\udf89\ud83c\ud83c"}`: `name is not valid Unicode: \ud83c stands alone`,
 		`{"name":"\\\ud83c"}`:                 `name is not valid Unicode: \ud83c stands alone`,
-		`{"other":"\ud83c"}`:                  wire.CheckCreate{},
+		`{"other":"\ud83c"}`:                  request.CheckCreate{},
 		`{"manual_resume":0}`:                 "manual_resume is not a boolean",
 		`{"manual_resume":null}`:              "manual_resume is not a boolean",
 		`{"manual_resume":false}`:             create(checks.Spec{ManualResume: new(false)}),
-		`{"unique":[]}`:                       wire.CheckCreate{},
-		`{"unique":[ "a" , "a"]}`:             wire.CheckCreate{Unique: []checks.UniqueField{"a", "a"}},
+		`{"unique":[]}`:                       request.CheckCreate{},
+		`{"unique":[ "a" , "a"]}`:             request.CheckCreate{Unique: []checks.UniqueField{"a", "a"}},
 		`{"unique":"name"}`:                   "unique is not an array",
 		`{"unique":null}`:                     "unique is not an array",
 		`{"unique":[["a"]]}`:                  "unique has an item that is not a string",
@@ -158,7 +159,7 @@ func TestFields(t *testing.T) {
 		`{"max_runtime":59}`:                  "max_runtime is too small: 59, the minimum is 60",
 		`{"quiet_hours":null}`:                "quiet_hours is not a string",
 	} {
-		body, err := wire.ParseBody([]byte(data))
+		body, err := request.Parse([]byte(data))
 		if err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
@@ -205,7 +206,7 @@ func TestNumbers(t *testing.T) {
 		strings.Repeat("9", 1000): large + strings.Repeat("9", 40) + "…" + maximum,
 		"0." + strings.Repeat("0", 1000) + "6e1002": int64(60),
 	} {
-		body, err := wire.ParseBody([]byte(`{"timeout": ` + number + "\n}"))
+		body, err := request.Parse([]byte(`{"timeout": ` + number + "\n}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,9 +234,9 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		body, err := wire.ParseBody(data)
+		body, err := request.Parse(data)
 		if err != nil {
-			if !errors.Is(err, wire.ErrBody) {
+			if !errors.Is(err, request.ErrBody) {
 				t.Errorf("ParseBody: %v", err)
 			}
 			return
@@ -255,7 +256,7 @@ func FuzzBody(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := wire.ParseBody(written)
+		again, err := request.Parse(written)
 		if err != nil {
 			t.Fatal(err)
 		}
