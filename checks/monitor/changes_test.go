@@ -310,9 +310,17 @@ func TestSubscribeDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mon *monitor.Monitor
 		var changes <-chan monitor.Change
-		memory := dbtest.Memory(t)
-		mon, err := monitor.New(database{late{memory.Contract(), func() { changes = mon.Changes(t.Context()) }}}, nil)
+		armed := false
+		subscribe := func() {
+			if armed {
+				changes = mon.Changes(t.Context())
+			}
+		}
+		mon, err := monitor.New(database{late{dbtest.Memory(t).Contract(), subscribe}}, nil)
 		must(t, err)
+		_, err = mon.OpenProject(t.Context(), "first") // the feed learns that it has no one to announce changes to
+		must(t, err)
+		armed = true
 		_, err = mon.OpenProject(t.Context(), "p")
 		must(t, err)
 		changed(t, changes, "a new project", monitor.Change{All: true})

@@ -79,7 +79,7 @@ func (c *cache) state(key, revision int64) *checks.State {
 		return nil
 	}
 	s := entry.check.State
-	s.Runs = slices.Clone(s.Runs)
+	s.Runs, s.History.Recent = slices.Clone(s.Runs), slices.Clone(s.History.Recent)
 	return &s
 }
 

@@ -9,8 +9,10 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -28,7 +30,8 @@ func newRace(t *testing.T) race {
 	t.Helper()
 	r := race{db: dbtest.PostgreSQL(t).Bun(t)}
 	r.store = dbtest.OpenOn(t, r.db).Database()
-	mon := monitorOn(t, r.store)
+	mon, err := monitor.New(r.store, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
+	must(t, err)
 	project, err := mon.OpenProject(t.Context(), "p")
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func (c *Courier) Unreachable(ctx context.Context) (problem string, cause error)
 // warn logs which stored channels nobody sends alerts to.
 func (c *Courier) warn(ctx context.Context) (int, error) {
 	problem, cause := c.Unreachable(ctx)
-	if problem != "" {
+	if problem != "" && ctx.Err() == nil {
 		c.Log.WarnContext(ctx, "alerts "+problem, "error", cause)
 	}
 	return 0, nil
