@@ -1,10 +1,8 @@
 // Package channels holds the integrations of a project: the places to which its alerts go.
 //
 // A [Channel] is one integration (server/API.md section 2.4): an e-mail address, a webhook, a phone number. Requests
-// that create and update checks assign channels by a text, which [Select] resolves:
-//
-//	ids, err := channels.Select(available, "*")          // all of them
-//	ids, err = channels.Select(available, "On call,Ops") // by name or by UUID
+// that create and update checks assign channels by a text: "*" for all of them, or a list of names and UUIDs such as
+// "On call,Ops".
 //
 // A [Type] is a kind of channel: it documents the settings, and has the [Notifier] that delivers. Package standard lists
 // those of Rollcall. A program adds its own kind to the Config.Channels of its monitor:

@@ -30,8 +30,8 @@ const (
 // Function is the kind of an alert to the function OnAlert of a monitor's configuration. No channel has it.
 const Function Kind = "function"
 
-// MaxSetting is the maximum length of a setting's value, in characters.
-const MaxSetting = 10_000
+// maxSetting is the maximum length of a setting's value, in characters.
+const maxSetting = 10_000
 
 // A Setting documents one setting of a kind and checks its values.
 type Setting struct {
@@ -177,7 +177,7 @@ func (e *SettingError) Error() string {
 // kind has changed its rules or is unknown.
 //
 // An unknown kind is a [*KindError]. A [*SettingError] reports a setting that the kind does not have, that is missing,
-// that is not UTF-8 without NUL of at most [MaxSetting] characters, that is none of its options, or that fails its check.
+// that is not UTF-8 without NUL of at most 10,000 characters, that is none of its options, or that fails its check.
 // Of several errors it returns the first: unknown names alphabetically, then the order of [Type.AllSettings].
 func Validate(types []Type, kind Kind, settings, stored map[string]string) (map[string]string, error) {
 	given := maps.Clone(settings)
@@ -270,8 +270,8 @@ func (s Setting) validate(value string) (string, error) {
 		return "", errors.New("is not valid UTF-8")
 	case strings.ContainsRune(value, 0):
 		return "", errors.New("contains a NUL character")
-	case utf8.RuneCountInString(value) > MaxSetting:
-		return "", fmt.Errorf("is too long: %d characters, the maximum is %d", utf8.RuneCountInString(value), MaxSetting)
+	case utf8.RuneCountInString(value) > maxSetting:
+		return "", fmt.Errorf("is too long: %d characters, the maximum is %d", utf8.RuneCountInString(value), maxSetting)
 	case len(s.Options) > 0 && !slices.Contains(s.Options, value):
 		return "", errors.New("is not " + either(s.Options))
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/mail"
 	"slices"
 	"strings"
 
@@ -96,6 +97,30 @@ type unsubscribeView struct {
 	Subscribed    bool
 }
 
+// subscribed reports whether an address gets the alerts of an e-mail integration.
+func subscribed(settings map[string]string, address string) bool {
+	is := func(a *mail.Address) bool { return strings.EqualFold(a.Address, address) }
+	to, _ := mail.ParseAddressList(settings["to"])
+	gone, _ := mail.ParseAddressList(settings["unsubscribed"]) // nil if it is empty
+	return slices.ContainsFunc(to, is) && !slices.ContainsFunc(gone, is)
+}
+
+// unsubscribe changes the settings of an e-mail integration so that a subscribed address gets no more of its alerts.
+func unsubscribe(settings map[string]string, address string) {
+	to, _ := mail.ParseAddressList(settings["to"])
+	gone, _ := mail.ParseAddressList(settings["unsubscribed"])
+	in := func(list []*mail.Address, address string) int {
+		return slices.IndexFunc(list, func(a *mail.Address) bool { return strings.EqualFold(a.Address, address) })
+	}
+	// Addresses that are no longer in "to" need no entry; they would fill the setting.
+	gone = slices.DeleteFunc(gone, func(a *mail.Address) bool { return in(to, a.Address) < 0 })
+	var texts []string
+	for _, a := range append(gone, to[in(to, address)]) {
+		texts = append(texts, strings.Trim((&mail.Address{Address: a.Address}).String(), "<>"))
+	}
+	settings["unsubscribed"] = strings.Join(texts, ", ")
+}
+
 // errNotSubscribed ends an update that has nothing to do.
 var errNotSubscribed = errors.New("the address is not subscribed")
 
@@ -108,9 +133,10 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 	}
 	if r.Method == http.MethodPost {
 		_, err := s.mon.Project(u.project).UpdateChannel(r.Context(), u.channel, func(c channels.Channel) (channels.Channel, error) {
-			if c.Kind != channels.Email || !channels.Unsubscribe(c.Settings, u.address) {
+			if c.Kind != channels.Email || !subscribed(c.Settings, u.address) {
 				return c, errNotSubscribed
 			}
+			unsubscribe(c.Settings, u.address)
 			return c, nil
 		})
 		if err != nil && !errors.Is(err, errNotSubscribed) {
@@ -125,13 +151,7 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 	if i < 0 {
 		return unsubscribeView{}, checks.ErrNotFound
 	}
-	view := unsubscribeView{Name: list[i].Name, Address: u.address}
-	if to, err := channels.Recipients(list[i].Settings); err == nil {
-		for _, a := range to {
-			view.Subscribed = view.Subscribed || strings.EqualFold(a.Address, u.address)
-		}
-	}
-	return view, nil
+	return unsubscribeView{Name: list[i].Name, Address: u.address, Subscribed: subscribed(list[i].Settings, u.address)}, nil
 }
 
 func (s *Server) sealUnsubscription(ctx context.Context, u unsubscription) (string, error) {

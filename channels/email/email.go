@@ -18,8 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// DefaultTimeout bounds a delivery.
-const DefaultTimeout = 30 * time.Second
+// defaultTimeout bounds a delivery.
+const defaultTimeout = 30 * time.Second
 
 // A TLSMode is how a connection is encrypted.
 type TLSMode string
@@ -61,7 +61,7 @@ type Config struct {
 	From string
 	// HELO is the name in the greeting to the server. Default: the name of the machine.
 	HELO string
-	// Timeout bounds a delivery. Default: [DefaultTimeout].
+	// Timeout bounds a delivery. Default: 30 seconds.
 	Timeout time.Duration
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
@@ -154,7 +154,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Port = ports[c.TLS]
 	}
 	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -165,7 +165,7 @@ func (c Config) withDefaults() (Config, error) {
 // Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done.
 // The package comment says which errors are permanent. It also reports a check that has recovered meanwhile (n.Over).
 func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
-	to, err := channels.Recipients(c.Settings)
+	to, err := recipients(c.Settings)
 	if err != nil {
 		return channels.Permanent(err)
 	}

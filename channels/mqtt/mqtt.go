@@ -36,6 +36,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
+// timeout bounds a delivery.
+const timeout = 30 * time.Second
+
 // maxText bounds title and text, in bytes.
 const maxText = 10_000
 
@@ -49,7 +52,7 @@ type Config struct {
 }
 
 // New returns the kind "mqtt" with its notifier. A nil config means the defaults. A message takes at most
-// [outbound.DefaultTimeout]. Errors of the connection and refusals by the broker are retried, but a topic that the broker
+// 30 seconds. Errors of the connection and refusals by the broker are retried, but a topic that the broker
 // calls invalid is permanent.
 func New(config *Config) channels.Type {
 	var n notifier
@@ -74,7 +77,7 @@ func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.N
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, outbound.DefaultTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err = n.send(ctx, settings, nt)
 	if err != nil && ctx.Err() != nil { // the deadline of the connection hides it

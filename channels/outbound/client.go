@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// DefaultTimeout bounds a request, with redirects and the body of the answer.
-	DefaultTimeout = 30 * time.Second
-	// MaxAnswer is how many bytes the client reads of an answer's body, unless its Config says otherwise.
-	MaxAnswer = 64 << 10
-	// MaxRedirects is the number of redirects that the client follows.
-	MaxRedirects = 3
+	// defaultTimeout bounds a request, with redirects and the body of the answer.
+	defaultTimeout = 30 * time.Second
+	// maxAnswer is how many bytes the client reads of an answer's body, unless its Config says otherwise.
+	maxAnswer = 64 << 10
+	// maxRedirects is the number of redirects that the client follows.
+	maxRedirects = 3
 
 	// connectTimeout bounds name resolution and connection together, and again the TLS handshake.
 	connectTimeout = 10 * time.Second
@@ -35,10 +35,10 @@ type Config struct {
 	// AllowPrivateNetworks allows connections to every address, also to the local machine. Default: public addresses
 	// only.
 	AllowPrivateNetworks bool
-	// Timeout bounds a whole request. Default: [DefaultTimeout].
+	// Timeout bounds a whole request. Default: 30 seconds.
 	Timeout time.Duration
 	// MaxAnswer is how many bytes the client reads of an answer's body. It ends there without an error. Default:
-	// [MaxAnswer], which is also the limit of [Exchange] and [Do].
+	// 64 KiB, which is also the limit of [Exchange] and [Do].
 	MaxAnswer int64
 	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
@@ -57,10 +57,10 @@ func New(config *Config) *http.Client {
 		c = *config
 	}
 	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 	if c.MaxAnswer <= 0 {
-		c.MaxAnswer = MaxAnswer
+		c.MaxAnswer = maxAnswer
 	}
 	direct := newTransport(NewDialer(&c).DialContext, c.RootCAs)
 	t := &transport{direct: direct, proxy: c.Proxy, allowPrivate: c.AllowPrivateNetworks, maxAnswer: c.MaxAnswer}
@@ -171,8 +171,8 @@ type limitedBody struct {
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
-	case len(via) > MaxRedirects:
-		return fmt.Errorf("the receiver redirects more than %d times", MaxRedirects)
+	case len(via) > maxRedirects:
+		return fmt.Errorf("the receiver redirects more than %d times", maxRedirects)
 	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
 		return errors.New("the receiver redirects from https to an insecure address")
 	case req.Method != last.Method:

@@ -19,7 +19,7 @@
 //
 // # Redirects
 //
-// The client follows at most [MaxRedirects] redirects, and none from https to http. A 301, 302 or 303 that would turn a
+// The client follows at most 3 redirects, and none from https to http. A 301, 302 or 303 that would turn a
 // POST into a GET without its body is an error, since the alert would be lost. 307 and 308 repeat the request. A redirect
 // to another host or port gets only headers that cannot be credentials: Accept, Content-Type, Idempotency-Key and
 // User-Agent.

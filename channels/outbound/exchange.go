@@ -9,13 +9,13 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// UserAgent is the default User-Agent of requests.
-const UserAgent = "rollcall"
+// userAgent is the default User-Agent of requests.
+const userAgent = "rollcall"
 
-// Do sends a request with a client of [New] and returns the body of the answer, at most [MaxAnswer] bytes.
+// Do sends a request with a client of [New] and returns the body of the answer, at most 64 KiB.
 //
 // A status other than 2xx is a [*StatusError], permanent for 410 and with a pause for a Retry-After header. Connection
-// errors are passed through [Clean]. A request without a User-Agent gets [UserAgent].
+// errors are passed through [Clean]. A request without a User-Agent gets "rollcall".
 func Do(client *http.Client, req *http.Request) ([]byte, error) {
 	_, body, err := Exchange(client, req)
 	return body, err
@@ -26,7 +26,7 @@ func Do(client *http.Client, req *http.Request) ([]byte, error) {
 // cannot know.
 func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.Response, []byte, error) {
 	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", UserAgent)
+		req.Header.Set("User-Agent", userAgent)
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -34,7 +34,7 @@ func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.
 	}
 	defer res.Body.Close()
 	// A receiver that answered 2xx has the message, even if the rest of its answer is lost.
-	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	shown := body
 	if len(secrets) > 0 { // before checkStatus cuts the text, which could leave the beginning of a secret
 		shown = []byte(channels.Redact(string(body), secrets...))

@@ -15,7 +15,7 @@ import (
 )
 
 // discordAgent has the form that Discord demands of all clients of its API.
-const discordAgent = "DiscordBot (https://github.com/rollcall-dev/rollcall, 1) " + outbound.UserAgent
+const discordAgent = "DiscordBot (https://github.com/rollcall-dev/rollcall, 1) rollcall"
 
 func discordService() service {
 	return service{

@@ -46,13 +46,13 @@ func form(from account, c channels.Channel, n channels.Notification) url.Values 
 		f.Set("ContentSid", from.template)
 		f.Set("ContentVariables", fill(from.variables, n))
 	default:
-		f.Set("Body", Text(n))
+		f.Set("Body", textOf(n))
 	}
 	return f
 }
 
-// Text returns the text message for a notification, at most three segments: its title, since when, and why.
-func Text(n channels.Notification) string {
+// textOf returns the text message for a notification, at most three segments: its title, since when, and why.
+func textOf(n channels.Notification) string {
 	return fit(message.Title(n) + "\n" + message.Short(n))
 }
 

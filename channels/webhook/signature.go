@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// Tolerance is the clock difference between sender and receiver that [Verify] accepts.
-	Tolerance = 5 * time.Minute
+	// tolerance is the clock difference between sender and receiver that [Verify] accepts.
+	tolerance = 5 * time.Minute
 
 	headerID        = "Webhook-Id"
 	headerTimestamp = "Webhook-Timestamp"
@@ -29,7 +29,7 @@ const (
 var ErrSignature = errors.New("webhook: invalid signature")
 
 // Verify checks the Standard Webhooks signature of a request in a receiver: the sender knows the secret and sent the
-// request within [Tolerance] of now. The body is the raw, complete body. If secret holds several secrets, separated by
+// request within 5 minutes of now. The body is the raw, complete body. If secret holds several secrets, separated by
 // spaces, any one of them may have signed.
 //
 // A bad signature is an error that wraps [ErrSignature] and says what is wrong; a malformed secret is another error. A
@@ -51,8 +51,8 @@ func Verify(secret string, header http.Header, body []byte, now time.Time) error
 		return fmt.Errorf("%w: the timestamp is not a number", ErrSignature)
 	}
 	at := time.Unix(seconds, 0)
-	if at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
-		return fmt.Errorf("%w: the timestamp is more than %v off", ErrSignature, Tolerance)
+	if at.Before(now.Add(-tolerance)) || at.After(now.Add(tolerance)) {
+		return fmt.Errorf("%w: the timestamp is more than %v off", ErrSignature, tolerance)
 	}
 	for signature := range strings.FieldsSeq(signatures) {
 		for _, key := range keys {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
 // Export returns a project as a file describes it. It leaves out defaults and secret settings, and replaces values from
@@ -63,8 +64,8 @@ func exportChannel(c channels.Channel, types []channels.Type, available []channe
 	out := Channel{Name: c.Name, Kind: c.Kind, Settings: make(map[string]Setting)}
 	left := maps.Clone(c.Settings)
 	if c.Kind == channels.Group {
-		members := strings.Join(references(available, channels.GroupMembers(c)), ",")
-		left[channels.GroupSetting] = members
+		members := strings.Join(references(available, selection.Members(c)), ",")
+		left["channels"] = members
 	}
 	for _, s := range typeOf(types, c.Kind).AllSettings() {
 		value, source := left[s.Name], c.Sources[s.Name]

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
 // channels plans the channels of the project.
@@ -198,7 +199,7 @@ func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, no
 // compareGroup returns the difference between the members that a file names and those of a group. It ignores deleted
 // members.
 func (p *projectPlanner) compareGroup(want Channel, have channels.Channel, settings map[string]string) []Field {
-	resolved, err := channels.ResolveGroup(p.available, have.ID, settings)
+	resolved, err := selection.Group(p.available, have.ID, settings)
 	if err != nil {
 		p.add(want.places.of("settings"), "%v", err)
 		return nil
@@ -217,7 +218,7 @@ func (p *projectPlanner) compareGroup(want Channel, have channels.Channel, setti
 
 // members returns the existing members of a group, in the order of the channels.
 func (p *projectPlanner) members(group channels.Channel) []uuid.UUID {
-	list := channels.GroupMembers(group)
+	list := selection.Members(group)
 	var ids []uuid.UUID
 	for _, c := range p.available {
 		if slices.Contains(list, c.ID) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
 // checks plans the checks of the project.
@@ -67,7 +68,7 @@ func (p *projectPlanner) target(want Check) (checks.Check, error) {
 	if want.Channels == nil {
 		return c, nil
 	}
-	if c.Channels, err = channels.Select(p.available, *want.Channels); err != nil {
+	if c.Channels, err = selection.Select(p.available, *want.Channels); err != nil {
 		p.wrong(want, "channels", err)
 	}
 	return c, err
@@ -157,8 +158,8 @@ func references(available []channels.Channel, ids []uuid.UUID) []string {
 		if !slices.Contains(ids, c.ID) {
 			continue
 		}
-		selected, err := channels.Select(available, c.Name)
-		if err != nil || len(selected) != 1 || selected[0] != c.ID || c.Name == channels.All {
+		selected, err := selection.Select(available, c.Name)
+		if err != nil || len(selected) != 1 || selected[0] != c.ID || c.Name == "*" {
 			list = append(list, c.ID.String())
 		} else {
 			list = append(list, c.Name)

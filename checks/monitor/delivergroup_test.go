@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -24,7 +25,7 @@ func TestGroup(t *testing.T) {
 		a, b := o.channel(t, "pager", "a", nil), o.channel(t, "pager", "b", nil)
 		gone := o.channel(t, "pager", "gone", nil)
 		group := o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
-		members := channels.GroupMembers(group)
+		members := selection.Members(group)
 		for _, c := range []channels.Channel{a, b, gone} {
 			if len(members) != 3 || !slices.Contains(members, c.ID) {
 				t.Errorf("members %v, want those of %s", members, c.Name)

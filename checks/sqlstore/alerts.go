@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -90,7 +91,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
 		if a.Channel.Kind == channels.Group {
-			groups[a.Channel.ID] = channels.GroupMembers(a.Channel)
+			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}
 		if rows[i].Since != 0 {
 			summaries = append(summaries, a.ID)

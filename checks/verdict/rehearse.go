@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -245,7 +246,7 @@ func receivers(in RehearseInput) (list []Receiver) {
 
 // membersOf returns the members of a group that exist.
 func membersOf(group channels.Channel, available []channels.Channel) (list []channels.Channel) {
-	members := channels.GroupMembers(group)
+	members := selection.Members(group)
 	for _, c := range available {
 		if slices.Contains(members, c.ID) {
 			list = append(list, c)

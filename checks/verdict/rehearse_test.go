@@ -78,9 +78,9 @@ func TestRehearse(t *testing.T) {
 	pager := channels.Channel{ID: uuid.New(), Name: "Pager", Kind: channels.SMS, FailedAt: noon.Add(-time.Hour), Error: "no credit"}
 	log := channels.Channel{ID: uuid.New(), Name: "Log", Kind: channels.Webhook, Settings: map[string]string{"notify": "up"}}
 	all := channels.Channel{ID: uuid.New(), Name: "All", Kind: channels.Group, Settings: map[string]string{
-		channels.GroupSetting: strings.Join([]string{ops.ID.String(), pager.ID.String(), log.ID.String()}, ","),
+		"channels": strings.Join([]string{ops.ID.String(), pager.ID.String(), log.ID.String()}, ","),
 	}}
-	empty := channels.Channel{ID: uuid.New(), Name: "Nobody", Kind: channels.Group, Settings: map[string]string{channels.GroupSetting: uuid.NewString()}}
+	empty := channels.Channel{ID: uuid.New(), Name: "Nobody", Kind: channels.Group, Settings: map[string]string{"channels": uuid.NewString()}}
 	list := []channels.Channel{all, ops, pager, log, empty}
 	type change = func(c checks.Check) checks.Check
 	ping := func(kind pings.Kind, ago time.Duration) change {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -196,7 +197,7 @@ func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, setti
 		return nil, err
 	}
 	if c.Kind == channels.Group {
-		return channels.ResolveGroup(list, c.ID, valid)
+		return selection.Group(list, c.ID, valid)
 	}
 	return valid, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -112,15 +112,15 @@ func insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *ch
 
 // selectChannels sets the channels that a selection names (server/API.md section 4.3 rule 3). A nil selection changes
 // nothing.
-func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, selection *string) error {
-	if selection == nil {
+func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, text *string) error {
+	if text == nil {
 		return nil
 	}
 	available, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
 	if err != nil {
 		return err
 	}
-	ids, err := channels.Select(available.Channels, *selection)
+	ids, err := selection.Select(available.Channels, *text)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -44,7 +43,7 @@ func (a *Admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c che
 			return err
 		}
 		l.ProjectID, l.MovedFrom, l.SettingsChanged = toID, fromID, true
-		if err := selectChannels(ctx, tx, &l.Check, new(channels.All)); err != nil {
+		if err := selectChannels(ctx, tx, &l.Check, new("*")); err != nil {
 			return err
 		}
 		c = l.Check

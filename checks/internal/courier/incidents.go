@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -256,7 +257,7 @@ func assigned(ctx context.Context, tx store.CourierTx, c checks.Check, channelID
 	}
 	found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
 	return slices.ContainsFunc(found.Channels, func(g channels.Channel) bool {
-		return g.Kind == channels.Group && slices.Contains(c.Channels, g.ID) && slices.Contains(channels.GroupMembers(g), channelID)
+		return g.Kind == channels.Group && slices.Contains(c.Channels, g.ID) && slices.Contains(selection.Members(g), channelID)
 	}), err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -31,7 +32,7 @@ func (c *Courier) Try(ctx context.Context, project checks.Project, available []c
 	}
 	var failures []error
 	members := 0
-	for _, id := range channels.GroupMembers(target) {
+	for _, id := range selection.Members(target) {
 		at := with(id)
 		if at < 0 {
 			continue

@@ -111,7 +111,7 @@ type Alert struct {
 	Project string
 	// Channel is the channel that the alert goes to.
 	Channel channels.Channel
-	// Members are the members of a group that exist (see [channels.GroupMembers]), oldest first. It is nil for a channel
+	// Members are the members of a group that exist (see package selection), oldest first. It is nil for a channel
 	// of another kind.
 	Members []uuid.UUID
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.

@@ -88,7 +88,7 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 	ids := map[string]string{}
 	for _, c := range []channels.Channel{
 		{Kind: "pager", Name: "a"}, {Kind: "pager", Name: "broken"}, {Kind: "pager", Name: "up", Settings: map[string]string{"notify": "up"}},
-		{Kind: channels.Group, Name: "group", Settings: map[string]string{channels.GroupSetting: "a,broken,up"}},
+		{Kind: channels.Group, Name: "group", Settings: map[string]string{"channels": "a,broken,up"}},
 	} {
 		made, err := project.CreateChannel(t.Context(), c)
 		if err != nil {

@@ -70,7 +70,7 @@ func newCheckPage(q *ui.Request) error {
 	for name, text := range defaultForm {
 		f[name] = text
 	}
-	f["tz"], f["channels"] = q.Zone().String(), channels.All
+	f["tz"], f["channels"] = q.Zone().String(), "*"
 	return showEdit(q, http.StatusOK, &editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f})
 }
 
@@ -95,7 +95,7 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 	if err != nil {
 		return err
 	}
-	all, chosen := v.Form["channels"] == channels.All, strings.Split(v.Form["channels"], ",")
+	all, chosen := v.Form["channels"] == "*", strings.Split(v.Form["channels"], ",")
 	for _, c := range list {
 		v.Choices = append(v.Choices, channelChoice{
 			ID: c.ID.String(), Name: words.Name(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),

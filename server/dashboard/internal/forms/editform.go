@@ -91,8 +91,8 @@ func readForm(sent url.Values, missing form) form {
 	}
 	chosen := slices.Sorted(slices.Values(sent["channels"]))
 	f["channels"] = strings.Join(slices.Compact(chosen), ",")
-	if slices.Contains(chosen, channels.All) {
-		f["channels"] = channels.All
+	if slices.Contains(chosen, "*") {
+		f["channels"] = "*"
 	}
 	return f.clean()
 }

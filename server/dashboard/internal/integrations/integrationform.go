@@ -137,13 +137,13 @@ func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, err
 		if s.Subscription && f.Source == "" {
 			f.PushKey = q.Config.PushKey
 		}
-		if c.Kind == channels.Group && s.Name == channels.GroupSetting {
+		if c.Kind == channels.Group && s.Name == "channels" {
 			available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 			if err != nil {
 				return nil, err
 			}
 			f.Group = true
-			f.Members = memberChoices(q, available, channels.GroupMembers(c))
+			f.Members = memberChoices(q, available, ui.Members(c))
 		}
 		list = append(list, f)
 	}

@@ -106,7 +106,7 @@ func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.U
 		if c.Kind != channels.Group {
 			continue
 		}
-		members[c.ID] = channels.GroupMembers(c)
+		members[c.ID] = ui.Members(c)
 		for _, id := range members[c.ID] {
 			groups[id] = append(groups[id], ui.ChannelName(c))
 		}

@@ -112,7 +112,7 @@ func reaching(available []channels.Channel) map[uuid.UUID]bool {
 	}
 	for _, c := range available {
 		if c.Kind == channels.Group {
-			reaches[c.ID] = c.Wants(channels.Down) && slices.ContainsFunc(channels.GroupMembers(c), func(id uuid.UUID) bool { return reaches[id] })
+			reaches[c.ID] = c.Wants(channels.Down) && slices.ContainsFunc(ui.Members(c), func(id uuid.UUID) bool { return reaches[id] })
 		}
 	}
 	return reaches

@@ -142,6 +142,16 @@ func Summarize(rows []Row, now time.Time) Summary {
 // ChannelName is what pages call a channel.
 func ChannelName(c channels.Channel) string { return words.Name(c.Name, "unnamed "+string(c.Kind)) }
 
+// Members returns the members of a group. Some may have been deleted.
+func Members(c channels.Channel) (ids []uuid.UUID) {
+	for text := range strings.SplitSeq(c.Settings["channels"], ",") {
+		if id, err := uuid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Choice is an entry of a list to choose from.
 type Choice struct {
 	Value, Label string

@@ -1,4 +1,4 @@
-package channels_test
+package selection_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"pgregory.net/rapid"
 )
 
@@ -78,7 +79,7 @@ func TestSelect(t *testing.T) {
 			for _, n := range tt.want {
 				want = append(want, id(n))
 			}
-			got, err := channels.Select(available, tt.selection)
+			got, err := selection.Select(available, tt.selection)
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -94,7 +95,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectOfNothing(t *testing.T) {
-	got, err := channels.Select(nil, "*")
+	got, err := selection.Select(nil, "*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestSelectOfNothing(t *testing.T) {
 }
 
 func TestSelectError(t *testing.T) {
-	_, err := channels.Select(nil, "Ops")
+	_, err := selection.Select(nil, "Ops")
 	got, ok := errors.AsType[*channels.SelectError](err)
 	if !ok {
 		t.Fatalf("got %T, want a *SelectError", err)
@@ -131,7 +132,7 @@ func TestSelectProperties(t *testing.T) {
 					count++
 				}
 			}
-			usable := name != "" && count == 1 && (name != channels.All || len(picks) > 1) &&
+			usable := name != "" && count == 1 && (name != "*" || len(picks) > 1) &&
 				(name != id(1).String() || len(names) < 2)
 			if usable && rapid.Bool().Draw(t, "by name") {
 				items[i] = name
@@ -142,7 +143,7 @@ func TestSelectProperties(t *testing.T) {
 		for _, pick := range slices.Compact(picks) {
 			want = append(want, id(pick))
 		}
-		got, err := channels.Select(available, strings.Join(items, ","))
+		got, err := selection.Select(available, strings.Join(items, ","))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,15 +159,15 @@ func FuzzSelect(f *testing.F) {
 	f.Add("a\nb", "a,b,a")
 	f.Add("a\nb\nb", "b,"+id(1).String())
 	f.Add(id(1).String()+"\nx", id(1).String()+", x,\xff")
-	f.Fuzz(func(t *testing.T, names, selection string) {
+	f.Fuzz(func(t *testing.T, names, chosen string) {
 		available := named(strings.Split(names, "\n")...)
-		got, err := channels.Select(available, selection)
+		got, err := selection.Select(available, chosen)
 		if err != nil {
 			problem, ok := errors.AsType[*channels.SelectError](err)
 			if !ok {
 				t.Fatalf("got %T, want a *SelectError", err)
 			}
-			if !slices.Contains(strings.Split(selection, ","), problem.Item) {
+			if !slices.Contains(strings.Split(chosen, ","), problem.Item) {
 				t.Errorf("the error is about %q, which is not in the selection", problem.Item)
 			}
 			if text := err.Error(); !utf8.ValidString(text) || len(text) > 4000 {
@@ -177,14 +178,14 @@ func FuzzSelect(f *testing.F) {
 		// A channel is selected if the selection names it.
 		var want []uuid.UUID
 		for i, c := range available {
-			named := slices.ContainsFunc(strings.Split(selection, ","), func(item string) bool {
+			named := slices.ContainsFunc(strings.Split(chosen, ","), func(item string) bool {
 				byID := strings.ToLower(item) == id(i).String()
 				other := slices.ContainsFunc(available, func(c channels.Channel) bool {
 					return strings.ToLower(item) == c.ID.String()
 				})
 				return byID || item == c.Name && !other
 			})
-			if selection == "*" || selection != "" && named {
+			if chosen == "*" || chosen != "" && named {
 				want = append(want, id(i))
 			}
 		}
@@ -199,9 +200,9 @@ func ExampleSelect() {
 		{ID: uuid.MustParse("7f4cf8b6-1b8e-4a5c-9b53-0a4b7f3a3c01"), Name: "Ops"},
 		{ID: uuid.MustParse("c2a9cbb4-64a4-4d0b-8bb8-5f4f2f7b1d02"), Name: "On call"},
 	}
-	ids, _ := channels.Select(available, "On call,Ops")
+	ids, _ := selection.Select(available, "On call,Ops")
 	fmt.Println(ids)
-	_, err := channels.Select(available, "Ops, On call")
+	_, err := selection.Select(available, "Ops, On call")
 	fmt.Println(err)
 	// Output:
 	// [7f4cf8b6-1b8e-4a5c-9b53-0a4b7f3a3c01 c2a9cbb4-64a4-4d0b-8bb8-5f4f2f7b1d02]

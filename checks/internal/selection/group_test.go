@@ -1,4 +1,4 @@
-package channels_test
+package selection_test
 
 import (
 	"errors"
@@ -10,9 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
-func TestResolveGroup(t *testing.T) {
+func TestGroup(t *testing.T) {
 	available := named("a", "b", "b", "group", "other")
 	available[3].Kind, available[4].Kind = channels.Group, channels.Group
 	tests := []struct {
@@ -30,14 +31,14 @@ func TestResolveGroup(t *testing.T) {
 		{"a,other", nil, `group: channels contains the group "other", a group cannot be in a group`},
 	}
 	for _, tt := range tests {
-		settings, err := channels.ResolveGroup(available, id(3), map[string]string{"channels": tt.selection})
+		settings, err := selection.Group(available, id(3), map[string]string{"channels": tt.selection})
 		if problem, ok := errors.AsType[*channels.SettingError](err); (err != nil) != ok || ok && problem.Error() != tt.err || !ok && tt.err != "" {
 			t.Errorf("%q: error %v, want %q", tt.selection, err, tt.err)
 		}
 		if err != nil {
 			continue
 		}
-		if diff := cmp.Diff(tt.want, channels.GroupMembers(channels.Channel{Settings: settings})); diff != "" {
+		if diff := cmp.Diff(tt.want, selection.Members(channels.Channel{Settings: settings})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.selection, diff)
 		}
 	}
@@ -46,10 +47,10 @@ func TestResolveGroup(t *testing.T) {
 // TestLargeGroup uses more members than fit into a setting.
 func TestLargeGroup(t *testing.T) {
 	available := named(strings.Split(strings.Repeat("x,", 271), ",")...)
-	if _, err := channels.ResolveGroup(available[:270], uuid.Nil, map[string]string{"channels": "*"}); err != nil {
+	if _, err := selection.Group(available[:270], uuid.Nil, map[string]string{"channels": "*"}); err != nil {
 		t.Error(err)
 	}
-	_, err := channels.ResolveGroup(available[:271], uuid.Nil, map[string]string{"channels": "*"})
+	_, err := selection.Group(available[:271], uuid.Nil, map[string]string{"channels": "*"})
 	if err == nil || err.Error() != "group: channels selects too many integrations: 271, the maximum is 270" {
 		t.Error(err)
 	}
@@ -57,19 +58,19 @@ func TestLargeGroup(t *testing.T) {
 
 func TestGroupMembersOfNothing(t *testing.T) {
 	for _, settings := range []map[string]string{nil, {"channels": ""}, {"channels": "x,,*"}} {
-		if got := channels.GroupMembers(channels.Channel{Settings: settings}); got == nil || len(got) != 0 {
+		if got := selection.Members(channels.Channel{Settings: settings}); got == nil || len(got) != 0 {
 			t.Errorf("%v: %v", settings, got)
 		}
 	}
 }
 
-func ExampleResolveGroup() {
+func ExampleGroup() {
 	available := []channels.Channel{
 		{ID: uuid.MustParse("7f4cf8b6-1b8e-4a5c-9b53-0a4b7f3a3c01"), Name: "Ops", Kind: channels.Email},
 		{ID: uuid.MustParse("c2a9cbb4-64a4-4d0b-8bb8-5f4f2f7b1d02"), Name: "On call", Kind: channels.SMS},
 	}
-	settings, _ := channels.ResolveGroup(available, uuid.New(), map[string]string{"channels": "On call"})
-	fmt.Println(channels.GroupMembers(channels.Channel{Kind: channels.Group, Settings: settings}))
+	settings, _ := selection.Group(available, uuid.New(), map[string]string{"channels": "On call"})
+	fmt.Println(selection.Members(channels.Channel{Kind: channels.Group, Settings: settings}))
 	// Output:
 	// [c2a9cbb4-64a4-4d0b-8bb8-5f4f2f7b1d02]
 }

@@ -1,0 +1,4 @@
+package twilio
+
+// Text is textOf for tests.
+var Text = textOf
