@@ -310,17 +310,8 @@ func TestSubscribeDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mon *monitor.Monitor
 		var changes <-chan monitor.Change
-		armed := false
-		subscribe := func() {
-			if armed {
-				changes = mon.Changes(t.Context())
-			}
-		}
-		mon, err := monitor.New(database{late{dbtest.Memory(t).Contract(), subscribe}}, nil)
+		mon, err := monitor.New(database{late{dbtest.Memory(t).Contract(), func() { changes = mon.Changes(t.Context()) }}}, nil)
 		must(t, err)
-		_, err = mon.OpenProject(t.Context(), "first") // the feed learns that it has no one to announce changes to
-		must(t, err)
-		armed = true
 		_, err = mon.OpenProject(t.Context(), "p")
 		must(t, err)
 		changed(t, changes, "a new project", monitor.Change{All: true})
@@ -382,7 +373,10 @@ type closing struct {
 	announced, listened atomic.Int64
 }
 
-func (c *closing) Announce(context.Context, string) error {
+func (c *closing) Announce(_ context.Context, message string) error {
+	if message == "" {
+		return nil
+	}
 	c.announced.Add(1)
 	return store.ErrClosed
 }

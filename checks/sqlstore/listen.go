@@ -69,6 +69,9 @@ func (s *database) Announce(ctx context.Context, message string) error {
 	if !s.d.postgres {
 		return errors.ErrUnsupported
 	}
+	if message == "" {
+		return nil
+	}
 	ctx, done, err := s.listeners.start(ctx)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ type origin [8]byte
 
 func newAnnouncer(notifier store.Notifier, log *slog.Logger) *announcer {
 	a := &announcer{log: log, notifier: notifier}
-	a.on.Store(notifier != nil)
+	a.on.Store(notifier != nil && !errors.Is(notifier.Announce(context.Background(), ""), errors.ErrUnsupported))
 	rand.Read(a.origin[:])
 	return a
 }

@@ -16,6 +16,7 @@ type Notifier interface {
 	// Announce passes a message of at most [MaxMessage] ASCII characters to everyone who listens, in this process too.
 	// The monitor calls it after commits, outside of transactions. The error is [errors.ErrUnsupported] if Listen
 	// notices commits without messages, and [ErrClosed] after the store was closed. After both, the monitor announces no more.
+	// The empty message only asks whether messages are supported, without a query.
 	Announce(ctx context.Context, message string) error
 	// Listen calls heard with each message within 2 seconds, until ctx ends or messages no longer arrive. It calls
 	// heard with "" when it begins to listen, and whenever others have changed something that no message tells. Listen
