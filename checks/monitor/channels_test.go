@@ -240,7 +240,7 @@ func TestReady(t *testing.T) {
 		must(t, err)
 		create := func(name, number string) string {
 			_, err := on(mon).CreateChannel(ctx, project.ID, "pager", name, map[string]string{"number": number})
-			return fmt.Sprint(err)
+			return strings.TrimPrefix(fmt.Sprint(err), fmt.Sprintf("monitor: project %s: ", project.ID))
 		}
 		if got := create("a", "0"); got != "pager: number is not assigned" {
 			t.Errorf("a setting: %s", got)

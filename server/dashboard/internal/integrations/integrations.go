@@ -92,10 +92,10 @@ func integrationOf(q *ui.Request, c channels.Channel) integration {
 
 // lacks says for people why a kind cannot be sent.
 func lacks(err error) string {
-	if none, ok := errors.AsType[*channels.NotConfiguredError](err); ok && none.Missing == "" {
-		return "no sender is configured for this kind"
+	if none, ok := errors.AsType[*channels.NotConfiguredError](err); ok && none.Missing != "" {
+		return none.Missing
 	}
-	return err.Error()
+	return "no sender is configured for this kind"
 }
 
 // usage counts the checks that alert each channel, also through groups, and names the groups of each channel.
