@@ -16,7 +16,7 @@ const newestDeliveries = 20
 
 // Rehearse says for each of some checks of a project what happens if its job does not report any more, or, with failure,
 // reports a failure now. It changes nothing and sends nothing. Besides the channels of the project, it reads the last
-// deliveries of each channel once. Whether somebody sends to a kind it knows unless Config.DeliveredElsewhere is set. Error:
+// deliveries of each that the checks use. Whether somebody sends to a kind it knows unless Config.DeliveredElsewhere is set. Error:
 // [checks.ErrNotFound] if the project was deleted.
 func Rehearse(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, failure bool, list ...checks.Check) ([]verdict.Rehearsal, error) {
 	in := verdict.RehearseInput{
@@ -27,7 +27,23 @@ func Rehearse(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, fa
 	if in.Channels, err = project.Channels(ctx); err != nil {
 		return nil, err
 	}
+	used := make(map[uuid.UUID]bool)
+	for _, c := range list {
+		for _, id := range c.Channels {
+			used[id] = true
+		}
+	}
 	for _, c := range in.Channels {
+		if c.Kind == channels.Group && used[c.ID] {
+			for _, id := range channels.GroupMembers(c) {
+				used[id] = true
+			}
+		}
+	}
+	for _, c := range in.Channels {
+		if !used[c.ID] || c.Kind == channels.Group {
+			continue
+		}
 		for d, err := range project.Deliveries(ctx, monitor.DeliveryQuery{Channel: c.ID, Limit: newestDeliveries}) {
 			if err != nil {
 				return nil, err

@@ -32,6 +32,7 @@ type checkView struct {
 	Grace       string
 	Verdict     []template.HTML
 	Failure     *failureView // nil if the last run succeeded
+	Rehearsal   rehearsalView
 	Durations   durationChart
 	Calendar    calendar
 	Months      []monthStats
@@ -93,8 +94,13 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	rehearsed, err := rehearsals(q, []checks.Check{c})
+	if err != nil {
+		return err
+	}
 	view := checkView{
-		Row: ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Rehearsal: rehearsed[0],
+		Row:       ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Zone()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}

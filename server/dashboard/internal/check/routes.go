@@ -15,6 +15,7 @@ var templates embed.FS
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, template.FuncMap{"kind": kindMark, "bytes": bytesText, "lag": lag})
 
+	s.Look("GET /projects/{project}/rehearsal", projectRehearsal)
 	s.Look("GET /checks/{check}", checkPage)
 	s.Look("GET /checks/{check}/pings/{number}", bodyPage)
 	s.Look("GET /checks/{check}/pings/{number}/raw", rawBody)

@@ -1,0 +1,178 @@
+package check
+
+import (
+	"cmp"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// rehearsalView is what a miss or a failure of a check would do.
+type rehearsalView struct {
+	verdict.Rehearsal
+	Row  ui.Row
+	zone *time.Location
+	// Failure says that the job fails now. Asked says that the viewer has chosen one of the two.
+	Failure, Asked bool
+}
+
+// rehearsals returns those of checks of the project of a request.
+func rehearsals(q *ui.Request, list []checks.Check) ([]rehearsalView, error) {
+	asked := q.R.URL.Query().Get("rehearse")
+	failure := asked == "failure"
+	all, err := explain.Rehearse(q.Ctx(), q.Mon, q.Project.ID, failure, list...)
+	views := make([]rehearsalView, len(all))
+	for i, r := range all {
+		views[i] = rehearsalView{Rehearsal: r, zone: q.Zone(), Failure: failure, Asked: asked != "", Row: ui.RowOf(r.Check, r.Now)}
+	}
+	return views, err
+}
+
+// Sentence says who is notified, and when.
+func (v rehearsalView) Sentence() string { return words.Plain(v.Summary(v.zone)) }
+
+// Does says what happens at a step.
+func (v rehearsalView) Does(s verdict.Step) string { return words.Plain(v.Text(s, v.zone)) }
+
+// Clock writes an instant: with the day, unless that is today.
+func (v rehearsalView) Clock(t time.Time) template.HTML {
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + verdict.Time(t, v.Now, v.zone) + `</time>`)
+}
+
+// Gets says what becomes of the alert at a channel, and Had how the last one ended.
+func (v rehearsalView) Gets(to verdict.Receiver) string { return words.Plain(v.Words(to, v.zone)) }
+func (v rehearsalView) Had(to verdict.Receiver) string  { return words.Plain(v.LastWords(to, v.zone)) }
+
+// Alone says why no one is notified, and Unsure why perhaps no one is.
+func (v rehearsalView) Alone() string  { return words.Plain(v.Problem()) }
+func (v rehearsalView) Unsure() string { return words.Plain(v.Doubt()) }
+
+// Mark is the word of the state for the shape of a step, or "".
+func (v rehearsalView) Mark(s verdict.Step) string {
+	switch s.Kind {
+	case verdict.StepDue:
+		return "late"
+	case verdict.StepDown, verdict.StepFailure, verdict.StepCounted:
+		return "down"
+	}
+	return ""
+}
+
+// DownAt is when the check goes down, or the zero time.
+func (v rehearsalView) DownAt() time.Time {
+	for _, s := range v.Steps {
+		if s.Kind == verdict.StepDown {
+			return s.At
+		}
+	}
+	return time.Time{}
+}
+
+// Wait is how long after that the alert is sent, and Why what it waits for.
+func (v rehearsalView) Wait() time.Duration { return v.AlertAt.Sub(v.DownAt()) }
+
+func (v rehearsalView) Why() string {
+	var why []string
+	if v.Check.AlertAfter > 1 {
+		why = append(why, verdict.Count(v.Check.AlertAfter, "failure")+" in a row")
+	}
+	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == verdict.StepHeld }) {
+		why = append(why, "quiet hours")
+	}
+	return strings.Join(why, ", ")
+}
+
+// Notified are the labels of the channels that the alert goes to.
+func (v rehearsalView) Notified() (list []string) {
+	for _, to := range v.Receivers {
+		if to.Reached() {
+			list = append(list, words.Plain(to.Label()))
+		}
+	}
+	return list
+}
+
+// rehearsalPage is the data of the page of a project.
+type rehearsalPage struct {
+	ui.Summary
+	Failure bool
+	// Alone reach no one, Unsure only channels that fail. Off are paused or were never pinged, and Ended expect no further
+	// run. Fine are all others.
+	Alone, Unsure, Fine, Off, Ended []rehearsalView
+	Channels                        []rehearsedChannel
+}
+
+// rehearsedChannel is a channel on the page of a project.
+type rehearsedChannel struct {
+	verdict.Receiver
+	View   rehearsalView // for its words
+	Checks int           // those that would notify it
+}
+
+// projectRehearsal shows who is notified if each job of the project misses its next run, or fails now.
+func projectRehearsal(q *ui.Request) error {
+	list, err := q.Checks()
+	if err != nil {
+		return err
+	}
+	all, err := rehearsals(q, list)
+	if err != nil {
+		return err
+	}
+	page := rehearsalPage{Failure: q.R.URL.Query().Get("rehearse") == "failure"}
+	rows := make([]ui.Row, len(all))
+	channels := make(map[uuid.UUID]*rehearsedChannel)
+	for i, v := range all {
+		rows[i] = v.Row
+		page.sort(v)
+		for _, to := range v.Receivers {
+			c := channels[to.ID]
+			if c == nil {
+				c = &rehearsedChannel{Receiver: to, View: v}
+				channels[to.ID] = c
+			}
+			if to.Reached() && !v.Assumed {
+				c.Checks++
+			}
+		}
+	}
+	for _, c := range channels {
+		page.Channels = append(page.Channels, *c)
+	}
+	slices.SortFunc(page.Channels, func(a, b rehearsedChannel) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Label()), strings.ToLower(b.Label())), strings.Compare(a.ID.String(), b.ID.String()))
+	})
+	byAlert := func(a, b rehearsalView) int {
+		return cmp.Or(a.AlertAt.Compare(b.AlertAt), strings.Compare(a.Row.Lower, b.Row.Lower))
+	}
+	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Fine, page.Off, page.Ended} {
+		slices.SortStableFunc(part, byAlert)
+	}
+	page.Summary = ui.Summarize(rows, q.Mon.Now())
+	return q.Render("rehearsal", "Who would be notified", page)
+}
+
+// sort puts a rehearsal where it belongs.
+func (p *rehearsalPage) sort(v rehearsalView) {
+	to := &p.Fine
+	switch reached := len(v.Notified()) > 0; {
+	case !reached:
+		to = &p.Alone
+	case v.Assumed:
+		to = &p.Off
+	case v.AlertAt.IsZero() && v.Status != checks.StatusDown:
+		to = &p.Ended
+	case v.Doubt() != "":
+		to = &p.Unsure
+	}
+	*to = append(*to, v)
+}
