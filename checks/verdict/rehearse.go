@@ -296,6 +296,9 @@ func (r Rehearsal) LastWords(to Receiver, zone *time.Location) string {
 	case Sent:
 		return "last alert delivered " + r.at(d.FinishedAt, zone)
 	case Failed:
+		if to.State == ReceiverFailing && to.Error == line(d.Error, maxError) { // Words has it
+			d.Error = ""
+		}
 		return "last alert failed " + r.at(d.FinishedAt, zone) + errorText(d.Error)
 	}
 	return "no alert yet"
@@ -370,7 +373,7 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 	case reached == "":
 		return condition + ", no one is notified: " + r.Problem() + "."
 	case r.AlertAt.IsZero() && r.Status == checks.StatusDown:
-		return "It is down already, so only reminders follow, if any."
+		return r.further(reached, zone)
 	case r.AlertAt.IsZero():
 		return condition + ", no one is notified: " + r.Problem() + "."
 	}
@@ -382,6 +385,16 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 		}
 	}
 	return text + "."
+}
+
+// further says which reminder follows the alert that was raised.
+func (r Rehearsal) further(reached string, zone *time.Location) string {
+	for _, s := range r.Steps {
+		if s.Kind == StepReminder {
+			return "It is down already. The next reminder goes to " + reached + " " + r.at(s.At, zone) + "."
+		}
+	}
+	return "It is down already, and nothing more is sent until it recovers."
 }
 
 func isOrAre(list []Receiver) string {

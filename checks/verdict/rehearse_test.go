@@ -109,7 +109,7 @@ func TestRehearse(t *testing.T) {
 			"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
 			"23 13:09 The alert is sent to Ops and Pager.",
 			"Ops: notified, last alert delivered yesterday 12:00",
-			"Pager via All: failing since 11:00: no credit, last alert failed at 11:00: no credit",
+			"Pager via All: failing since 11:00: no credit, last alert failed at 11:00",
 			"Log via All: sends recovery alerts only, no alert yet",
 		}},
 		"late": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, want: []string{
@@ -156,7 +156,7 @@ func TestRehearse(t *testing.T) {
 		}},
 		"down, with reminders": {spec: with(hourly, func(s *checks.Spec) { s.RepeatEvery, s.QuietHours = new(2*time.Hour), new("15:00-17:00") }), to: []channels.Channel{ops},
 			changes: []change{ping(pings.Failure, time.Hour)}, want: []string{
-				"It is down already, so only reminders follow, if any.",
+				"It is down already. The next reminder goes to Ops at 13:00.",
 				"23 13:00 Reminder 1 is sent; another follows every 2 h.",
 				"23 15:00 Quiet hours cancel the reminder; the next one is due at 19:00.",
 				"Ops: notified, last alert delivered yesterday 12:00",

@@ -40,7 +40,7 @@ func TestRehearsal(t *testing.T) {
 	editor.get("/checks/"+backup.UniqueKey()+"?rehearse=failure").has("If it fails now, Ops&lt;b&gt; is notified", "The job reports a failure.", "<details class=\"steps\" open>")
 	editor.get("/checks/" + alone.UniqueKey()).has("If it does not report, no one is notified: no integrations.")
 	page := editor.get(s.path("rehearsal")).is(http.StatusOK).has("If every job missed its next run", "<b class=\"down\">2 checks</b> would notify no one",
-		"and 1 check would reach someone", "Recovery sends recovery alerts only", "Choose integrations of alone", "after the first ping: ", "2 failures in a row, quiet hours",
+		" and <b class=\"\">1 check</b> would notify someone later", "Recovery sends recovery alerts only", "Choose integrations of alone", "after the first ping: ", "2 failures in a row, quiet hours",
 		"Integrations <span class=\"soft\">2</span>")
 	well(t, page.body)
 	editor.get(s.path("rehearsal?rehearse=failure")).is(http.StatusOK).has("If every job failed now")

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"slices"
 	"strings"
@@ -50,7 +51,9 @@ func (v rehearsalView) Clock(t time.Time) template.HTML {
 
 // Gets says what becomes of the alert at a channel, and Had how the last one ended.
 func (v rehearsalView) Gets(to verdict.Receiver) string { return words.Plain(v.Words(to, v.zone)) }
-func (v rehearsalView) Had(to verdict.Receiver) string  { return words.Plain(v.LastWords(to, v.zone)) }
+func (v rehearsalView) Had(to verdict.Receiver) string {
+	return strings.TrimPrefix(words.Plain(v.LastWords(to, v.zone)), "last alert ")
+}
 
 // Alone says why no one is notified, and Unsure why perhaps no one is.
 func (v rehearsalView) Alone() string  { return words.Plain(v.Problem()) }
@@ -91,24 +94,60 @@ func (v rehearsalView) Why() string {
 	return strings.Join(why, ", ")
 }
 
-// Notified are the labels of the channels that the alert goes to.
-func (v rehearsalView) Notified() (list []string) {
-	for _, to := range v.Receivers {
-		if to.Reached() {
-			list = append(list, words.Plain(to.Label()))
-		}
-	}
-	return list
+// Notified are the channels that the alert goes to.
+func (v rehearsalView) Notified() (list []verdict.Receiver) {
+	return slices.DeleteFunc(slices.Clone(v.Receivers), func(to verdict.Receiver) bool { return !to.Reached() })
+}
+
+// Later reports whether the alert waits after the check goes down.
+func (v rehearsalView) Later() bool {
+	return !v.AlertAt.IsZero() && v.AlertAt.After(v.DownAt()) && v.Why() != ""
 }
 
 // rehearsalPage is the data of the page of a project.
 type rehearsalPage struct {
 	ui.Summary
 	Failure bool
-	// Alone reach no one, Unsure only channels that fail. Off are paused or were never pinged, and Ended expect no further
-	// run. Fine are all others.
-	Alone, Unsure, Fine, Off, Ended []rehearsalView
-	Channels                        []rehearsedChannel
+	// Alone reach no one, Unsure only channels that fail. Off are paused or were never pinged, Ended expect no further run,
+	// and Down are down already. Of all others, the alert of Later waits, and that of Prompt does not.
+	Alone, Unsure, Later, Prompt, Down, Off, Ended []rehearsalView
+	Channels                                       []rehearsedChannel
+}
+
+// foldFrom is from how many checks on the page folds those that need no attention.
+const foldFrom = 13
+
+// Fold reports whether the page folds a part.
+func (p rehearsalPage) Fold(part []rehearsalView) bool { return len(part) >= foldFrom }
+
+// Asks is the query of the page of a check that rehearses the same.
+func (p rehearsalPage) Asks() string {
+	if p.Failure {
+		return "?rehearse=failure"
+	}
+	return "?rehearse=miss"
+}
+
+// Outcomes says how many checks would notify whom.
+func (p rehearsalPage) Outcomes() template.HTML {
+	var parts []string
+	add := func(part []rehearsalView, class, does string) {
+		if len(part) > 0 {
+			parts = append(parts, fmt.Sprintf(`<b class="%s">%s</b> %s`, class, verdict.Count(len(part), "check"), does))
+		}
+	}
+	add(p.Alone, "down", "would notify no one")
+	add(p.Unsure, "late", "would notify only integrations that fail")
+	add(p.Later, "", "would notify someone later")
+	add(p.Prompt, "", "would notify someone at once")
+	switch n := len(parts); n {
+	case 0:
+		return "nothing more would be sent"
+	case 1:
+		return template.HTML(parts[0])
+	default:
+		return template.HTML(strings.Join(parts[:n-1], ", ") + " and " + parts[n-1])
+	}
 }
 
 // rehearsedChannel is a channel on the page of a project.
@@ -154,7 +193,7 @@ func projectRehearsal(q *ui.Request) error {
 	byAlert := func(a, b rehearsalView) int {
 		return cmp.Or(a.AlertAt.Compare(b.AlertAt), strings.Compare(a.Row.Lower, b.Row.Lower))
 	}
-	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Fine, page.Off, page.Ended} {
+	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Later, page.Prompt, page.Down, page.Off, page.Ended} {
 		slices.SortStableFunc(part, byAlert)
 	}
 	page.Summary = ui.Summarize(rows, q.Mon.Now())
@@ -163,16 +202,20 @@ func projectRehearsal(q *ui.Request) error {
 
 // sort puts a rehearsal where it belongs.
 func (p *rehearsalPage) sort(v rehearsalView) {
-	to := &p.Fine
+	to := &p.Prompt
 	switch reached := len(v.Notified()) > 0; {
 	case !reached:
 		to = &p.Alone
 	case v.Assumed:
 		to = &p.Off
-	case v.AlertAt.IsZero() && v.Status != checks.StatusDown:
-		to = &p.Ended
 	case v.Doubt() != "":
 		to = &p.Unsure
+	case v.AlertAt.IsZero() && v.Status == checks.StatusDown:
+		to = &p.Down
+	case v.AlertAt.IsZero():
+		to = &p.Ended
+	case v.Later():
+		to = &p.Later
 	}
 	*to = append(*to, v)
 }
