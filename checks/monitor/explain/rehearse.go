@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
@@ -35,7 +36,7 @@ func Rehearse(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, fa
 	}
 	for _, c := range in.Channels {
 		if c.Kind == channels.Group && used[c.ID] {
-			for _, id := range channels.GroupMembers(c) {
+			for _, id := range selection.Members(c) {
 				used[id] = true
 			}
 		}
