@@ -128,7 +128,8 @@ func Example() {
 	fmt.Println(err)
 	fmt.Println(project.TestChannel(ctx, night.ID))
 	_, err = project.CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
-	fmt.Println(err)
+	lacks, _ := errors.AsType[*channels.NotConfiguredError](err)
+	fmt.Println(lacks)
 	// Output:
 	// <nil>
 	// beep 12: Test is down
