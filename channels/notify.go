@@ -34,6 +34,8 @@ type Check struct {
 	// Timing says in English when pings are expected, such as "every hour, 10 minutes of grace" or "0 3 * * *
 	// (Europe/Riga), 1 hour of grace".
 	Timing string
+	// TZ is the IANA name of the check's time zone, in which text for people says times. "" is UTC.
+	TZ string
 	// NPings is the number of pings received.
 	NPings int64
 	// URL is the address of a page about the check, or empty if there is none.

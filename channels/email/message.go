@@ -24,7 +24,7 @@ const (
 	// maxText is the maximum length of one text in a message, in characters.
 	maxText = 2000
 
-	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
+	timeFormat = "Mon, 2 Jan 2006 15:04:05"
 )
 
 // message returns the message for one recipient, with the addresses of all in its header.
@@ -137,7 +137,7 @@ func newView(c channels.Channel, n channels.Notification) view {
 		v.Title = "This is a test sent by a user. " + v.Title
 	}
 	for _, change := range n.Earlier {
-		text := strings.ToUpper(string(change.Status)) + " at " + formatTime(change.At)
+		text := strings.ToUpper(string(change.Status)) + " at " + formatTime(change.At, n.Check.TZ)
 		if change.Reason != "" {
 			text += ": " + line(change.Reason)
 		}
@@ -167,10 +167,10 @@ func rows(n channels.Notification) []row {
 	}
 	list := []row{
 		{"Reason", line(message.Reason(n))},
-		{"Since", formatTime(n.At)},
-		{"Up again", formatTime(n.Over)},
+		{"Since", formatTime(n.At, n.Check.TZ)},
+		{"Up again", formatTime(n.Over, n.Check.TZ)},
 		{"Was down for", downFor},
-		{"Last ping", lastPing(n.Ping)},
+		{"Last ping", lastPing(n.Ping, n.Check.TZ)},
 		{"Expected", line(n.Check.Timing)},
 		{"Project", line(n.Check.Project)},
 		{"Tags", line(strings.Join(n.Check.Tags, " "))},
@@ -179,11 +179,11 @@ func rows(n channels.Notification) []row {
 	return slices.DeleteFunc(list, func(r row) bool { return r.Value == "" })
 }
 
-func lastPing(p channels.Ping) string {
+func lastPing(p channels.Ping, tz string) string {
 	if p.At.IsZero() {
 		return "none yet"
 	}
-	text := formatTime(p.At) + " (" + line(p.Kind)
+	text := formatTime(p.At, tz) + " (" + line(p.Kind)
 	if p.ExitStatus != nil {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
@@ -223,11 +223,11 @@ func (v view) text() string {
 	return b.String()
 }
 
-func formatTime(t time.Time) string {
+func formatTime(t time.Time, tz string) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(timeFormat)
+	return message.Time(t, timeFormat, tz)
 }
 
 func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }

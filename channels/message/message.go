@@ -155,11 +155,11 @@ func (r renderer) text(n channels.Notification, room int) string {
 	room -= size(link)
 	lines := r.facts(n)
 	most := maxEarlier
-	for most > 0 && size(lines)+size(r.earlier(n.Earlier, most)) > room {
+	for most > 0 && size(lines)+size(r.earlier(n.Earlier, n.Check.TZ, most)) > room {
 		most--
 	}
 	complete := most == maxEarlier
-	lines = append(lines, r.earlier(n.Earlier, most)...)
+	lines = append(lines, r.earlier(n.Earlier, n.Check.TZ, most)...)
 	for len(lines) > 1 && size(lines) > room {
 		lines = lines[:len(lines)-1]
 	}
@@ -195,7 +195,7 @@ func (r renderer) facts(n channels.Notification) []string {
 	if n.Test {
 		lines = append(lines, "This is a test of the integration. The check and everything below are made up.")
 	}
-	lines = append(lines, r.verdict(n, maxVerdict), r.ping(n.Ping))
+	lines = append(lines, r.verdict(n, maxVerdict), r.ping(n.Ping, n.Check.TZ))
 	desc, _, _ := strings.Cut(strings.TrimSpace(n.Check.Desc), "\n")
 	for _, fact := range []struct {
 		label, value string
@@ -232,11 +232,11 @@ func Reason(n channels.Notification) string {
 
 // change returns since when and why, on one line.
 func (r renderer) change(n channels.Notification, limit int) string {
-	text := "Down since " + instant(n.At)
+	text := "Down since " + instant(n.At, n.Check.TZ)
 	if n.Status == channels.Up {
-		text = "Up since " + instant(n.At)
+		text = "Up since " + instant(n.At, n.Check.TZ)
 		if n.Closed {
-			text = "Closed at " + instant(n.At)
+			text = "Closed at " + instant(n.At, n.Check.TZ)
 		}
 		if n.DownFor > 0 {
 			text += ", after " + Duration(n.DownFor)
@@ -246,12 +246,12 @@ func (r renderer) change(n channels.Notification, limit int) string {
 		text += ": " + reason
 	}
 	if !n.Over.IsZero() {
-		text += "; up again since " + instant(n.Over)
+		text += "; up again since " + instant(n.Over, n.Check.TZ)
 	}
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-func (r renderer) ping(p channels.Ping) string {
+func (r renderer) ping(p channels.Ping, tz string) string {
 	if p.At.IsZero() {
 		return "Last ping: none"
 	}
@@ -260,7 +260,7 @@ func (r renderer) ping(p channels.Ping) string {
 	if kind == "" {
 		kind = r.line(p.Kind, maxName)
 	}
-	text := "Last ping: " + strings.TrimSpace(kind+" at "+instant(p.At))
+	text := "Last ping: " + strings.TrimSpace(kind+" at "+instant(p.At, tz))
 	if p.ExitStatus != nil {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
@@ -271,7 +271,7 @@ func (r renderer) ping(p channels.Ping) string {
 }
 
 // earlier lists the latest of the changes that were not reported.
-func (r renderer) earlier(changes []channels.Change, most int) []string {
+func (r renderer) earlier(changes []channels.Change, tz string, most int) []string {
 	if len(changes) == 0 || most == 0 {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (r renderer) earlier(changes []channels.Change, most int) []string {
 		changes = changes[left:]
 	}
 	for _, c := range changes {
-		text := fmt.Sprintf("%s since %s", c.Status, instant(c.At))
+		text := fmt.Sprintf("%s since %s", c.Status, instant(c.At, tz))
 		if reason := r.line(c.Reason, maxValue); reason != "" {
 			text += ": " + reason
 		}
@@ -290,7 +290,24 @@ func (r renderer) earlier(changes []channels.Change, most int) []string {
 	return lines
 }
 
-func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+func instant(t time.Time, tz string) string { return Time(t, "2006-01-02 15:04:05", tz) }
+
+// Time returns an instant as the clocks of a time zone show it, in a layout of package time, with the IANA name of the zone. An
+// unknown zone, or "", is UTC. A time of day that comes twice, because clocks are set back, has its abbreviation too.
+func Time(t time.Time, layout, tz string) string {
+	zone, err := time.LoadLocation(tz)
+	if err != nil {
+		zone = time.UTC
+	}
+	t = t.In(zone)
+	for _, change := range []time.Duration{-time.Hour, -30 * time.Minute, 30 * time.Minute, time.Hour} {
+		if t.Add(change).Format(time.TimeOnly) == t.Format(time.TimeOnly) {
+			layout += " MST"
+			break
+		}
+	}
+	return t.Format(layout) + " " + zone.String()
+}
 
 // Duration returns the two largest units of a duration in English, rounded down, such as "2 hours 5 minutes".
 func Duration(d time.Duration) string {

@@ -106,6 +106,10 @@ func TestText(t *testing.T) {
 				"down since 2026-03-15 01:00:00 UTC: no ping in time\nup since 2026-03-15 02:00:00 UTC"},
 		{"verdict", with(down(), func(n *channels.Notification) { n.Verdict = "Down since 15 Mar 06:00 Europe/Riga.\nIt failed." }),
 			"Down since 15 Mar 06:00 Europe/Riga. It failed.\nLast ping: start at 2026-03-15 03:00:00 UTC\n" + tail + url},
+		{"zone", channels.Notification{Check: channels.Check{TZ: "America/New_York"}, Status: channels.Up, At: at(6, 0),
+			Ping: channels.Ping{At: at(6, 0), Kind: "success"}, Earlier: []channels.Change{{Status: channels.Down, At: at(5, 0)}}},
+			"Up since 2026-03-15 02:00:00 America/New_York.\nLast ping: success at 2026-03-15 02:00:00 America/New_York\n" +
+				"Not reported before:\ndown since 2026-03-15 01:00:00 America/New_York"},
 		{"duration", channels.Notification{Status: channels.Down, At: at(4, 0),
 			Ping: channels.Ping{At: at(4, 0), Kind: "fail", ExitStatus: new(3), Duration: 41*time.Second + 20*time.Millisecond}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: failure at 2026-03-15 04:00:00 UTC, exit status 3, took 41 s"},
@@ -253,4 +257,25 @@ func Example() {
 	// Last ping: success at 2026-03-14 02:59:00 UTC
 	// Expected: every day, 1 hour of grace
 	// Project: backups
+}
+
+func TestTime(t *testing.T) {
+	for _, test := range []struct{ at, tz, want string }{
+		{"2026-03-15T04:00:00Z", "", "2026-03-15 04:00 UTC"},
+		{"2026-03-15T04:00:00Z", "nowhere", "2026-03-15 04:00 UTC"},
+		{"2026-03-15T23:30:00Z", "Europe/Riga", "2026-03-16 01:30 Europe/Riga"},
+		{"2026-10-25T00:20:00Z", "Europe/Riga", "2026-10-25 03:20 EEST Europe/Riga"},
+		{"2026-10-25T01:20:00Z", "Europe/Riga", "2026-10-25 03:20 EET Europe/Riga"},
+		{"2026-10-25T02:20:00Z", "Europe/Riga", "2026-10-25 04:20 Europe/Riga"},
+		{"2026-04-04T14:45:00Z", "Australia/Lord_Howe", "2026-04-05 01:45 +11 Australia/Lord_Howe"},
+		{"2026-12-31T11:30:00Z", "Pacific/Auckland", "2027-01-01 00:30 Pacific/Auckland"},
+	} {
+		at, err := time.Parse(time.RFC3339, test.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := message.Time(at, "2006-01-02 15:04", test.tz); got != test.want {
+			t.Errorf("%s in %q is %q, want %q", test.at, test.tz, got, test.want)
+		}
+	}
 }

@@ -197,7 +197,7 @@ func TestDeliver(t *testing.T) {
 		failed := noon.Add(time.Minute)
 		down := channels.Notification{
 			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
-				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "https://example.org/p/" + c.UniqueKey()},
+				Timing: "every hour, 10 minutes of grace", TZ: "UTC", NPings: 1, URL: "https://example.org/p/" + c.UniqueKey()},
 			Status: channels.Down, At: failed, Reason: "the job reported a failure, exit status 3", Cause: `disk "b" full`,
 			Verdict: "Down since 1 Mar 12:01 UTC. The job reported a failure with exit status 3: “disk \"b\" full”.",
 			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte(`disk "b" full`), End: []byte(`disk "b" full`)},

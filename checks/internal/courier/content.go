@@ -127,7 +127,7 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 func (c *Courier) describe(check checks.Check, project string) channels.Check {
 	d := channels.Check{
 		ID: check.ID, Name: check.Name, Slug: check.Slug, Tags: slices.Clone(check.Tags), Desc: check.Desc,
-		Project: project, Timing: timing(check), NPings: check.NPings,
+		Project: project, Timing: timing(check), TZ: check.TZ, NPings: check.NPings,
 	}
 	if c.Link != nil {
 		d.URL = c.Link(check, project)

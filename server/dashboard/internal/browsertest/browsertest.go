@@ -68,7 +68,7 @@ type Page struct {
 	tolerate []string
 }
 
-// Open opens an empty page until the test ends, [Wide] and light, with cookies that no other page has. The paths that
+// Open opens an empty page until the test ends, [Wide] and light, in UTC, with cookies that no other page has. The paths that
 // the test goes to are relative to base, and the page may load from that host alone.
 func Open(t testing.TB, base string) *Page {
 	t.Helper()
@@ -98,6 +98,7 @@ func Open(t testing.TB, base string) *Page {
 		return err
 	})
 	p.Resize(Wide)
+	p.TimeZone("UTC")
 	p.emulate()
 	return p
 }

@@ -130,8 +130,8 @@ func (v *checkView) pick(log []pings.Ping, kind, before string) {
 	v.Log = log
 }
 
-// paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the check;
-// for viewers in another zone, theirs is beside.
+// paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the viewer;
+// that of the check is beside where it differs.
 func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
 	about, alerts := v.Sentences, v.Sentences[:0:0]
 	isAlert := func(s verdict.Sentence) bool {
@@ -150,14 +150,14 @@ func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
 }
 
 func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) template.HTML {
-	viewer := q.Zone()
+	viewer, own := q.Zone(), q.OwnZone()
 	var out strings.Builder
 	for i, s := range sentences {
 		if i > 0 {
 			out.WriteString(" ")
 		}
 		for _, p := range s {
-			text := template.HTMLEscapeString(words.Plain(v.Words(p, nil)))
+			text := template.HTMLEscapeString(words.Plain(v.Words(p, viewer)))
 			switch p.Kind {
 			case verdict.Emphasis:
 				out.WriteString("<strong>" + text + "</strong>")
@@ -166,11 +166,11 @@ func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) t
 			case verdict.Output:
 				out.WriteString("<q>" + text + "</q>")
 			case verdict.Instant:
-				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `"`)
-				if local := p.At.In(viewer); local.Format("15:04 -0700") != p.At.In(v.Zone).Format("15:04 -0700") {
-					out.WriteString(` title="` + template.HTMLEscapeString(local.Format("Mon 2 Jan 15:04:05")+" "+viewer.String()) + `"`)
+				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `">`)
+				if there := words.Beside(p.At, viewer, own); there != "" {
+					text = strings.TrimSuffix(text, " "+viewer.String()) + " " + template.HTMLEscapeString(there)
 				}
-				out.WriteString(">" + text + "</time>")
+				out.WriteString(text + "</time>")
 			default:
 				out.WriteString(text)
 			}

@@ -88,6 +88,10 @@ type page struct {
 	// Zone is the viewer's time zone, and Now the time of the monitor in it.
 	Zone *time.Location
 	Now  time.Time
+	// Own is the time zone of the check of the page, or else the viewer's.
+	Own *time.Location
+	// Got says whether the browser can load the page again without sending a form.
+	Got bool
 	// Version is that of the project before the page was made.
 	Version string
 	// Data is the page's own.
@@ -119,7 +123,8 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	p := &page{
 		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Viewer: q.Access.Name,
 		SignedIn: !q.Config.ForeignSignIn && len(q.Access.Projects) > 0,
-		Version:  q.Version, Zone: zone, Now: q.Mon.Now().In(zone), Data: data,
+		Version:  q.Version, Zone: zone, Now: q.Mon.Now().In(zone), Own: q.OwnZone(),
+		Got: q.R.Method == http.MethodGet, Data: data,
 	}
 	if p.HasProject() {
 		p.Project.Name = words.Name(p.Project.Name, "unnamed")

@@ -287,3 +287,14 @@ func (q *Request) Zone() *time.Location {
 	}
 	return time.UTC
 }
+
+// OwnZone returns the time zone of the check of the page, or the viewer's for a check without a schedule: an interval is the
+// same in every zone.
+func (q *Request) OwnZone() *time.Location {
+	if q.Check.IsCron() {
+		if zone, err := schedule.LoadLocation(q.Check.TZ); err == nil {
+			return zone
+		}
+	}
+	return q.Zone()
+}

@@ -9,9 +9,12 @@ const project = document.body.dataset.project;
 let version = document.body.dataset.version;
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const zoneKnown = document.cookie.split("; ").includes("rollcall_zone=" + zone);
-if (zone && !zoneKnown) {
-  document.cookie = `rollcall_zone=${zone}; path=${base}/; max-age=31536000; samesite=lax`;
+const zoneCookie = "rollcall_zone=" + zone;
+const zoneKnown = () => document.cookie.split("; ").includes(zoneCookie);
+if (zone && !zoneKnown()) {
+  document.cookie = `${zoneCookie}; path=${base}/; max-age=31536000; samesite=lax`;
+  // The first page of a browser is in UTC, because the server did not know better.
+  if ((document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
 }
 
 // Relative times
@@ -193,5 +196,4 @@ document.addEventListener("visibilitychange", () => {
 
 if (project) {
   connect();
-  if (zone && !zoneKnown) refresh();
 }
