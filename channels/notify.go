@@ -22,7 +22,8 @@ const (
 // A Check is the part of a notification about the check: the fields of server/API.md section 2.1 at the time of
 // sending.
 type Check struct {
-	ID   uuid.UUID
+	ID uuid.UUID
+	// Name is what people call the check: its name, or else its slug, or else the first 8 digits of its ID.
 	Name string
 	Slug string
 	// Tags are the tags as they were given. Text for people has one blank between two; if a client of the API sent other

@@ -3,7 +3,9 @@ package checks
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -78,6 +80,20 @@ func (c Check) Validate() error {
 
 // clearRun forgets the run in progress.
 func (s *State) clearRun() { s.LastStart, s.LastStartRun = time.Time{}, uuid.NullUUID{} }
+
+// DisplayName returns what people call the check: its name, or else its slug, or else the first 8 digits of its ID. Alerts,
+// pages and the command line call it so.
+func (c Check) DisplayName() string { return displayName(c.Settings, c.ID.String()) }
+
+func displayName(s Settings, id string) string {
+	for _, name := range []string{s.Name, s.Slug} {
+		visible := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+		if strings.ContainsFunc(name, visible) {
+			return name
+		}
+	}
+	return id[:min(len(id), 8)]
+}
 
 // UniqueKey returns the identifier that a read-only key sees instead of the UUID (server/API.md section 2.1).
 func (c Check) UniqueKey() string { return UniqueKey(c.ID) }

@@ -93,6 +93,15 @@ type Snapshot struct {
 	Check *Check
 }
 
+// DisplayName returns what people call the check: its name, or else its slug, or else the first 8 digits of its ID, or of its
+// UniqueKey for a client with a read-only key.
+func (s Snapshot) DisplayName() string {
+	if s.ID == uuid.Nil {
+		return displayName(s.Settings, s.UniqueKey)
+	}
+	return displayName(s.Settings, s.ID.String())
+}
+
 // Snapshot returns the check as it is at an instant. It shares the memory of c.
 func (c Check) Snapshot(now time.Time) Snapshot {
 	return Snapshot{

@@ -7,9 +7,9 @@
 //	mon, err := monitor.New(store, nil)
 //	err = mon.Start(ctx) // watches deadlines and sends alerts until Stop
 //	jobs, err := mon.OpenProject(ctx, "jobs")
-//	job, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
+//	nightly, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 //
-//	err = job.Run(ctx, backup) // start, then success, or failure with the error as text
+//	err = nightly.Run(ctx, backup) // start, then success, or failure with the error as text
 //
 // Packages sqlite and postgres below sqlstore open the store; sqlstore.Open takes a pool that the program has already.
 // A database in memory serves programs that need no durability: see sqlite.Memory. Package monitortest makes a monitor for

@@ -26,7 +26,7 @@ func ExampleConfig_onAlert() {
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	backup, err := project.Create(ctx, checks.Spec{Name: new("backup")})
+	backup, err := project.Create(ctx, checks.Spec{Slug: new("backup")})
 	check(err)
 	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3)})
 	check(err)

@@ -41,10 +41,10 @@ func Example() {
 	defer mon.Stop(ctx)
 	jobs, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	job, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
+	nightly, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 	check(err)
 
-	err = job.Run(ctx, backup)
+	err = nightly.Run(ctx, backup)
 	fmt.Println(err)
 	c, err := jobs.CheckBySlug(ctx, "backup")
 	check(err)

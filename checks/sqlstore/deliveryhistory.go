@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -18,6 +19,7 @@ type historyRow struct {
 	FinishedAt  int64     `bun:"finished_at"`
 	CheckUUID   uuid.UUID `bun:"check_uuid"`
 	CheckName   string    `bun:"check_name"`
+	CheckSlug   string    `bun:"check_slug"`
 	ChannelName string    `bun:"channel_name"`
 	ChannelKind string    `bun:"channel_kind"`
 	FlipUp      bool      `bun:"flip_up"`
@@ -28,7 +30,7 @@ type historyRow struct {
 func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
 		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id").
-		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
+		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
 		ColumnExpr("(d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up, coalesce(f.reason, '') AS reason").
@@ -68,8 +70,9 @@ func (s *database) Deliveries(ctx context.Context, query store.DeliveryQuery) ([
 }
 
 func (r *historyRow) delivery() store.Delivery {
+	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
 	d := store.Delivery{
-		ID: r.ID, CheckID: r.CheckUUID, CheckName: r.CheckName,
+		ID: r.ID, CheckID: r.CheckUUID, CheckName: check.DisplayName(),
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),

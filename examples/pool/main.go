@@ -32,12 +32,12 @@ func main() {
 	check(mon.Start(ctx))
 	project, err := mon.OpenProject(ctx, "shop")
 	check(err)
-	job, err := project.Register(ctx, checks.Spec{Slug: new("billing"), Schedule: new("0 4 * * *")})
+	billing, err := project.Register(ctx, checks.Spec{Slug: new("billing"), Schedule: new("0 4 * * *")})
 	check(err)
 
 	_, err = db.ExecContext(ctx, "INSERT INTO orders DEFAULT VALUES")
 	check(err)
-	check(job.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) }))
+	check(billing.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) }))
 
 	var billed int
 	check(db.QueryRowContext(ctx, "SELECT count(*) FROM orders WHERE billed").Scan(&billed))

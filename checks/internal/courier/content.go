@@ -126,7 +126,7 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 // describe returns the description of a check for alerts.
 func (c *Courier) describe(check checks.Check, project string) channels.Check {
 	d := channels.Check{
-		ID: check.ID, Name: check.Name, Slug: check.Slug, Tags: slices.Clone(check.Tags), Desc: check.Desc,
+		ID: check.ID, Name: check.DisplayName(), Slug: check.Slug, Tags: slices.Clone(check.Tags), Desc: check.Desc,
 		Project: project, Timing: timing(check), TZ: check.TZ, NPings: check.NPings,
 	}
 	if c.Link != nil {

@@ -99,7 +99,7 @@ func incidentAfter(keeper channels.IncidentNotifier, s *send, now time.Time) *st
 		return nil
 	}
 	return &store.Incident{
-		CheckID: s.Check.ID, ChannelID: s.ChannelID, CheckName: s.Check.Name, DeliveryID: s.ID,
+		CheckID: s.Check.ID, ChannelID: s.ChannelID, CheckName: s.Check.DisplayName(), DeliveryID: s.ID,
 		Open: s.open, DownAt: s.Flip.At, Due: now.Add(look(keeper)),
 	}
 }

@@ -149,7 +149,7 @@ const MaxEarlier = 100
 type Delivery struct {
 	// ID identifies the delivery within its database.
 	ID int64
-	// CheckID and CheckName are those of the check that the alert is about.
+	// CheckID and CheckName are those of the check that the alert is about: its ID and its [checks.Check.DisplayName].
 	CheckID   uuid.UUID
 	CheckName string
 	// ChannelID, ChannelName and ChannelKind are those of the channel that it goes to.

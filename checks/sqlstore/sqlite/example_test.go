@@ -53,10 +53,10 @@ func ExampleOpen_memory() {
 	defer stop()
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	job, err := project.Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
+	backup, err := project.Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
 	check(err)
 
-	fmt.Println(job.Run(ctx, func(context.Context) error { return nil }))
+	fmt.Println(backup.Run(ctx, func(context.Context) error { return nil }))
 	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
 	check(err)
 	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))

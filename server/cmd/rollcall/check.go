@@ -139,7 +139,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *app) error {
 			Verdict string `json:"verdict"`
 		}{newCheckDoc(v.Now)(check), v.Text(nil)}
 		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "%s\n\n%s\n", printable(strings.TrimSpace(check.Name+"  "+check.ID.String())), printable(document.Verdict))
+			fmt.Fprintf(w, "%s\n\n%s\n", printable(check.DisplayName()+"  "+check.ID.String()), printable(document.Verdict))
 		})
 	})
 }

@@ -78,7 +78,7 @@ func (d deliveryDoc) row() []string {
 		alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
 	}
 	return []string{
-		strconv.FormatInt(d.ID, 10), d.Created, cmp.Or(d.CheckName, d.Check), alert, cmp.Or(d.ChannelName, d.Channel),
+		strconv.FormatInt(d.ID, 10), d.Created, d.CheckName, alert, cmp.Or(d.ChannelName, d.Channel),
 		string(d.State), strconv.Itoa(d.Attempts), or(cmp.Or(d.Due, d.Finished)), d.Error,
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/csv"
@@ -81,6 +80,8 @@ type reportCheck struct {
 	wire.StatsSum
 
 	days []checks.DayStats
+	// Title is what people call the check.
+	Title string `json:"-"`
 }
 
 func (c *reportCmd) Run(ctx context.Context, a *app) error {
@@ -119,7 +120,7 @@ func newReport(ctx context.Context, mon *monitor.Monitor, project checks.Project
 			return nil, err
 		}
 		if len(days) > 0 {
-			r.Checks = append(r.Checks, reportCheck{c.ID.String(), c.Name, c.Slug, sumOf(days), days})
+			r.Checks = append(r.Checks, reportCheck{c.ID.String(), c.Name, c.Slug, sumOf(days), days, c.DisplayName()})
 			all = append(all, days...)
 		}
 	}
@@ -159,16 +160,13 @@ func (r *report) print(w io.Writer, format string) error {
 		fmt.Fprintf(w, "%s, %s until %s\n\n", printable(r.Project), r.Month, r.Until)
 		rows := [][]string{{"CHECK", "RUNS", "FAILED", "AVAILABILITY", "DOWN", "UNWATCHED", "MEAN", "SHORTEST", "LONGEST"}}
 		for _, c := range r.Checks {
-			rows = append(rows, append([]string{c.Title()}, c.cells()...))
+			rows = append(rows, append([]string{c.Title}, c.cells()...))
 		}
 		table(w, append(rows, append([]string{"all"}, totalOf(r).cells()...))...)
 	})
 }
 
 func totalOf(r *report) reportCheck { return reportCheck{StatsSum: r.Total} }
-
-// Title returns what a person calls the check.
-func (c reportCheck) Title() string { return cmp.Or(c.Name, c.Slug, c.UUID) }
 
 // cells returns the columns after the title.
 func (c reportCheck) cells() []string {

@@ -135,7 +135,7 @@ func firstTag(c checks.Check) string {
 }
 
 func byName(a, b checks.Check) int {
-	return cmp.Or(strings.Compare(strings.ToLower(cmp.Or(a.Name, a.Slug)), strings.ToLower(cmp.Or(b.Name, b.Slug))),
+	return cmp.Or(strings.Compare(strings.ToLower(a.DisplayName()), strings.ToLower(b.DisplayName())),
 		strings.Compare(a.ID.String(), b.ID.String()))
 }
 

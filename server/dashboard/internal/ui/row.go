@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,7 +76,8 @@ func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
 
 // NameOf returns what pages call a check.
 func NameOf(c checks.Check) string {
-	return cmp.Or(words.Name(c.Name, ""), c.Slug, "unnamed check")
+	c.Name = words.Name(c.Name, "")
+	return c.DisplayName()
 }
 
 // explained remembers the words of schedules: most projects have few, and a list shows them again and again.
