@@ -152,6 +152,11 @@ func TestNotConfigured(t *testing.T) {
 			return c, nil
 		})
 		must(t, err)
+		// A change that reaches nobody new passes, as when an address unsubscribes.
+		for _, notify := range []string{"down", ""} {
+			_, err = o.UpdateChannel(ctx, o.project.ID, phone.ID, map[string]string{"to": to["to"], channels.NotifySetting: notify}, nil)
+			must(t, err)
+		}
 
 		o.ping(t, o.watched(t, "a").ID, pings.Failure)
 		if n, err := other.Deliver(ctx); n != 0 || err != nil {

@@ -187,13 +187,17 @@ func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channel
 }
 
 // ValidSettings returns the settings of a channel as they are stored. What the channel in the list has already passes.
+// So does a change that reaches nobody new, such as an address that unsubscribes: all required settings stay.
 func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
 	stored, _ := channelByID(list, c.ID)
 	valid, err := channels.Validate(a.Types, c.Kind, settings, stored.Settings)
 	if err != nil || stored.Settings != nil && maps.Equal(valid, stored.Settings) {
 		return valid, err
 	}
-	if err := a.Configured(c.Kind); err != nil && !a.Elsewhere {
+	sameReceiver := stored.Settings != nil && !slices.ContainsFunc(a.typeOf(c.Kind).Settings, func(s channels.Setting) bool {
+		return s.Required && valid[s.Name] != stored.Settings[s.Name]
+	})
+	if err := a.Configured(c.Kind); err != nil && !a.Elsewhere && !sameReceiver {
 		return nil, err
 	}
 	if c.Kind == channels.Group {
