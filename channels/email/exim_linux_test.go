@@ -26,7 +26,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
-	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
+	"github.com/rollcall-dev/rollcall/channels/internal/receivertest"
 )
 
 // eximConfig is for https://www.exim.org/exim-html-4.96/doc/html/spec_html/: a submission server with STARTTLS and AUTH

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/internal/receivertest"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
-	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
 )
 
 // startAlertmanager runs an Alertmanager that only user me with the password right may use. It is no member of a cluster.

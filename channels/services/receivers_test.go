@@ -19,10 +19,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/internal/receivertest"
 	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
-	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
 )
 
 // shown is a message as the API of its receiver shows it.

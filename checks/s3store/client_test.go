@@ -16,7 +16,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
-	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
+	"github.com/rollcall-dev/rollcall/checks/s3store/internal/s3test"
 )
 
 // TestEscapedKeys uses keys with characters that URLs, signatures and XML escape.

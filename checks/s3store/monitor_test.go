@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
-	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
+	"github.com/rollcall-dev/rollcall/checks/s3store/internal/s3test"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )

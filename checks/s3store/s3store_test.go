@@ -19,7 +19,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
-	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
+	"github.com/rollcall-dev/rollcall/checks/s3store/internal/s3test"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 

@@ -1,11 +1,15 @@
 package prometheus
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
@@ -22,24 +25,32 @@ const patience = 30 * time.Second
 
 // TestRealPrometheus runs Prometheus with the configuration and the rules, for a server on the loopback interface.
 func TestRealPrometheus(t *testing.T) {
-	path := receivertest.Find(t, "prometheus", "ROLLCALL_TEST_PROMETHEUS", "apt-get install prometheus")
+	name := "prometheus"
+	if path := os.Getenv("ROLLCALL_TEST_PROMETHEUS"); path != "" {
+		name = path
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		skip := t.Skip
+		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+			skip = t.Fatal
+		}
+		skip("no Prometheus to test with (apt-get install prometheus, or name it in ROLLCALL_TEST_PROMETHEUS): ", err)
+	}
 	greeting := serve(t)
 	pingURL := createCheck(t, greeting, `{"name": "nightly backup", "timeout": 3600, "grace": 3600}`)
 	request(t, http.MethodPost, pingURL, "", "")
 
-	p := receivertest.Start(t, path, func(addr, dir string) (args, env []string) {
-		configure(t, dir, greeting)
-		return []string{"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=" + addr}, nil
-	})
+	addr := start(t, path, greeting)
 	eventually(t, "Prometheus is not ready", func() bool {
-		res, err := http.Get("http://" + p.Addr + "/-/ready")
+		res, err := http.Get("http://" + addr + "/-/ready")
 		if err != nil {
 			return false
 		}
 		res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	})
-	api := "http://" + p.Addr + "/api/v1/"
+	api := "http://" + addr + "/api/v1/"
 
 	for _, job := range []string{"rollcall", "rollcall-checks"} {
 		wait(t, api, `up{job="`+job+`"} == 1`, 1)
@@ -69,6 +80,34 @@ func TestRealPrometheus(t *testing.T) {
 			}
 		}
 	}
+}
+
+// start runs Prometheus until the test ends, and returns its address.
+func start(t *testing.T, path string, greeting program.Greeting) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	listener.Close()
+	dir := t.TempDir()
+	configure(t, dir, greeting)
+	cmd := program.Command(context.Background(), path,
+		"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+addr)
+	var output bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("Prometheus printed:\n%s", &output)
+		}
+	})
+	return addr
 }
 
 // configure writes the configuration into a directory, with the addresses of the server and short intervals.

@@ -1,29 +1,142 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
+const (
+	s3Bucket    = "bodies"
+	s3AccessKey = "test-access-key"
+	s3SecretKey = "test-secret-key"
+)
+
 func s3Args(url string) []string {
-	return []string{"--s3-endpoint", url, "--s3-bucket", s3test.Bucket, "--s3-access-key", s3test.AccessKey, "--s3-secret-key", s3test.SecretKey}
+	return []string{"--s3-endpoint", url, "--s3-bucket", s3Bucket, "--s3-access-key", s3AccessKey, "--s3-secret-key", s3SecretKey}
 }
 
-// objectsOf returns the number of objects of a check.
-func objectsOf(t *testing.T, storage *s3test.Server, c apiCheck) (n int) {
+// objectStorage is an S3 server with an empty bucket: versitygw, from PATH or from ROLLCALL_TEST_S3_SERVER.
+type objectStorage struct {
+	url string
+
+	addr, dir, program string
+	cmd                *exec.Cmd
+}
+
+// startStorage runs a server until the test ends, or skips the test if the program is missing.
+func startStorage(t *testing.T) *objectStorage {
 	t.Helper()
-	for _, key := range storage.Keys(t) {
-		if strings.HasPrefix(key, c.UUID+"/") {
-			n++
+	program, err := exec.LookPath(cmp.Or(os.Getenv("ROLLCALL_TEST_S3_SERVER"), "versitygw"))
+	if err != nil {
+		skip := t.Skip
+		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+			skip = t.Fatal
+		}
+		skip("no S3 server to test with (versitygw in PATH, or named in ROLLCALL_TEST_S3_SERVER): ", err)
+	}
+	listener := listen(t)
+	s := &objectStorage{addr: listener.Addr().String(), dir: t.TempDir(), program: program}
+	s.url = "http://" + s.addr
+	listener.Close()
+	for _, sub := range []string{"objects/" + s3Bucket, "metadata"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o755); err != nil {
+			t.Fatal(err)
 		}
 	}
+	s.start(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// start starts the server at its address with its objects.
+func (s *objectStorage) start(t *testing.T) {
+	t.Helper()
+	// Metadata goes into files, because not every file system has extended attributes.
+	s.cmd = exec.Command(s.program, "--port", s.addr, "--quiet", "posix",
+		"--sidecar", filepath.Join(s.dir, "metadata"), filepath.Join(s.dir, "objects"))
+	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s3AccessKey, "ROOT_SECRET_KEY="+s3SecretKey, "VGW_REGION=us-east-1")
+	s.cmd.SysProcAttr = childAttr()
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listens := func() bool {
+		conn, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}
+	if !eventually(patience, listens) {
+		t.Fatal("the S3 server did not start")
+	}
+}
+
+// stop ends the server as a crash would. Its objects stay.
+func (s *objectStorage) stop() {
+	if s.cmd.ProcessState == nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+}
+
+// objects returns the number of objects of a check. The server keeps each in a file.
+func (s *objectStorage) objects(t *testing.T, c apiCheck) (n int) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(filepath.Join(s.dir, "objects", s3Bucket)), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && strings.HasPrefix(path, c.UUID+"/") {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return n
+}
+
+// silent accepts connections, reads what arrives and never answers. It returns its URL and counts open connections.
+func silent(t *testing.T) (url string, connections *atomic.Int64) {
+	t.Helper()
+	listener := listen(t)
+	t.Cleanup(func() { listener.Close() })
+	connections = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			go func() {
+				_, _ = io.Copy(io.Discard, conn)
+				conn.Close()
+				connections.Add(-1)
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String(), connections
 }
 
 // getBody reads the body of a check's ping.
@@ -43,8 +156,9 @@ func getBody(t *testing.T, p *process, key string, c apiCheck, n int) (status in
 // readable, and the next server uploads them.
 func TestKillBetweenCommitAndUpload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		storage := s3test.Start(t)
-		killBetween(t, db, storage, storage.URL, storage.Stop, func() {}, func() { storage.Restart(t) })
+		storage := startStorage(t)
+		storage.stop()
+		killBetween(t, db, storage, storage.url, func() {}, func() { storage.start(t) })
 	})
 }
 
@@ -55,24 +169,23 @@ func TestKillDuringUpload(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	t.Parallel() // it waits
-	storage := s3test.Start(t)
-	proxy := storage.StartProxy(t)
+	storage := startStorage(t)
+	url, connections := silent(t)
 	underWay := func() {
 		// One of them is the probe at the start of the server.
-		if !eventually(patience, func() bool { return proxy.Connections() > 2 }) {
+		if !eventually(patience, func() bool { return connections.Load() > 2 }) {
 			t.Fatal("no upload has begun")
 		}
 	}
-	killBetween(t, dbtest.SQLite(t), storage, proxy.URL, proxy.Hold, underWay, proxy.Release)
+	killBetween(t, dbtest.SQLite(t), storage, url, underWay, func() {})
 }
 
-func killBetween(t *testing.T, db dbtest.DB, storage *s3test.Server, url string, fail, ready, mend func()) {
+// killBetween kills a server whose object storage is at a URL where it does not work, and starts it with one that does.
+func killBetween(t *testing.T, db dbtest.DB, storage *objectStorage, broken string, ready, mend func()) {
 	t.Helper()
 	const pings = 20
 	body := func(n int) string { return fmt.Sprint(n, strings.Repeat("\xff\x00\r\n", 50)) }
-	args := append(s3Args(url), "--rate-limit", "0")
-	fail()
-	p := start(t, db.URL, args...)
+	p := start(t, db.URL, append(s3Args(broken), "--rate-limit", "0")...)
 	key := keyOf(t, p)
 	c := createCheck(t, p, key, "job")
 	for n := range pings {
@@ -93,19 +206,19 @@ func killBetween(t *testing.T, db dbtest.DB, storage *s3test.Server, url string,
 	ready()
 	p.kill()
 	mend()
-	p = start(t, db.URL, args...)
+	p = start(t, db.URL, append(s3Args(storage.url), "--rate-limit", "0")...)
 	read()
-	if !eventually(3*patience, func() bool { return objectsOf(t, storage, c) == pings }) {
-		t.Errorf("%d objects, want %d", objectsOf(t, storage, c), pings)
+	if !eventually(3*patience, func() bool { return storage.objects(t, c) == pings }) {
+		t.Errorf("%d objects, want %d", storage.objects(t, c), pings)
 	}
 	read()
 }
 
 // TestObjectStorageGone reads a body while object storage is down: only that request fails, with 503.
 func TestObjectStorageGone(t *testing.T) {
-	storage := s3test.Start(t)
+	storage := startStorage(t)
 	db := dbtest.SQLite(t)
-	p := start(t, db.URL, s3Args(storage.URL)...)
+	p := start(t, db.URL, s3Args(storage.url)...)
 	key := keyOf(t, p)
 	c := createCheck(t, p, key, "job")
 	ping := func(body string) {
@@ -123,12 +236,12 @@ func TestObjectStorageGone(t *testing.T) {
 	moved := func() bool {
 		var queued int
 		err := rows.NewRaw("SELECT count(*) FROM rollcall_uploads").Scan(t.Context(), &queued)
-		return err == nil && queued == 0 && objectsOf(t, storage, c) == 1
+		return err == nil && queued == 0 && storage.objects(t, c) == 1
 	}
 	if !eventually(patience, moved) {
 		t.Fatal("the body was not moved")
 	}
-	storage.Stop()
+	storage.stop()
 	ping(large)
 	wants := map[int]int{1: http.StatusServiceUnavailable, 2: http.StatusOK, 3: http.StatusOK, 4: http.StatusNotFound}
 	for n, want := range wants {
@@ -139,11 +252,11 @@ func TestObjectStorageGone(t *testing.T) {
 	if _, err := p.stop(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if log := p.stderr.String(); strings.Contains(log, s3test.SecretKey) || !strings.Contains(log, "object storage is unavailable") {
+	if log := p.stderr.String(); strings.Contains(log, s3SecretKey) || !strings.Contains(log, "object storage is unavailable") {
 		t.Errorf("the log does not say what is wrong, or has a key:\n%s", log)
 	}
 
-	p = start(t, db.URL, "--s3-endpoint", storage.URL, "--s3-bucket", "missing", "--s3-access-key", "a", "--s3-secret-key", s3test.SecretKey)
+	p = start(t, db.URL, "--s3-endpoint", storage.url, "--s3-bucket", "missing", "--s3-access-key", "a", "--s3-secret-key", s3SecretKey)
 	if !eventually(patience, func() bool { return strings.Contains(p.stderr.String(), "object storage cannot be used") }) {
 		t.Errorf("the log does not say at the start what is wrong:\n%s", p.stderr.String())
 	}

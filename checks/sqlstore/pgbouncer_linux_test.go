@@ -1,21 +1,25 @@
 package sqlstore_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
 	"github.com/rollcall-dev/rollcall/checks"
 	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -29,16 +33,23 @@ import (
 // of a new database behind it.
 func startPgBouncer(t *testing.T, mode string) func(t *testing.T) dbtest.DB {
 	t.Helper()
-	program := receivertest.Find(t, "pgbouncer", "ROLLCALL_TEST_PGBOUNCER", "apt-get install pgbouncer")
+	program, err := exec.LookPath(cmp.Or(os.Getenv("ROLLCALL_TEST_PGBOUNCER"), "pgbouncer"))
+	if err != nil {
+		skip := t.Skip
+		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+			skip = t.Fatal
+		}
+		skip("no PgBouncer to test with (apt-get install pgbouncer, or name it in ROLLCALL_TEST_PGBOUNCER): ", err)
+	}
 	server, err := url.Parse(dbtest.PostgreSQL(t).URL)
 	must(t, err)
-	pooler := receivertest.Start(t, program, func(addr, dir string) (args, env []string) {
-		host, port, _ := strings.Cut(addr, ":")
-		args = []string{filepath.Join(dir, "pgbouncer.ini")}
-		if os.Getuid() == 0 { // as which PgBouncer does not run
-			args = append(args, "-u", "postgres")
-		}
-		must(t, os.WriteFile(args[0], fmt.Appendf(nil, `[databases]
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	addr := listener.Addr().String()
+	host, port, _ := strings.Cut(addr, ":")
+	must(t, listener.Close())
+	args := []string{filepath.Join(t.TempDir(), "pgbouncer.ini")}
+	must(t, os.WriteFile(args[0], fmt.Appendf(nil, `[databases]
 * = host=%s port=%s user=%s
 [pgbouncer]
 listen_addr = %s
@@ -47,12 +58,35 @@ unix_socket_dir =
 auth_type = any
 pool_mode = %s
 `, server.Hostname(), server.Port(), server.User.Username(), host, port, mode), 0o644))
-		return args, nil
+	if os.Getuid() == 0 { // as which PgBouncer does not run
+		args = append(args, "-u", "postgres")
+	}
+	pooler := exec.Command(program, args...)
+	var output bytes.Buffer
+	pooler.Stdout, pooler.Stderr = &output, &output
+	pooler.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, pooler.Start())
+	t.Cleanup(func() {
+		pooler.Process.Kill()
+		pooler.Wait()
+		if t.Failed() {
+			t.Logf("PgBouncer printed:\n%s", &output)
+		}
 	})
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("PgBouncer did not start: ", err)
+		}
+	}
 	return func(t *testing.T) dbtest.DB {
 		u, err := url.Parse(dbtest.PostgreSQL(t).URL)
 		must(t, err)
-		u.Host = pooler.Addr
+		u.Host = addr
 		return dbtest.DB{Name: "pgbouncer", URL: u.String()}
 	}
 }
