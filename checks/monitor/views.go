@@ -50,6 +50,22 @@ func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid
 	return v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, project.PingLimit()), Brief: true})
 }
 
+// LastFailures returns the newest failure of each of some checks, if it is among the newest pings of the check, which most
+// bounds. Each has the end of its body, at most 8 KiB; its BodySize tells whether that is all. A body in object storage is
+// left out. The caller sees to it that the checks are in the project. Error: [checks.ErrNotFound] for an unknown project.
+func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, most int) (map[uuid.UUID]pings.Ping, error) {
+	project, err := v.mon.admin.CachedProject(ctx, projectID)
+	if err != nil {
+		return nil, about("project", projectID, err)
+	}
+	logs, err := v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, project.PingLimit()), Failed: true})
+	failures := make(map[uuid.UUID]pings.Ping, len(logs))
+	for id, log := range logs {
+		failures[id] = log[0]
+	}
+	return failures, err
+}
+
 // LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
 // several other pings followed that run. Error: [checks.ErrNotFound].
 func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {

@@ -19,7 +19,7 @@ import (
 var onSpreadTables = []string{
 	"UpdateRollsBack", "LostUpdates", "LockOrder", "LockMissing", "StateRoundTrip", "SettingsAndState", "FindChecks",
 	"MoveCheck", "DeleteCheck", "Batches", "MixedBatch", "BatchesWithBodies", "ConcurrentBatches",
-	"PingLog", "PingBodies", "Transitions", "RecentPings", "LastDurations", "Unfolded",
+	"PingLog", "PingBodies", "Transitions", "RecentPings", "LastFailures", "LastDurations", "Unfolded",
 	"DueChecks", "DueChecksAreShared", "DeadlinesAreLazy", "DueRuns",
 	"PrunePings", "PruneInSteps", "PruneWhilePinged", "PruneLogOfDeleted", "DeleteProject", "AlertRules", "Alerts",
 	"Uploads", "UploadsAreShared", "UploadOfPrunedPing", "ObjectsOfPrunedPings", "KeysAreNotReused", "Probes", "Backlog",

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -72,6 +73,32 @@ func testRecentPings(t *testing.T, f fixture) {
 	if got := f.pings(t, store.PingQuery{Limit: 10}); len(got) > 0 {
 		t.Errorf("of no checks: %v", got)
 	}
+}
+
+// testLastFailures: it returns the newest failure of each check that has one among as many pings as the limit, with the end of
+// its body.
+func testLastFailures(t *testing.T, f fixture) {
+	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	never, failed, mended := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
+	body := bytes.Repeat([]byte("\x00line\n"), 2*store.FailedBody/6)
+	f.ping(t, never.ID, pings.Signal{Body: []byte("well")}, noon)
+	f.ping(t, failed.ID, pings.Signal{Kind: pings.Failure, Body: []byte("before")}, noon)
+	f.ping(t, failed.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3), Body: body, Scheme: "https", Method: "POST"}, minute(1))
+	f.ping(t, failed.ID, pings.Signal{Kind: pings.Start}, minute(2))
+	f.ping(t, mended.ID, pings.Signal{Kind: pings.Failure, Body: []byte("short")}, minute(1))
+	for i := range 3 {
+		f.ping(t, mended.ID, pings.Signal{Body: []byte("well")}, minute(2+i))
+	}
+	ids := []uuid.UUID{failed.ID, never.ID, mended.ID, uuid.New()}
+	got := f.pings(t, store.PingQuery{Checks: ids, Limit: 4, Failed: true})
+	want := map[uuid.UUID][]pings.Ping{failed.ID: {f.log(t, failed.ID)[1]}, mended.ID: {f.log(t, mended.ID)[3]}}
+	want[failed.ID][0].Body, want[mended.ID][0].Body = body[len(body)-store.FailedBody:], []byte("short")
+	same(t, "failures", got, want)
+	if size := got[failed.ID][0].BodySize; size != int64(len(body)) {
+		t.Errorf("the size of the body is %d, want %d", size, len(body))
+	}
+	delete(want, mended.ID)
+	same(t, "failures among three pings", f.pings(t, store.PingQuery{Checks: ids, Limit: 3, Failed: true}), want)
 }
 
 // testRecentTransitions: Events returns those from an instant on, for several checks at once.

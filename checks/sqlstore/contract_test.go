@@ -56,6 +56,7 @@ func contract() []requirement {
 		{"FlipWindows", testFlipWindows},
 		{"Transitions", testTransitions},
 		{"RecentPings", testRecentPings},
+		{"LastFailures", testLastFailures},
 		{"RecentTransitions", testRecentTransitions},
 		{"History", testHistory},
 		{"ManyReminders", testManyReminders},

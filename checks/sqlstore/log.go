@@ -63,6 +63,7 @@ const (
 	briefColumns = "p.kind, p.at, p.run, p.exit_status, p.duration, p.body_size"
 	moreColumns  = ", p.scheme, p.method, p.remote_addr, p.ua"
 	bodyColumns  = ", p.body, coalesce(p.object, '')"
+	bodyEnd      = ", substr(p.body, CASE WHEN length(p.body) > {end} THEN length(p.body) - {end} + 1 ELSE 1 END), ''"
 	noMore       = ", '', '', '', ''"
 	noBody       = ", NULL, ''"
 )
@@ -86,6 +87,9 @@ func (s *database) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID]
 	case q.Number != nil: // not through the bodies before it
 		ended, step = fmt.Sprintf("p.n <= %d", *q.Number), store.OlderPings
 		carried, read, wanted = "", briefColumns+moreColumns+bodyColumns, fmt.Sprintf(" WHERE k.n = %d", *q.Number)
+	case q.Failed: // not through the bodies before it
+		ended, step = fmt.Sprintf("p.kind = %d", code(kinds[:], pings.Failure)), store.OlderPings
+		carried, read, wanted = "", briefColumns+moreColumns+bodyEnd, " WHERE k.ended > 0"
 	case q.Timed:
 		ended, step = "p.duration IS NOT NULL", store.OlderPings
 		carried, read, wanted = briefColumns, briefColumns+noMore+noBody, " WHERE k.duration IS NOT NULL"
@@ -102,7 +106,7 @@ func (s *database) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID]
 			from = s.d.joinEntry("p.id = k.id AND p.check_id = k.check_id"+l.ping) + wanted
 		}
 		query := strings.NewReplacer(
-			"{ended}", ended, "{step}", fmt.Sprint(step), "{carried}", carried, "{read}", read, "{wanted}", from,
+			"{ended}", ended, "{step}", fmt.Sprint(step), "{carried}", carried, "{read}", strings.ReplaceAll(read, "{end}", fmt.Sprint(store.FailedBody)), "{wanted}", from,
 			"{checks}", l.checks, "{where}", l.where, "{state}", l.state, "{head}", s.d.joinEntry("p.id = s.log_head"+l.ping),
 			"{next}", s.d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"+l.ping),
 			"{limit}", fmt.Sprint(q.Limit), "{most}", fmt.Sprint(store.OlderPings),

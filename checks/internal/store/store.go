@@ -76,6 +76,9 @@ type PingQuery struct {
 	Brief bool
 	// Timed selects only the newest ping that has a Duration, and is Brief.
 	Timed bool
+	// Failed selects only the newest failure, with the last [FailedBody] bytes of its Body. It has no Body if
+	// [BodyQueue].SettleBodies has moved that.
+	Failed bool
 	// Number, unless nil, selects only the ping with this number. It comes with its Body, or with a BodyKey if
 	// [BodyQueue].SettleBodies has moved the body. It is not found any more as soon as the check is deleted.
 	Number *int64
@@ -84,6 +87,9 @@ type PingQuery struct {
 // OlderPings is how many pings in a row must be older than [PingQuery].Since before all further ones count as older. A
 // ping that waited in a queue stands where it arrived, with an earlier time than the pings before it.
 const OlderPings = 10
+
+// FailedBody bounds the bodies of [PingQuery].Failed in bytes.
+const FailedBody = 8 << 10
 
 // EventQuery selects transitions and pauses of checks.
 type EventQuery struct {
