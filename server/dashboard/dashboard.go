@@ -40,6 +40,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/forms"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/integrations"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/lists"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/overview"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/project"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -114,6 +115,7 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 			return ui.Access{Access: access}, err
 		}
 	}
+	overview.Register(site)
 	lists.Register(site)
 	check.Register(site)
 	forms.Register(site)

@@ -28,7 +28,7 @@ func TestNamesThatTurnText(t *testing.T) {
 	typed := regexp.MustCompile(`(?s)value="[^"]*"|<textarea.*?</textarea>|<svg.*?</svg>`)
 	check := "/checks/" + c.UniqueKey()
 	for _, path := range []string{
-		s.path(""), s.path("board"), s.path("board?group=tag"), s.path("integrations"), s.path("integrations/" + id.String()), s.path("integrations/" + id.String() + "/delete"),
+		s.path(""), s.path("overview"), s.path("board"), s.path("board?group=tag"), s.path("integrations"), s.path("integrations/" + id.String()), s.path("integrations/" + id.String() + "/delete"),
 		s.path("deliveries"), s.path("status"), s.path("status/" + page.ID.String()), s.path("status/" + page.ID.String() + "/delete"), s.path("badges"),
 		check, check + "/edit", check + "/copy", check + "/transfer", check + "/delete", "/projects/" + other.ID.String() + "/settings", "/projects/" + other.ID.String() + "/delete",
 	} {

@@ -97,7 +97,7 @@ func TestSignInLink(t *testing.T) {
 	ahead.header.Set("Sec-Purpose", "prefetch;prerender")
 	ahead.get(link).is(http.StatusNoContent)
 	b := s.browser()
-	if to := b.get(link).is(http.StatusSeeOther).header.Get("Location"); to != s.path("") {
+	if to := b.get(link).is(http.StatusSeeOther).header.Get("Location"); to != s.path("overview") {
 		t.Errorf("the link leads to %s", to)
 	}
 	b.get(s.path("")).is(http.StatusOK).hasNo("read-only")
@@ -155,7 +155,7 @@ func TestOpenRedirect(t *testing.T) {
 	s := newSite(t)
 	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil.example", "/\t/evil.example", "javascript:alert(1)"} {
 		to := s.browser().post("/signin", url.Values{"key": {s.keys.ReadOnly}, "next": {next}}).is(http.StatusSeeOther).header.Get("Location")
-		if to != s.path("") {
+		if to != s.path("overview") {
 			t.Errorf("%q leads to %s", next, to)
 		}
 	}

@@ -139,7 +139,7 @@ func (s *site) advance(d time.Duration) {
 // path returns the path of a page of the project.
 func (s *site) path(page string) string { return "/projects/" + s.project.ID.String() + "/" + page }
 
-// browser opens a page that is signed in with a key.
+// browser opens the list of checks, signed in with a key.
 func (s *site) browser(key string) *browsertest.Page {
 	s.Helper()
 	return s.browserOf(s.T, key)
@@ -154,5 +154,6 @@ func (s *site) browserOf(t *testing.T, key string) *browsertest.Page {
 		t.Fatal(err)
 	}
 	page.Go(link)
+	page.Go(s.path(""))
 	return page
 }

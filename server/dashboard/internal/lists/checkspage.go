@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -39,10 +38,7 @@ const (
 )
 
 // openLists is what lists remember from page to page.
-type openLists struct {
-	reasons reasons
-	rows    rowSets
-}
+type openLists struct{ rows rowSets }
 
 // checksPage shows the checks of a project.
 func (o *openLists) checksPage(q *ui.Request) error {
@@ -67,7 +63,7 @@ func (o *openLists) checksPage(q *ui.Request) error {
 		view.Folded = 0
 	}
 	view.At = max(view.At-from, 0)
-	if err := o.reasons.explain(q, view.Rows, list); err != nil {
+	if err := explain(q, view.Rows, list); err != nil {
 		return err
 	}
 	rows := tableRows(&view, q.Edit, q.Base, q.Mon.Now())
@@ -91,7 +87,7 @@ func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
 	if err != nil {
 		return view, err
 	}
-	reaches := reaching(available)
+	reaches := q.Reaching(available)
 	for i, c := range list {
 		if !slices.ContainsFunc(c.Channels, func(id uuid.UUID) bool { return reaches[id] }) {
 			rows[i].Nobody = true
@@ -102,20 +98,6 @@ func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
 	view.matching = slices.DeleteFunc(rows, func(r ui.Row) bool { return !view.Query.match(r, q.Project.PingKey) })
 	view.Query.sort(view.matching)
 	return view, nil
-}
-
-// reaching returns the channels through which an alert about a check that goes down reaches somebody, also through groups.
-func reaching(available []channels.Channel) map[uuid.UUID]bool {
-	reaches := map[uuid.UUID]bool{}
-	for _, c := range available {
-		reaches[c.ID] = c.Kind != channels.Group && c.Wants(channels.Down)
-	}
-	for _, c := range available {
-		if c.Kind == channels.Group {
-			reaches[c.ID] = c.Wants(channels.Down) && slices.ContainsFunc(ui.Members(c), func(id uuid.UUID) bool { return reaches[id] })
-		}
-	}
-	return reaches
 }
 
 // Listed counts the rows of all pages.

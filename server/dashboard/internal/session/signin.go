@@ -64,7 +64,7 @@ func (s *Sessions) useLink(q *ui.Request) error {
 	if err := s.add(q.W, q.R, key); err != nil {
 		return err
 	}
-	return q.Redirect("/projects/%s/", key.ProjectID)
+	return q.Redirect("/projects/%s/overview", key.ProjectID)
 }
 
 // takeLink uses a link up and returns its key.
@@ -119,7 +119,7 @@ func (s *Sessions) signIn(q *ui.Request) error {
 		q.Lead(page.Next)
 		return nil
 	}
-	return q.Redirect("/projects/%s/", key.ProjectID)
+	return q.Redirect("/projects/%s/overview", key.ProjectID)
 }
 
 func (s *Sessions) signOut(q *ui.Request) error {

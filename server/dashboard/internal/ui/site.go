@@ -70,6 +70,7 @@ type Site struct {
 	pages       *limit.Requests[countedBy] // nil without a limit
 	lives       *live.Followers
 	undos       keptUndos
+	failures    failures
 }
 
 // New returns a site without pages. The caller sets Authorize and ForgetKeys.
@@ -208,7 +209,7 @@ func home(q *Request) error {
 	if len(access.Projects) == 0 {
 		return ErrForbidden
 	}
-	return q.Redirect("/projects/%s/", access.Projects[0].ProjectID)
+	return q.Redirect("/projects/%s/overview", access.Projects[0].ProjectID)
 }
 
 // events is the stream of a project's changes.

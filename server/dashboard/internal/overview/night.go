@@ -1,0 +1,94 @@
+package overview
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+// evening is the hour at which a night begins.
+const evening = 18
+
+// nightBefore returns when the last night began for a viewer: at 18:00 of the day before.
+func nightBefore(now time.Time, zone *time.Location) time.Time {
+	year, month, day := now.In(zone).Date()
+	return time.Date(year, month, day-1, evening, 0, 0, 0, zone)
+}
+
+// kind says what went wrong.
+type kind string
+
+const (
+	failed   kind = "failed"
+	missed   kind = "missed"
+	timedOut kind = "timed out"
+)
+
+// trouble is the newest run of a check that went wrong.
+type trouble struct {
+	kind kind
+	at   time.Time
+}
+
+// troubleOf returns the newest run of a check that went wrong at or after an instant, or at any time if the check is down. The
+// check is settled, and transitions are its own since that instant: the check remembers its last runs only.
+func troubleOf(c checks.Check, transitions []checks.Transition, since time.Time) (t trouble, ok bool) {
+	for _, run := range slices.Backward(c.History.Recent.Runs()) {
+		if run.Result == checks.RunSuccess {
+			continue
+		}
+		if t = (trouble{failed, run.At}); run.Result == checks.RunMissed {
+			t.kind = missed
+		}
+		break
+	}
+	for _, e := range transitions {
+		if e.To != checks.StatusDown || e.At.Before(t.at) {
+			continue
+		}
+		switch t.at = e.At; e.Reason {
+		case flips.Failure:
+			t.kind = failed
+		case flips.Overrun:
+			t.kind = timedOut
+		default:
+			t.kind = missed
+		}
+	}
+	if c.Stored == checks.StatusDown && t.at.IsZero() {
+		t = trouble{missed, c.StoredSince}
+	}
+	return t, !t.at.IsZero() && (c.Stored == checks.StatusDown || !t.at.Before(since))
+}
+
+const (
+	// leastRuns is how many earlier runs tell what is usual.
+	leastRuns = 5
+	// leastExcess is by how much a run is slow at least: nobody cares about seconds.
+	leastExcess = 10 * time.Second
+)
+
+// slowRun is a success that took unusually long.
+type slowRun struct {
+	checks.Run
+	Usual time.Duration // the median of the successes before
+}
+
+// slow returns the newest success at or after an instant if it took unusually long: at least twice the median of the successes
+// before it, longer than 95% of them, and at least 10 s more. Runs are oldest first.
+func slow(runs []checks.Run, since time.Time) (s slowRun, ok bool) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r checks.Run) bool { return r.Result != checks.RunSuccess || r.Duration == 0 })
+	if len(runs) <= leastRuns {
+		return s, false
+	}
+	last := runs[len(runs)-1]
+	took := make([]time.Duration, len(runs)-1)
+	for i := range took {
+		took[i] = runs[i].Duration
+	}
+	slices.Sort(took)
+	median, p95 := took[len(took)/2], took[(len(took)*95+99)/100-1]
+	return slowRun{last, median}, !last.At.Before(since) && last.Duration >= 2*median && last.Duration > p95 && last.Duration >= median+leastExcess
+}

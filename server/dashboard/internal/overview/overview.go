@@ -1,0 +1,378 @@
+// Package overview has the first page of a project: what went wrong last night, and what needs somebody now.
+package overview
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Register adds the page to a site.
+func Register(s *ui.Site) {
+	s.AddTemplates(templates, template.FuncMap{"when": when, "howLong": words.For})
+	s.Look("GET /projects/{project}/overview", page)
+}
+
+// when is a time element with an instant as people say it: "yesterday 03:04".
+func when(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return "never"
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + verdict.Time(t, now, now.Location()) + `</time>`)
+}
+
+const (
+	// maxRows bounds the checks that went wrong, maxSlow the slow and the late ones, and maxNames the names in a list.
+	maxRows, maxSlow, maxNames = 100, 20, 10
+	// soon is how long an alert may take until somebody is notified.
+	soon = time.Minute
+	// maxDue is how many of the next runs are listed.
+	maxDue = 5
+)
+
+// view is the data of the page.
+type view struct {
+	ui.Summary
+	Night     time.Time // when the last night began
+	Lead      string    // the first words: "Last night:"
+	Sentence  string    // what happened
+	Tone      string    // the word of the worst state
+	Groups    []group
+	More      int // checks that went wrong, but are not listed
+	Slow      []slowRow
+	Late      []ui.Row
+	Failing   []failing
+	Nobody    []ui.Row
+	AllNobody int
+	Due       []ui.Row
+	// LastName, LastKey and LastAt are the newest run of any check that went wrong.
+	LastName, LastKey string
+	LastAt            time.Time
+	Steps             []step
+}
+
+// row is a check that went wrong.
+type row struct {
+	ui.Row
+	trouble
+	Why string
+	// Output is the path of the failing output below the base.
+	Output string
+	// Good is the last success, and Back when the check came up again, or the zero time.
+	Good, Back time.Time
+	Told       string // who was notified
+	Untold     bool   // nobody was
+
+	check checks.Check
+	cause string
+}
+
+// Kind is what went wrong in a word.
+func (r row) Kind() string { return string(r.kind) }
+
+// At is when the run went wrong.
+func (r row) At() time.Time { return r.at }
+
+// group is checks that failed with a like cause, or others without a Title.
+type group struct {
+	Title string
+	Rows  []row
+}
+
+// slowRow is a check whose last run took unusually long.
+type slowRow struct {
+	ui.Row
+	slowRun
+}
+
+// page shows the overview.
+func page(q *ui.Request) error {
+	list, err := q.Checks()
+	if err != nil {
+		return err
+	}
+	now := q.Mon.Now().In(q.Zone())
+	v := view{Night: nightBefore(now, q.Zone())}
+	rows, err := q.Rows(list, now)
+	if err != nil {
+		return err
+	}
+	v.Summary = ui.Summarize(rows, now)
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	if err != nil {
+		return err
+	}
+	reaches := q.Reaching(available)
+	bad, err := v.sort(q, list, rows, now)
+	if err != nil {
+		return err
+	}
+	v.summarize(bad, now)
+	v.More = max(0, len(bad)-maxRows)
+	bad = bad[:len(bad)-v.More]
+	if err := addReasons(q, bad); err != nil {
+		return err
+	}
+	if err := v.addTold(q, bad, reaches, now); err != nil {
+		return err
+	}
+	v.Groups = grouped(bad)
+	if v.Failing, err = failingChannels(q, available); err != nil {
+		return err
+	}
+	for i, c := range list {
+		if rows[i].Status == checks.StatusPaused || slices.ContainsFunc(c.Channels, func(id uuid.UUID) bool { return reaches[id] }) {
+			continue
+		}
+		if v.AllNobody++; v.AllNobody <= maxNames {
+			v.Nobody = append(v.Nobody, rows[i])
+		}
+	}
+	v.Steps = steps(q, list, slices.ContainsFunc(available, func(c channels.Channel) bool { return reaches[c.ID] }))
+	return q.Render("overview", "Overview", v)
+}
+
+// sort finds the checks that went wrong, the newest that is down first, and those that are slow, late or due.
+func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.Time) (bad []row, err error) {
+	ids := make([]uuid.UUID, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, v.Night)
+	if err != nil {
+		return nil, err
+	}
+	for i, stored := range list {
+		c, effects := stored.Settle(now)
+		runs := rows[i].Runs
+		for _, run := range slices.Backward(runs) {
+			if run.Result != checks.RunSuccess {
+				if run.At.After(v.LastAt) {
+					v.LastName, v.LastKey, v.LastAt = rows[i].Name, rows[i].Key, run.At
+				}
+				break
+			}
+		}
+		if rows[i].Status == checks.StatusPaused {
+			continue
+		}
+		if rows[i].Status == checks.StatusGrace {
+			v.Late = append(v.Late, rows[i])
+		} else if rows[i].Next.After(now) {
+			v.Due = append(v.Due, rows[i])
+		}
+		if t, ok := troubleOf(c, append(transitions[c.ID], effects.Transitions...), v.Night); ok {
+			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Why: "did not run", Output: "/checks/" + rows[i].Key}
+			r.Since = c.StoredSince
+			if t.kind == timedOut {
+				r.Why = "did not end in time"
+			}
+			if c.Stored == checks.StatusUp {
+				r.Back = later(c.StoredSince, t.at, c.History.LastSuccess)
+			}
+			bad = append(bad, r)
+		} else if s, ok := slow(runs, v.Night); ok {
+			v.Slow = append(v.Slow, slowRow{rows[i], s})
+		}
+	}
+	slices.SortStableFunc(bad, func(a, b row) int {
+		down := func(r row) int { return map[bool]int{true: 0, false: 1}[r.Status == checks.StatusDown] }
+		return cmp.Or(cmp.Compare(down(a), down(b)), b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
+	})
+	slices.SortStableFunc(v.Slow, func(a, b slowRow) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(v.Late, func(a, b ui.Row) int { return a.Next.Compare(b.Next) })
+	slices.SortStableFunc(v.Due, func(a, b ui.Row) int { return a.Next.Compare(b.Next) })
+	v.Due = v.Due[:min(len(v.Due), maxDue)]
+	return bad, nil
+}
+
+// later returns since when a check is up after a run went wrong: since it came up, or else since its next success.
+func later(up, wrong, success time.Time) time.Time {
+	if up.After(wrong) {
+		return up
+	}
+	return success
+}
+
+// summarize says in a sentence what happened.
+func (v *view) summarize(bad []row, now time.Time) {
+	counts := map[kind]int{}
+	before := 0
+	for _, r := range bad {
+		if r.at.Before(v.Night) {
+			before++
+		} else {
+			counts[r.kind]++
+		}
+	}
+	var parts []string
+	for _, k := range []kind{failed, missed, timedOut} {
+		if counts[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
+		}
+	}
+	if len(v.Slow) > 0 {
+		parts = append(parts, fmt.Sprintf("%d unusually slow", len(v.Slow)))
+	}
+	if before > 0 {
+		parts = append(parts, fmt.Sprintf("%d down since before", before))
+	}
+	if v.Lead = "Last night:"; now.Hour() >= 12 {
+		v.Lead = "Since yesterday evening:"
+	}
+	v.Sentence = strings.Join(parts, ", ") + "."
+	switch {
+	case v.Down > 0:
+		v.Tone = "down"
+	case len(v.Late)+len(bad)+len(v.Slow) > 0:
+		v.Tone = "late"
+	case v.Up > 0:
+		v.Tone = "up"
+	default:
+		v.Tone = "idle"
+	}
+	if len(parts) > 0 {
+		return
+	}
+	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "check")+" healthy, and nothing went wrong since yesterday evening."
+	if len(v.Late) > 0 {
+		v.Lead, v.Sentence = "Nothing failed since yesterday evening,", "but "+verdict.Count(len(v.Late), "check")+" late now."
+	} else if v.Up == 0 {
+		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
+	}
+}
+
+// addReasons says why checks failed, with the line of the output that says so.
+func addReasons(q *ui.Request, rows []row) error {
+	var list []checks.Check
+	for _, r := range rows {
+		if r.kind == failed {
+			list = append(list, r.check)
+		}
+	}
+	found, err := q.Failures(list)
+	for i := range rows {
+		if r := &rows[i]; r.kind == failed {
+			f := found[r.check.ID]
+			if r.Why, r.cause = f.Why(), f.Cause; f.Output {
+				r.Output += fmt.Sprintf("/pings/%d", f.N)
+			}
+		}
+	}
+	return err
+}
+
+// grouped puts checks that failed with a like cause together, where the first of them stands.
+func grouped(rows []row) (groups []group) {
+	byCause := map[string][]row{}
+	for _, r := range rows {
+		key, _ := cause.Key(r.cause)
+		byCause[key] = append(byCause[key], r)
+	}
+	for _, r := range rows {
+		key, known := cause.Key(r.cause)
+		alike := byCause[key]
+		switch n := len(groups); {
+		case key != "" && alike == nil: // they are there already
+		case key != "" && len(alike) > 1:
+			title := r.cause
+			if known {
+				title = key
+			}
+			groups = append(groups, group{title, alike})
+			byCause[key] = nil
+		case n > 0 && groups[n-1].Title == "":
+			groups[n-1].Rows = append(groups[n-1].Rows, r)
+		default:
+			groups = append(groups, group{Rows: []row{r}})
+		}
+	}
+	return groups
+}
+
+// step is a step of somebody who begins.
+type step struct {
+	Done              bool
+	Title, Text       string
+	Path, Label       string // below the base
+	SecondPath, Other string
+}
+
+// steps returns what is to do before the first ping has arrived; nil after that.
+func steps(q *ui.Request, list []checks.Check, reaching bool) []step {
+	if slices.ContainsFunc(list, func(c checks.Check) bool { return c.NPings > 0 }) {
+		return nil
+	}
+	project := "/projects/" + q.Project.ID.String()
+	ping := step{Title: "Send its first ping", Text: "The page of the check has commands to copy, for a crontab, a shell or a program."}
+	if len(list) > 0 {
+		ping.Path, ping.Label = "/checks/"+list[0].UniqueKey(), "How to ping "+ui.NameOf(list[0])
+	}
+	return []step{
+		{len(list) > 0, "Create a check", "A check monitors one job. Rollcall alerts you when a ping of the job is overdue or reports a failure.",
+			project + "/checks/new", "New check", project + "/import", "Import from Healthchecks"},
+		ping,
+		{reaching, "Say whom to alert", "An integration is where alerts go: e-mail, a chat, a pager or a webhook.",
+			project + "/integrations/new", "New integration", "", ""},
+	}
+}
+
+// told says who was notified that a check is down. untold reports that nobody was.
+func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time) (text string, untold bool) {
+	names := map[monitor.DeliveryState][]string{}
+	var parts, beingTold []string
+	for _, d := range deliveries {
+		name := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
+		problem := strings.TrimRight(words.Name(words.Cut(d.Error, 120), ""), ".")
+		switch {
+		case d.State == monitor.DeliverySent && d.ChannelKind != channels.Group: // the members of a group have their own
+			names[d.State] = append(names[d.State], name)
+		case d.State == monitor.DeliveryFailed:
+			parts = append(parts, name+" not notified: "+cmp.Or(problem, "gave up"))
+		case d.State == monitor.DeliveryPending && problem != "":
+			parts = append(parts, name+" not notified yet: "+problem)
+		case d.State == monitor.DeliveryPending && now.Sub(d.CreatedAt) > soon:
+			parts = append(parts, name+" not notified yet: the alert waits to be sent")
+		case d.State == monitor.DeliveryPending:
+			beingTold = append(beingTold, name+" is being notified")
+		}
+	}
+	sent := names[monitor.DeliverySent]
+	slices.Sort(sent)
+	if n := len(sent); n > 0 {
+		list := strings.Join(sent[:min(n, maxNames)], ", ")
+		if n > maxNames {
+			list += fmt.Sprintf(" and %d more", n-maxNames)
+		}
+		return strings.Join(append([]string{list + " notified"}, append(parts, beingTold...)...), "; "), false
+	}
+	a := c.Alerting
+	switch {
+	case len(parts)+len(beingTold) > 0:
+		return strings.Join(append(parts, beingTold...), "; "), len(beingTold) == 0
+	case !reached:
+		return "nobody notified: no integration delivers its alerts", true
+	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:
+		return fmt.Sprintf("nobody notified yet: %d of %d failures in a row", a.Failures, c.AlertAfter), false
+	case !a.HeldSince.IsZero() && !a.Next.IsZero():
+		return "nobody notified yet: quiet hours until " + verdict.Time(a.Next, now, now.Location()), false
+	}
+	return "nobody notified", true
+}

@@ -1,0 +1,106 @@
+package ui
+
+import (
+	"cmp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/email"
+)
+
+const (
+	// maxFailures bounds what is remembered of failures.
+	maxFailures = 10_000
+	// newFailures is how many failures a page looks up; the others follow when it asks again. searchedPings is how many pings
+	// of a check are searched.
+	newFailures, searchedPings = 300, 200
+	// maxCause bounds a cause in characters.
+	maxCause = 120
+)
+
+// Failure is the newest failure that a job reported.
+type Failure struct {
+	// N is the number of its ping, or 0 if the log does not go back to it.
+	N  int64
+	At time.Time
+	// Output says that the ping has an output to show.
+	Output     bool
+	ExitStatus *int
+	// Cause is the line of the output that says why, or "". It is cut and may hold any markup.
+	Cause string
+}
+
+// Why says why the job failed, in few words: "exit 2: disk full".
+func (f Failure) Why() string {
+	switch {
+	case f.ExitStatus == nil:
+		return cmp.Or(f.Cause, "failed")
+	case f.Cause == "":
+		return "exit " + strconv.Itoa(*f.ExitStatus)
+	}
+	return "exit " + strconv.Itoa(*f.ExitStatus) + ": " + f.Cause
+}
+
+// failures remembers the newest failures of checks, so that open pages read each output once.
+type failures struct {
+	mu    sync.Mutex
+	known map[failureKey]Failure
+}
+
+// failureKey names the newest failure of a check: the number of its pings changes with each.
+type failureKey struct {
+	check uuid.UUID
+	pings int64
+}
+
+// Failures returns the newest failure of each check, by one query for all that it does not remember. An output in object
+// storage has no cause here.
+func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
+	found := make(map[uuid.UUID]Failure, len(list))
+	var unknown []checks.Check
+	var ids []uuid.UUID
+	q.failures.mu.Lock()
+	for _, c := range list {
+		if f, ok := q.failures.known[failureKey{c.ID, c.NPings}]; ok {
+			found[c.ID] = f
+		} else if len(unknown) < newFailures {
+			unknown, ids = append(unknown, c), append(ids, c.ID)
+		}
+	}
+	q.failures.mu.Unlock()
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	logs, err := q.Mon.Views().LastFailures(q.Ctx(), q.Project.ID, ids, searchedPings)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range unknown {
+		found[c.ID] = failureOf(logs[c.ID])
+	}
+	q.failures.mu.Lock()
+	defer q.failures.mu.Unlock()
+	if q.failures.known == nil || len(q.failures.known) > maxFailures {
+		q.failures.known = map[failureKey]Failure{}
+	}
+	for _, c := range unknown {
+		q.failures.known[failureKey{c.ID, c.NPings}] = found[c.ID]
+	}
+	return found, nil
+}
+
+// failureOf describes a failure whose ping has the end of its body.
+func failureOf(p pings.Ping) Failure {
+	if p.Scheme == "email" && int64(len(p.Body)) == p.BodySize { // else its beginning is missing
+		mail := email.Parse(p.Body)
+		p.Scheme, p.Body = "", []byte(cmp.Or(mail.Text, mail.HTML))
+	}
+	return Failure{N: p.N, At: p.At, Output: p.BodySize > 0, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
+}

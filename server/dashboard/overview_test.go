@@ -1,0 +1,170 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestOverviewNight says what went wrong since the evening before: why, since when, the last good run, and who was notified.
+func TestOverviewNight(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadOnly)
+	hook := s.channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	day := new(24 * time.Hour)
+	add := func(name string, spec checks.Spec) checks.Check {
+		spec.Name, spec.Channels = &name, &hook
+		if spec.Schedule == nil && spec.Timeout == nil {
+			spec.Timeout = day
+		}
+		c := s.create(spec)
+		s.ping(c, pings.Signal{})
+		return c
+	}
+	first, second, third := add("ledger", checks.Spec{}), add("photos", checks.Spec{}), add("mails <i>", checks.Spec{})
+	quiet, held := add("quiet", checks.Spec{QuietHours: new("00:00-07:00")}), add("patient", checks.Spec{AlertAfter: new(3)})
+	missing := add("nightly", checks.Spec{Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute)})
+	stuck := add("stuck", checks.Spec{MaxRuntime: new(time.Hour)})
+	brief, slow, old := add("brief", checks.Spec{}), add("slow", checks.Spec{}), add("old", checks.Spec{})
+	s.ping(old, pings.Signal{Kind: pings.Failure, ExitStatus: new(9)})
+	for i := range 7 {
+		s.ping(slow, pings.Signal{Kind: pings.Start})
+		s.advance(time.Minute)
+		if i == 6 {
+			s.advance(12*time.Hour - 7*time.Minute) // midnight
+		}
+		s.ping(slow, pings.Signal{})
+	}
+	fail := func(c checks.Check, status int, output string) {
+		t.Helper()
+		s.ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: &status, Body: []byte(output)})
+	}
+	s.advance(time.Hour)
+	s.ping(stuck, pings.Signal{Kind: pings.Start})
+	fail(first, 2, "exporting ledger\ntar: /backup: No space left on device\n")
+	fail(second, 1, "cp: error writing '/photos': No space left on device\n")
+	fail(third, 1, "Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nValueError: <b>mail</b>\n")
+	fail(brief, 1, strings.Repeat("copied\n", 5000)+"error: connection refused\n")
+	fail(quiet, 1, "")
+	fail(held, 1, "error: 3 rows\n")
+	s.advance(time.Minute)
+	s.ping(brief, pings.Signal{})
+	s.advance(4 * time.Hour)
+	if err := s.mon.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.get(s.path("overview")).is(http.StatusOK)
+	page.has("<strong>Last night:</strong> 6 failed, 1 missed, 1 timed out, 1 unusually slow, 1 down since before.",
+		"<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
+		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "did not run", "did not end in time",
+		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last good run <time", "ops not notified yet: the alert waits to be sent",
+		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
+	b.get("/checks/"+first.UniqueKey()+"/pings/2").is(http.StatusOK).has("exporting ledger")
+	if strings.Index(page.body, "ledger</a>") > strings.Index(page.body, "brief</a>") {
+		t.Error("a check that recovered is before one that is down")
+	}
+	s.advance(8 * time.Hour) // past noon
+	b.get(s.path("overview")).has("Since yesterday evening:")
+}
+
+// TestOverviewNotified names the integrations that were notified, and those that cannot be.
+func TestOverviewNotified(t *testing.T) {
+	broken := errors.New("the webhook answered 410 Gone")
+	notifier := channels.NotifierFunc(func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+		switch c.Name {
+		case "wiki":
+			return channels.Permanent(broken)
+		case "slow":
+			return errors.New("503 Service Unavailable")
+		}
+		return nil
+	})
+	types := standard.Kinds()
+	for i := range types {
+		if types[i].Kind == channels.Webhook {
+			types[i].Notifier = notifier
+		}
+	}
+	s := newSiteOn(t, &monitor.Config{Channels: types, Logger: slog.New(slog.DiscardHandler)})
+	b := s.signedIn(s.keys.ReadWrite)
+	var ids []string
+	for _, name := range []string{"chat", "ops", "wiki", "slow"} {
+		ids = append(ids, s.channel(channels.Webhook, name, map[string]string{"url_down": "https://example.org/"}).ID.String())
+	}
+	all := strings.Join(ids, ",")
+	told, alone := s.create(checks.Spec{Name: new("told"), Channels: &all}), s.create(checks.Spec{Name: new("alone")})
+	for _, c := range []checks.Check{told, alone} {
+		s.ping(c, pings.Signal{Kind: pings.Failure})
+	}
+	s.advance(time.Second)
+	if err := s.mon.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(3 * time.Hour)
+	b.get(s.path("overview")).has(`<span>chat, ops notified; `, "wiki not notified: the webhook answered 410 Gone", "slow not notified yet: 503 Service Unavailable",
+		`<span class="untold">nobody notified: no integration delivers its alerts</span>`, "Alerts that are not delivered", "Gave up on an alert", "3 h ago",
+		"1 alert waiting for", "no alert delivered yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
+	if text := b.get(s.path("overview")).body; strings.Count(text, "/integrations/"+ids[0]) > 0 {
+		t.Error("an integration that works is among those that do not")
+	}
+}
+
+// TestOverviewWell is quiet and has the evidence.
+func TestOverviewWell(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadOnly)
+	hook := s.channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	c := s.create(checks.Spec{Name: new("backup"), Channels: &hook, Timeout: new(30 * 24 * time.Hour)})
+	s.ping(c, pings.Signal{})
+	b.get(s.path("overview")).has("<strong>All is well.</strong> 1 check healthy, and nothing went wrong since yesterday evening.", "No failure among the last 20 runs of any check.",
+		"<h2>Next runs due</h2>", "in 30 days").hasNo("alerts nobody", "not delivered", `class="wrong"`)
+	s.ping(c, pings.Signal{Kind: pings.Failure})
+	s.ping(c, pings.Signal{})
+	s.advance(3 * 24 * time.Hour)
+	b.get(s.path("overview")).has("All is well.", "Last failure <time", "3 days ago", ">backup</a>")
+	s.advance(27*24*time.Hour + time.Minute)
+	b = s.signedIn(s.keys.ReadOnly) // the session has ended
+	b.get(s.path("overview")).has("<strong>Nothing failed since yesterday evening,</strong> but 1 check late now.", "<h2>Late now</h2>")
+}
+
+// TestOverviewNew says what to do first, until the first ping.
+func TestOverviewNew(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	if to := b.get("/").is(http.StatusSeeOther).header.Get("Location"); to != s.path("overview") {
+		t.Errorf("the first page is %s", to)
+	}
+	b.get(s.path("overview")).has("Create a check", "Send its first ping", "Say whom to alert", "/checks/new\">New check").hasNo("done<")
+	s.signedIn(s.keys.ReadOnly).get(s.path("overview")).has("Create a check").hasNo("New check")
+	c := s.create(checks.Spec{Name: new("backup")})
+	b.get(s.path("overview")).has("How to ping backup", "✓ done")
+	s.ping(c, pings.Signal{})
+	b.get(s.path("overview")).hasNo("Three steps").has("All is well.")
+}
+
+// TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large.
+func TestOverviewBounds(t *testing.T) {
+	s := newSite(t)
+	for i := range 300 {
+		c := s.create(checks.Spec{Name: new(fmt.Sprintf("job-%03d", i))})
+		s.ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: new(1), Body: []byte(fmt.Sprintf("error: %s: disk %s failed\n", strings.Repeat("x", 300), uuid.New()))})
+	}
+	page := s.signedIn(s.keys.ReadWrite).get(s.path("overview")).has("300 failed", "200 more checks", "300 checks alert nobody", ">All 300<")
+	if len(page.body) > 150_000 {
+		t.Errorf("%d bytes", len(page.body))
+	}
+}
