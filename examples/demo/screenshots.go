@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -24,15 +25,16 @@ func photograph(ctx context.Context, link, dir string) error {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900, chromedp.EmulateScale(2)), chromedp.Navigate(link)); err != nil {
 		return err
 	}
-	home, err := chromedp.Run(ctx, chromedp.Location())
+	overview, err := chromedp.Run(ctx, chromedp.Location())
 	if err != nil {
 		return err
 	}
+	home := strings.TrimSuffix(overview, "overview")
 	check, err := chromedp.Run(ctx, chromedp.Evaluate[string](`[...document.querySelectorAll("a")].find(a => a.innerText == "nightly-backup").href`))
 	if err != nil {
 		return err
 	}
-	for name, url := range map[string]string{"checks": home, "board": home + "board", "check": check} {
+	for name, url := range map[string]string{"overview": overview, "checks": home, "board": home + "board", "check": check} {
 		for _, scheme := range []string{"light", "dark"} {
 			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {

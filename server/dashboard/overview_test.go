@@ -67,18 +67,18 @@ func TestOverviewNight(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.get(s.path("overview")).is(http.StatusOK)
-	page.has("<strong>Last night:</strong> 6 failed, 1 missed, 1 timed out, 1 unusually slow, 1 down since before.",
-		"<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
-		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "did not run", "did not end in time",
+	page.has("<strong>Last night:</strong> 6 failed, 1 missed, 1 timed out, 1 unusually slow, 1 still down from before.",
+		"<h2>Up again</h2>", "<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
+		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "no ping in time; expected at 03:00 every day", "the run did not end within 1 h",
 		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
-		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last good run <time", "ops not notified yet: the alert waits to be sent",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last good run <time", "ops not notified yet<",
 		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
-	b.get("/checks/"+first.UniqueKey()+"/pings/2").is(http.StatusOK).has("exporting ledger")
+	b.get("/checks/" + first.UniqueKey() + "/pings/2").is(http.StatusOK).has("exporting ledger")
 	if strings.Index(page.body, "ledger</a>") > strings.Index(page.body, "brief</a>") {
 		t.Error("a check that recovered is before one that is down")
 	}
 	s.advance(8 * time.Hour) // past noon
-	b.get(s.path("overview")).has("Since yesterday evening:")
+	b.get(s.path("overview")).has("<strong>Since yesterday 18:00:</strong> ")
 }
 
 // TestOverviewNotified names the integrations that were notified, and those that cannot be.
@@ -115,7 +115,7 @@ func TestOverviewNotified(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.advance(3 * time.Hour)
-	b.get(s.path("overview")).has(`<span>chat, ops notified; `, "wiki not notified: the webhook answered 410 Gone", "slow not notified yet: 503 Service Unavailable",
+	b.get(s.path("overview")).has(`<span>chat, ops notified; wiki not notified; slow not notified yet</span>`, "the webhook answered 410 Gone", "503 Service Unavailable", "2 integrations not delivering alerts",
 		`<span class="untold">nobody notified: no integration delivers its alerts</span>`, "Alerts that are not delivered", "Gave up on an alert", "3 h ago",
 		"1 alert waiting for", "no alert delivered yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
 	if text := b.get(s.path("overview")).body; strings.Count(text, "/integrations/"+ids[0]) > 0 {
@@ -130,15 +130,15 @@ func TestOverviewWell(t *testing.T) {
 	hook := s.channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
 	c := s.create(checks.Spec{Name: new("backup"), Channels: &hook, Timeout: new(30 * 24 * time.Hour)})
 	s.ping(c, pings.Signal{})
-	b.get(s.path("overview")).has("<strong>All is well.</strong> 1 check healthy, and nothing went wrong since yesterday evening.", "No failure among the last 20 runs of any check.",
-		"<h2>Next runs due</h2>", "in 30 days").hasNo("alerts nobody", "not delivered", `class="wrong"`)
+	b.get(s.path("overview")).has("<strong>All is well.</strong> 1 healthy check, and nothing went wrong since yesterday 18:00.", "No failure among the last 20 runs of any check.",
+		"<h2>Next runs due</h2>", "in 30 days").hasNo("alerts nobody", "not delivering", "not delivered", `class="wrong"`)
 	s.ping(c, pings.Signal{Kind: pings.Failure})
 	s.ping(c, pings.Signal{})
 	s.advance(3 * 24 * time.Hour)
 	b.get(s.path("overview")).has("All is well.", "Last failure <time", "3 days ago", ">backup</a>")
 	s.advance(27*24*time.Hour + time.Minute)
 	b = s.signedIn(s.keys.ReadOnly) // the session has ended
-	b.get(s.path("overview")).has("<strong>Nothing failed since yesterday evening,</strong> but 1 check late now.", "<h2>Late now</h2>")
+	b.get(s.path("overview")).has("<strong>1 check late.</strong> Nothing failed since yesterday 18:00.", "<h2>Late now</h2>")
 }
 
 // TestOverviewNew says what to do first, until the first ping.
@@ -167,4 +167,17 @@ func TestOverviewBounds(t *testing.T) {
 	if len(page.body) > 150_000 {
 		t.Errorf("%d bytes", len(page.body))
 	}
+}
+
+// TestDeliveriesSayWhy quotes the output in the row of the alert about the newest failure.
+func TestDeliveriesSayWhy(t *testing.T) {
+	s := newSite(t)
+	hook := s.channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	c := s.create(checks.Spec{Name: new("backup"), Channels: &hook})
+	s.ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("tar: <disk> full\n")})
+	b := s.signedIn(s.keys.ReadOnly)
+	b.get(s.path("deliveries")).has("<small>the job reported a failure: exit 2: tar: &lt;disk&gt; full</small>")
+	s.advance(time.Minute)
+	s.ping(c, pings.Signal{Kind: pings.Failure, Body: []byte("another\n")})
+	b.get(s.path("deliveries")).has("<small>the job reported a failure</small>").hasNo("another")
 }

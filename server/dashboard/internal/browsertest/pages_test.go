@@ -125,7 +125,7 @@ func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	page := s.browser(s.keys.ReadWrite)
-	for _, empty := range []string{"", "board", "integrations", "deliveries", "badges", "status"} {
+	for _, empty := range []string{"", "overview", "board", "integrations", "deliveries", "badges", "status"} {
 		page.Go(s.path(empty))
 		page.Axe()
 	}

@@ -46,7 +46,7 @@ func TestSignInByLink(t *testing.T) {
 	s.must(err)
 	page := browsertest.Open(t, s.url)
 	page.Go(link)
-	page.WaitText("h1", "Checks")
+	page.WaitText("h1", "Overview")
 	second := browsertest.Open(t, s.url)
 	second.Tolerate("status of 403")
 	second.Go(link)

@@ -30,6 +30,7 @@ type deliveriesView struct {
 	// Channels are the integrations to filter by, and Checks names of checks to choose from, if there are not too many.
 	Channels []ui.Choice
 	Checks   []string
+	all      []checks.Check
 	States   []monitor.DeliveryState
 	// Problem says what is wrong with the filter.
 	Problem string
@@ -143,7 +144,23 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query monitor.DeliveryQ
 		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
 		view.Rows = append(view.Rows, row)
 	}
-	return nil
+	return view.addCauses(q)
+}
+
+// addCauses adds what the output of the job says to the rows of alerts about the newest failure of their check.
+func (v *deliveriesView) addCauses(q *ui.Request) error {
+	failed := map[uuid.UUID]bool{}
+	for _, r := range v.Rows {
+		failed[r.CheckID] = failed[r.CheckID] || r.Reason == flips.Failure && r.Status == channels.Down
+	}
+	found, err := q.Failures(slices.DeleteFunc(slices.Clone(v.all), func(c checks.Check) bool { return !failed[c.ID] }))
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if f := found[r.CheckID]; r.Reason == flips.Failure && f.Cause != "" && f.At.Equal(r.CreatedAt) {
+			r.Why += ": " + f.Why()
+		}
+	}
+	return err
 }
 
 func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
@@ -179,6 +196,7 @@ func findCheck(q *ui.Request, view *deliveriesView) (uuid.UUID, error) {
 	if err != nil {
 		return uuid.Nil, err
 	}
+	view.all = list
 	if len(list) <= maxNames {
 		for _, c := range list {
 			if name := words.Name(c.Name, ""); name != "" && !slices.Contains(view.Checks, name) {

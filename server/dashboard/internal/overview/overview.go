@@ -52,6 +52,7 @@ type view struct {
 	ui.Summary
 	Night     time.Time // when the last night began
 	Lead      string    // the first words: "Last night:"
+	Since     bool      // it does not say since when
 	Sentence  string    // what happened
 	Tone      string    // the word of the worst state
 	Groups    []group
@@ -90,11 +91,15 @@ func (r row) Kind() string { return string(r.kind) }
 // At is when the run went wrong.
 func (r row) At() time.Time { return r.at }
 
-// group is checks that failed with a like cause, or others without a Title.
+// group is checks that failed with a like cause, or others.
 type group struct {
 	Title string
+	Alike bool
 	Rows  []row
 }
+
+// The titles of groups without a like cause.
+const stillDown, upAgain = "Down", "Up again"
 
 // slowRow is a check whose last run took unusually long.
 type slowRow struct {
@@ -179,10 +184,10 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 			v.Due = append(v.Due, rows[i])
 		}
 		if t, ok := troubleOf(c, append(transitions[c.ID], effects.Transitions...), v.Night); ok {
-			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Why: "did not run", Output: "/checks/" + rows[i].Key}
-			r.Since = c.StoredSince
+			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Output: "/checks/" + rows[i].Key}
+			r.Since, r.Why = c.StoredSince, "no ping in time; expected "+r.Schedule
 			if t.kind == timedOut {
-				r.Why = "did not end in time"
+				r.Why = "the run did not end within " + verdict.Period(c.RunLimit())
 			}
 			if c.Stored == checks.StatusUp {
 				r.Back = later(c.StoredSince, t.at, c.History.LastSuccess)
@@ -232,10 +237,10 @@ func (v *view) summarize(bad []row, now time.Time) {
 		parts = append(parts, fmt.Sprintf("%d unusually slow", len(v.Slow)))
 	}
 	if before > 0 {
-		parts = append(parts, fmt.Sprintf("%d down since before", before))
+		parts = append(parts, fmt.Sprintf("%d still down from before", before))
 	}
-	if v.Lead = "Last night:"; now.Hour() >= 12 {
-		v.Lead = "Since yesterday evening:"
+	if v.Lead, v.Since = "Last night:", true; now.Hour() >= 12 {
+		v.Lead, v.Since = "Since "+verdict.Time(v.Night, now, now.Location())+":", false
 	}
 	v.Sentence = strings.Join(parts, ", ") + "."
 	switch {
@@ -251,9 +256,10 @@ func (v *view) summarize(bad []row, now time.Time) {
 	if len(parts) > 0 {
 		return
 	}
-	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "check")+" healthy, and nothing went wrong since yesterday evening."
+	v.Since = false
+	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "healthy check")+", and nothing went wrong since "+verdict.Time(v.Night, now, now.Location())+"."
 	if len(v.Late) > 0 {
-		v.Lead, v.Sentence = "Nothing failed since yesterday evening,", "but "+verdict.Count(len(v.Late), "check")+" late now."
+		v.Lead, v.Sentence = verdict.Count(len(v.Late), "check")+" late.", "Nothing failed since "+verdict.Time(v.Night, now, now.Location())+"."
 	} else if v.Up == 0 {
 		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
 	}
@@ -279,29 +285,35 @@ func addReasons(q *ui.Request, rows []row) error {
 	return err
 }
 
-// grouped puts checks that failed with a like cause together, where the first of them stands.
+// grouped puts checks that failed with a like cause together, before those that are down for other reasons and those that are up
+// again.
 func grouped(rows []row) (groups []group) {
 	byCause := map[string][]row{}
 	for _, r := range rows {
-		key, _ := cause.Key(r.cause)
-		byCause[key] = append(byCause[key], r)
+		if key, _ := cause.Key(r.cause); key != "" {
+			byCause[key] = append(byCause[key], r)
+		}
 	}
+	down, up := group{Title: stillDown}, group{Title: upAgain}
 	for _, r := range rows {
 		key, known := cause.Key(r.cause)
-		alike := byCause[key]
-		switch n := len(groups); {
-		case key != "" && alike == nil: // they are there already
-		case key != "" && len(alike) > 1:
+		switch alike := byCause[key]; {
+		case len(alike) > 1 && alike[0].Key == r.Key:
 			title := r.cause
 			if known {
 				title = key
 			}
-			groups = append(groups, group{title, alike})
-			byCause[key] = nil
-		case n > 0 && groups[n-1].Title == "":
-			groups[n-1].Rows = append(groups[n-1].Rows, r)
+			groups = append(groups, group{title, true, alike})
+		case len(alike) > 1: // it is there already
+		case r.Status == checks.StatusDown:
+			down.Rows = append(down.Rows, r)
 		default:
-			groups = append(groups, group{Rows: []row{r}})
+			up.Rows = append(up.Rows, r)
+		}
+	}
+	for _, g := range []group{down, up} {
+		if len(g.Rows) > 0 {
+			groups = append(groups, g)
 		}
 	}
 	return groups
@@ -334,34 +346,39 @@ func steps(q *ui.Request, list []checks.Check, reaching bool) []step {
 	}
 }
 
+// listed joins names.
+func listed(names []string) string {
+	if n := len(names); n > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n-maxNames)
+	}
+	return strings.Join(names, ", ")
+}
+
 // told says who was notified that a check is down. untold reports that nobody was.
 func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time) (text string, untold bool) {
 	names := map[monitor.DeliveryState][]string{}
 	var parts, beingTold []string
-	for _, d := range deliveries {
-		name := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
-		problem := strings.TrimRight(words.Name(words.Cut(d.Error, 120), ""), ".")
-		switch {
-		case d.State == monitor.DeliverySent && d.ChannelKind != channels.Group: // the members of a group have their own
-			names[d.State] = append(names[d.State], name)
-		case d.State == monitor.DeliveryFailed:
-			parts = append(parts, name+" not notified: "+cmp.Or(problem, "gave up"))
-		case d.State == monitor.DeliveryPending && problem != "":
-			parts = append(parts, name+" not notified yet: "+problem)
-		case d.State == monitor.DeliveryPending && now.Sub(d.CreatedAt) > soon:
-			parts = append(parts, name+" not notified yet: the alert waits to be sent")
-		case d.State == monitor.DeliveryPending:
-			beingTold = append(beingTold, name+" is being notified")
+	say := func(state string, names []string) {
+		if len(names) > 0 {
+			slices.Sort(names)
+			parts = append(parts, listed(names)+state)
 		}
 	}
-	sent := names[monitor.DeliverySent]
-	slices.Sort(sent)
-	if n := len(sent); n > 0 {
-		list := strings.Join(sent[:min(n, maxNames)], ", ")
-		if n > maxNames {
-			list += fmt.Sprintf(" and %d more", n-maxNames)
+	for _, d := range deliveries {
+		name := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
+		switch {
+		case d.ChannelKind == channels.Group && d.State == monitor.DeliverySent: // the members of a group have their own
+		case d.State == monitor.DeliveryPending && d.Error == "" && now.Sub(d.CreatedAt) <= soon:
+			beingTold = append(beingTold, name+" is being notified")
+		default:
+			names[d.State] = append(names[d.State], name)
 		}
-		return strings.Join(append([]string{list + " notified"}, append(parts, beingTold...)...), "; "), false
+	}
+	say(" notified", names[monitor.DeliverySent])
+	say(" not notified", names[monitor.DeliveryFailed])
+	say(" not notified yet", names[monitor.DeliveryPending])
+	if len(names[monitor.DeliverySent]) > 0 {
+		return strings.Join(append(parts, beingTold...), "; "), false
 	}
 	a := c.Alerting
 	switch {
