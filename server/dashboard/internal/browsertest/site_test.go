@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
@@ -41,7 +42,7 @@ const pushSecret = "0123456789abcdefghijklmnopqrstuvwxyz"
 // site is a server with a project, on a database in a file. The clock moves when the test moves it.
 type site struct {
 	*testing.T
-	db      dbtest.DB
+	store   *sqlstore.Store // open until the browser has closed
 	clock   *dbtest.Clock
 	address string
 	url     string
@@ -54,7 +55,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{T: t, db: dbtest.SQLite(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}
+	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}
 	s.start()
 	t.Cleanup(s.stop)
 	var err error
@@ -85,7 +86,7 @@ func (s *site) start() {
 			})
 		}
 	}
-	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{
+	s.mon, err = monitor.New(s.store, &monitor.Config{
 		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Channels: types, DeliveredElsewhere: true,
 	})
 	s.must(err)
