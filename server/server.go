@@ -104,7 +104,7 @@ type Config struct {
 	// the program. It must not read the body. Default: API keys only, and people sign in to the pages with those.
 	//
 	// If nobody is signed in, it returns [ErrSignedOut]: a page then leads to the sign-in, and a request to the management
-	// interface needs an API key in its body, or gets 401. Access to no project is 403. [monitor.ErrUnavailable] and the
+	// interface needs an API key in its body, or gets 401. Access to no project is 403. [checks.ErrUnavailable] and the
 	// errors of a context become 503, other errors 500.
 	Authorize func(*http.Request) (Access, error)
 	// AcceptLate is the maximum age of pings that carry their own time in the header Rollcall-At, because they waited in a

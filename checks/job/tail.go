@@ -16,7 +16,7 @@ type Tail struct {
 	cut  bool   // earlier bytes were dropped
 }
 
-// NewTail returns a writer that keeps the last limit bytes; see [Job.BodyLimit]. A negative limit is 0.
+// NewTail returns a writer that keeps the last limit bytes; see BodyLimit of [Config]. A negative limit is 0.
 func NewTail(limit int) *Tail { return &Tail{limit: max(limit, 0)} }
 
 // Write keeps the end of p. It never fails.

@@ -96,7 +96,7 @@ func (s *Store) Close() error {
 // more.
 //
 // Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; [ErrWorker];
-// monitor.ErrUnavailable; those of the driver.
+// checks.ErrUnavailable; those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.database.migrateFiles(ctx, migrations)
 	return err

@@ -11,7 +11,7 @@ import (
 )
 
 // FindCheck returns the identifier of the check with the given local part (before the @): <uuid> or <ping_key>+<slug>.
-// Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug]; [monitor.ErrUnavailable].
+// Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug]; [checks.ErrUnavailable].
 func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UUID, error) {
 	r, ok := parseRecipient(local)
 	if !ok {

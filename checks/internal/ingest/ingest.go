@@ -203,7 +203,7 @@ func (in *Ingest) SpoolStats() (stats SpoolStats, ok bool) {
 	return in.spool.stats(), true
 }
 
-// Replay records the pings in the spool; see monitor.Monitor.Replay.
+// Replay records the pings in the spool, and returns how many it has taken out.
 func (in *Ingest) Replay(ctx context.Context) (taken int, err error) {
 	if in.replay == nil {
 		return 0, nil

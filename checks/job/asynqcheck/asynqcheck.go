@@ -3,7 +3,7 @@
 // Give the worker's mux the middleware, and synchronize the checks with the periodic tasks when it starts:
 //
 //	tasks := []*asynq.PeriodicTaskConfig{{Cronspec: "0 3 * * *", Task: asynq.NewTask("backup:nightly", nil)}}
-//	m := asynqcheck.New(registry, nil) // a *client.Client, or mon.Registry(projectID)
+//	m := asynqcheck.New(registry, nil) // a *client.Client or a *monitor.Project
 //	err := m.Sync(ctx, tasks)
 //	mux := asynq.NewServeMux()
 //	mux.Use(m.Middleware)

@@ -4,7 +4,7 @@
 //
 //	c := cron.New(cron.WithLocation(riga))
 //	c.AddJob("0 3 * * *", croncheck.Job("nightly backup", backup)) // func(context.Context) error
-//	err := croncheck.Sync(ctx, c, registry, nil) // a *client.Client, or mon.Registry(projectID)
+//	err := croncheck.Sync(ctx, c, registry, nil) // a *client.Client or a *monitor.Project
 //	c.Start()
 //
 // Each run then reports its start, and its success, failure or panic with its duration. [Sync] upserts a check for each

@@ -2,7 +2,7 @@
 //
 // Give the scheduler the option of a [Reporter], and synchronize the checks with its jobs before it starts:
 //
-//	m := gocroncheck.New(registry, &gocroncheck.Config{Location: riga}) // a *client.Client, or mon.Registry(projectID)
+//	m := gocroncheck.New(registry, &gocroncheck.Config{Location: riga}) // a *client.Client or a *monitor.Project
 //	s, err := gocron.NewScheduler(gocron.WithLocation(riga), m.Option())
 //	_, err = s.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(backup), gocron.WithName("nightly backup"))
 //	err = m.Sync(ctx, s)

@@ -2,7 +2,7 @@
 //
 // Make the periodic jobs with a [Reporter], give the client its middleware, and synchronize the checks before it starts:
 //
-//	m := rivercheck.New(registry, nil) // a *client.Client, or mon.Registry(projectID)
+//	m := rivercheck.New(registry, nil) // a *client.Client or a *monitor.Project
 //	client, err := river.NewClient(driver, &river.Config{
 //		Middleware:   []rivertype.Middleware{m},
 //		PeriodicJobs: []*river.PeriodicJob{m.PeriodicJob(river.PeriodicInterval(time.Hour), newReport, nil)},
