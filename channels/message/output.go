@@ -20,7 +20,12 @@ var sequences = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
 	`|\x1b[ -/]*[0-~]`)
 
 // WithoutSequences returns text without the control sequences of terminals, such as colours.
-func WithoutSequences(text []byte) []byte { return sequences.ReplaceAll(text, nil) }
+func WithoutSequences(text []byte) []byte {
+	if bytes.IndexByte(text, '\x1b') < 0 && bytes.IndexByte(text, '\xc2') < 0 { // which begins U+0090 to U+009F
+		return bytes.Clone(text)
+	}
+	return sequences.ReplaceAll(text, nil)
+}
 
 // Output returns the last lines of the body of a ping: plain text of at most 1,000 characters in all, without the
 // control sequences of terminals, control characters, invisible characters and blank lines. A line that carriage returns

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,59 @@ func BenchmarkList(b *testing.B) {
 				r.Header.Set("Accept-Encoding", "gzip")
 				w := httptest.NewRecorder()
 				pages.ServeHTTP(w, r)
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+				b.ReportMetric(float64(w.Body.Len()), "bytes")
+			}
+		})
+	}
+}
+
+// BenchmarkOverview makes the overview of 1,000 checks, of which 200 are down with 50 kB of output each: first on a server that
+// has just started, and then again.
+func BenchmarkOverview(b *testing.B) {
+	now := start
+	mon, err := monitor.New(dbtest.Memory(b), &monitor.Config{Now: func() time.Time { return now }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	project, err := mon.OpenProject(b.Context(), "jobs")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 1000 {
+		c, err := project.Create(b.Context(), checks.Spec{Name: new(fmt.Sprintf("job-%05d", i)), Timeout: new(48 * time.Hour)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := pings.Signal{}
+		if i < 200 {
+			s = pings.Signal{Kind: pings.Failure, Body: fmt.Appendf(nil, "%s\nerror: disk %c: no space left on device\n", strings.Repeat("copied a file\n", 3500), 'a'+i%20)}
+		}
+		if _, err := mon.Ping(b.Context(), c.ID, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour)
+	for _, fresh := range []bool{true, false} {
+		b.Run(map[bool]string{true: "first", false: "again"}[fresh], func(b *testing.B) {
+			var pages *dashboard.Dashboard
+			for b.Loop() {
+				b.StopTimer()
+				if fresh || pages == nil {
+					srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
+						return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: true}}}, nil
+					}})
+					if err != nil {
+						b.Fatal(err)
+					}
+					pages = srv.Pages().(*dashboard.Dashboard)
+					b.Cleanup(pages.Close)
+				}
+				b.StartTimer()
+				w := httptest.NewRecorder()
+				pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/projects/"+project.ID().String()+"/overview", nil))
 				if w.Code != http.StatusOK {
 					b.Fatal(w.Code)
 				}

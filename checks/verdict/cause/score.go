@@ -80,14 +80,14 @@ var (
 		`|previous errors?\b|see (?:previous|above|below|the log)|^--- fail: |^fail(?:ed|ure)?(?:$|\s+\S+\s+[\d.]+s$| \(.*\)$)|with error status|^error: exit |exit(?:ed)?(?: with)?(?: a)?(?: non-?zero)? (?:status|code|failure)` +
 		`|non-?zero exit|\(code \d+\) at \S+\.c\(\d+\)|^(?:\w+ )?(?:elifecycle|errno|syscall|code|lifecycle)\b|^errors?: +\d+\b|\b\d+ (?:failed|failures?)\b|^[\w./-]+[: ]+(?:backup |job |task |script |build )?(?:has )?failed[.!]?$`)
 	location   = regexp.MustCompile(`^(?:\./)?[\w./\\-]+\.\w+(?::\d+|: line \d+)`)
-	thrower    = regexp.MustCompile(`^(?:Exception in thread "[^"]*" )?(?:[A-Za-z_$][\w$]*(?:\.|::|\\))*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt)(?: \[\w+\])?(?:: .*)?$`)
-	rubyThrows = regexp.MustCompile("^\\S+:\\d+:in [`'].*\\([A-Z]\\w*(?:::\\w+)*\\)$")
+	thrower    = formWith([]string{"Error", "Exception", "Interrupt"}, `^(?:Exception in thread "[^"]*" )?(?:[A-Za-z_$][\w$]*(?:\.|::|\\))*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt)(?: \[\w+\])?(?:: .*)?$`)
+	rubyThrows = formWith([]string{":in "}, "^\\S+:\\d+:in [`'].*\\([A-Z]\\w*(?:::\\w+)*\\)$")
 	perlDies   = regexp.MustCompile(` at \S+ line \d+(?:, <\$?\w*> (?:line|chunk) \d+)?\.$`)
-	compiler   = regexp.MustCompile(`(?:^|[ :])warning:? `)
+	compiler   = formWith([]string{"warning"}, `(?:^|[ :])warning:? `)
 )
 
 // prefix matches the name and the level that some programs put before all lines of a message.
-var prefix = regexp.MustCompile(`^(?:[\w./-]+(?:\[\d+\])?:? )?(?:err!|error:?|fatal:?|warn(?:ing)?:?|\[[a-z]+\]) +`)
+var prefix = formWith([]string{"err", "fatal", "warn", "["}, `^(?:[\w./-]+(?:\[\d+\])?:? )?(?:err!|error:?|fatal:?|warn(?:ing)?:?|\[[a-z]+\]) +`)
 
 // score returns the score of a line, given also in lower case.
 func score(text, lower string) int {
@@ -147,10 +147,33 @@ func weightOf(lower string) int {
 			total += part.points
 		}
 	}
-	if total == 0 && location.MatchString(lower) && strings.Contains(lower, ": ") {
+	if total == 0 && strings.Contains(lower, ": ") && location.MatchString(lower) {
 		total = weak // a compiler, or a test
 	}
 	return total
+}
+
+// form is an expression that matches only what has one of some words. They are quick to look for, and most lines have none.
+type form struct {
+	words []string
+	whole *regexp.Regexp
+}
+
+func formWith(words []string, expression string) form {
+	return form{words, regexp.MustCompile(expression)}
+}
+
+// MatchString reports whether the text matches.
+func (f form) MatchString(text string) bool {
+	return containsAny(text, f.words) && f.whole.MatchString(text)
+}
+
+// FindString returns the first match, or "".
+func (f form) FindString(text string) string {
+	if !containsAny(text, f.words) {
+		return ""
+	}
+	return f.whole.FindString(text)
 }
 
 func containsAny(text string, list []string) bool {
@@ -207,7 +230,7 @@ var hints = []string{
 }
 
 // progress matches what moves while a job runs, names of logs, and quoted code.
-var progress = regexp.MustCompile(`\d%.*(?:[=#>.█]{3}|/s\b|eta\b)|[=#█]{5}.*\d%|--:--:--|/logs?/\S+\.log$|^\d+ +\||^\|[ -]*\^`)
+var progress = formWith([]string{"%", "--:--", "/log", "|"}, `\d%.*(?:[=#>.█]{3}|/s\b|eta\b)|[=#█]{5}.*\d%|--:--:--|/logs?/\S+\.log$|^\d+ +\||^\|[ -]*\^`)
 
 // isNoise reports whether a line never says why.
 func isNoise(text, lower string) bool {

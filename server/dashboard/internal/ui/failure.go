@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"cmp"
 	"strconv"
 	"sync"
@@ -21,6 +22,8 @@ const (
 	// newFailures is how many failures a page looks up; the others follow when it asks again. searchedPings is how many pings
 	// of a check are searched.
 	newFailures, searchedPings = 300, 200
+	// causeBytes is how much of the end of an output is searched for its cause, so that 200 of them take a page's time.
+	causeBytes = 4 << 10
 	// maxCause bounds a cause in characters.
 	maxCause = 120
 )
@@ -101,6 +104,12 @@ func failureOf(p pings.Ping) Failure {
 	if p.Scheme == "email" && int64(len(p.Body)) == p.BodySize { // else its beginning is missing
 		mail := email.Parse(p.Body)
 		p.Scheme, p.Body = "", []byte(cmp.Or(mail.Text, mail.HTML))
+	}
+	if cut := len(p.Body) - causeBytes; cut > 0 {
+		p.Body = p.Body[cut:]
+		if i := bytes.IndexByte(p.Body, '\n'); i >= 0 && i < len(p.Body)-1 {
+			p.Body = p.Body[i+1:] // its beginning is missing
+		}
 	}
 	return Failure{N: p.N, At: p.At, Output: p.BodySize > 0, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
 }
