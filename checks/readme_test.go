@@ -75,9 +75,9 @@ func buildReadme(t *testing.T, program []byte) func() string {
 
 // readmeImports are the packages that the snippets may use. Others are imported by a line of the snippet.
 var readmeImports = strings.Fields(`bytes context errors fmt log log/slog net/http net/http/httptest os time
-	channels channels/email channels/message channels/standard checks checks/declare checks/job checks/monitor
-	checks/monitor/monitortest checks/s3store checks/schedule checks/sqlstore/sqlite client client/target flips pings
-	server server/dashboard`)
+	github.com/google/uuid channels channels/email channels/message channels/standard checks checks/declare checks/job checks/monitor
+	checks/monitor/monitortest checks/quiet checks/s3store checks/schedule checks/sqlstore/sqlite checks/verdict client client/target
+	flips keywords pings server server/dashboard`)
 
 // readmeSetting is what the snippets take as given: a server, and parts of the reader's program.
 const readmeSetting = `
@@ -163,7 +163,7 @@ func combineReadmes(t *testing.T) []byte {
 		if !regexp.MustCompile(`\b` + path.Base(name) + `\.`).MatchString(text) {
 			continue
 		}
-		if root, _, _ := strings.Cut(name, "/"); slices.Contains([]string{"channels", "checks", "client", "flips", "pings", "server"}, root) {
+		if root, _, _ := strings.Cut(name, "/"); slices.Contains([]string{"channels", "checks", "client", "flips", "keywords", "pings", "server"}, root) {
 			name = "github.com/rollcall-dev/rollcall/" + name
 		}
 		imports += fmt.Sprintf("import %q\n", name)

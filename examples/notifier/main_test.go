@@ -23,8 +23,8 @@ func TestNotifier(t *testing.T) {
 		posts          []string
 	}{
 		{http.StatusOK, 2, "sent \n", []string{down, up, down}},
-		{http.StatusGone, 1, "failed the chat room does not exist (status 410)\n", []string{down}},
-		{http.StatusServiceUnavailable, 1, "pending the chat server answers with status 503\n", []string{down}},
+		{http.StatusGone, 1, "failed the receiver answered with status 410 Gone\n", []string{down}},
+		{http.StatusServiceUnavailable, 1, "pending the receiver answered with status 503 Service Unavailable\n", []string{down}},
 	} {
 		received := make(chan string, 100)
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

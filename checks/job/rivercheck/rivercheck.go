@@ -11,6 +11,10 @@
 //	err = m.Sync(ctx)
 //	err = client.Start(ctx)
 //
+// A monitor can use the pool of River:
+//
+//	store, err := sqlstore.Open(ctx, stdlib.OpenDBFromPool(pool), sqlstore.Postgres) // stdlib of pgx
+//
 // Each run then reports its start, and its success, failure or panic with its duration. The check of a job has the slug
 // of its PeriodicJobOpts.ID, or of its kind without one. Jobs of other kinds run without a report; a job of the kind that
 // was inserted by hand counts as a run.

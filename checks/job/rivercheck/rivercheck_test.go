@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
@@ -19,6 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/rivercheck"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -44,7 +46,7 @@ func (report) Kind() string  { return "report" }
 func (broken) Kind() string  { return "broken" }
 func (waiting) Kind() string { return "waiting" }
 
-// TestSync runs a real client until each job has run. Then the program starts with one job fewer.
+// TestSync runs a real client until each job has run, with a monitor on the same pool. Then the program starts with one job fewer.
 func TestSync(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	pool, err := pgxpool.New(t.Context(), db.URL)
@@ -54,7 +56,11 @@ func TestSync(t *testing.T) {
 	must(t, err)
 	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
 	must(t, err)
-	mon, err := monitor.New(dbtest.Memory(t), nil)
+	shared := stdlib.OpenDBFromPool(pool)
+	defer shared.Close()
+	store, err := sqlstore.Open(t.Context(), shared, sqlstore.Postgres)
+	must(t, err)
+	mon, err := monitor.New(store, nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
