@@ -71,7 +71,7 @@ func TestOverviewNight(t *testing.T) {
 		"<h2>Up again</h2>", "<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
 		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "no ping in time; expected at 03:00 every day", "the run did not end within 1 h",
 		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
-		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last good run <time", "ops not notified yet<",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting for <time",
 		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
 	b.get("/checks/" + first.UniqueKey() + "/pings/2").is(http.StatusOK).has("exporting ledger")
 	if strings.Index(page.body, "ledger</a>") > strings.Index(page.body, "brief</a>") {
@@ -150,6 +150,12 @@ func TestOverviewNew(t *testing.T) {
 	}
 	b.get(s.path("overview")).has("Create a check", "Send its first ping", "Say whom to alert", "/checks/new\">New check").hasNo("done<")
 	s.signedIn(s.keys.ReadOnly).get(s.path("overview")).has("Create a check").hasNo("New check")
+	if _, keys, err := s.mon.Projects().Create(t.Context(), projectSpec("other")); err != nil {
+		t.Fatal(err)
+	} else {
+		s.signedIn(keys.ReadWrite).get(s.path("overview")).is(http.StatusNotFound)
+	}
+	s.browser().get(s.path("overview")).is(http.StatusSeeOther)
 	c := s.create(checks.Spec{Name: new("backup")})
 	b.get(s.path("overview")).has("How to ping backup", "✓ done")
 	s.ping(c, pings.Signal{})

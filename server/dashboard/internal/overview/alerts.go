@@ -72,7 +72,7 @@ type failing struct {
 	Lacks string
 	// FailedAt is when the last alert was given up, or the zero time, and Sent when one was delivered last.
 	FailedAt, Sent time.Time
-	// Waiting counts the alerts that wait for another attempt, the oldest of them since WaitingSince.
+	// Waiting counts the alerts that are not sent yet, the oldest of them since WaitingSince.
 	Waiting      int
 	WaitingSince time.Time
 	Error        string
@@ -87,7 +87,7 @@ func failingChannels(q *ui.Request, available []channels.Channel) (list []failin
 		if err != nil {
 			return nil, err
 		}
-		if d.Error == "" {
+		if d.Error == "" && q.Mon.Now().Sub(d.CreatedAt) <= soon {
 			continue
 		}
 		f := waiting[d.ChannelID] // they come newest first
