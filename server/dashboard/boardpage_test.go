@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -151,8 +152,8 @@ func TestBoardAsksOnce(t *testing.T) {
 // well fails the test unless the lanes are well-formed, and all positions are on the axis.
 func well(t *testing.T, body string) {
 	t.Helper()
-	for _, svg := range regexp.MustCompile(`(?s)<svg class="line".*?</svg></a>`).FindAllString(body, -1) {
-		d := xml.NewDecoder(strings.NewReader(strings.TrimSuffix(svg, "</a>")))
+	for _, svg := range regexp.MustCompile(`(?s)<svg class="line".*?</svg>\n<span class="sr"`).FindAllString(body, -1) {
+		d := xml.NewDecoder(strings.NewReader(strings.TrimSuffix(svg, "\n<span class=\"sr\"")))
 		for {
 			token, err := d.Token()
 			if errors.Is(err, io.EOF) {
@@ -178,4 +179,42 @@ func well(t *testing.T, body string) {
 			t.Errorf("the page has %s", attribute)
 		}
 	}
+}
+
+// TestBoardOfThePast shows an earlier night: the address holds the instant, whatever the zone of the viewer is.
+func TestBoardOfThePast(t *testing.T) {
+	s := newSite(t)
+	backup := s.create(checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(20 * time.Minute)})
+	healthy := s.create(checks.Spec{Name: new("healthy"), Timeout: new(24 * time.Hour)})
+	s.advance(time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC).Sub(start)) // 03:00 in Riga
+	s.report(healthy, pings.Signal{})
+	s.run(backup, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("disk full")}, 4*time.Minute)
+	s.advance(24*time.Hour - 4*time.Minute)
+	s.report(healthy, pings.Signal{})
+	s.run(backup, pings.Signal{}, 4*time.Minute)
+	s.advance(34 * time.Hour) // 13:04 on Wednesday, and the backup is overdue
+	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")
+	page := b.get(s.path("board?span=6h&at=2026-11-23T01:00Z")).is(http.StatusOK).has("Mon 23 Nov 03:00, Europe/Riga", `value="2026-11-23T03:00"`,
+		"Down in this time <span>1</span>", "<b>1 run failed</b> between Sun 22 Nov 21:00 and Mon 23 Nov 09:00.", "/checks/"+backup.UniqueKey()+"/pings/2\"",
+		"?at=2026-11-22T19%3A00Z&amp;span=6h", "?at=2026-11-23T07%3A00Z&amp;span=6h", `name="span" value="6h"`, "Most runs begin Mon 23 Nov 03:00–03:05: 2")
+	page.hasNo("Tonight", "overdue", "pings/4\"", ">now<")
+	well(t, page.body)
+	if down, up := strings.Index(page.body, ">backup<"), strings.Index(page.body, ">healthy<"); down < 0 || up < down {
+		t.Error("the check that was down is not the first one")
+	}
+	b.get(s.path("board?at=2026-11-24T20:00Z")).has("Missed\nexpected Wed 25 Nov 03:00", `class="now"`, `class="at"`) // the axis reaches into the future
+	b.in("America/New_York").get(s.path("board?span=6h&at=2026-11-23T01:00Z")).has("Sun 22 Nov 20:00, America/New_York")
+	// A form sends the time in the zone of the viewer.
+	for zone, want := range map[string]string{"Europe/Riga": "01:00", "UTC": "03:00"} {
+		answer := b.in(zone).get(s.path("board?span=6h&group=tag&at=2026-11-23T03:00")).is(http.StatusSeeOther)
+		if got, want := answer.header.Get("Location"), s.path("board?at=2026-11-23T"+url.QueryEscape(want)+"Z&group=tag&span=6h"); got != want {
+			t.Errorf("in %s the form leads to %s, want %s", zone, got, want)
+		}
+	}
+	for _, at := range []string{"2099-01-01T00:00Z", "x", "2026-11-23", ""} {
+		b.in("UTC").get(s.path("board?at="+at)).is(http.StatusOK).has(">now<", "Tonight", "in the last 24 hours")
+	}
+	b.get(s.path("board?at=2099-01-01T00:00")).is(http.StatusSeeOther)
+	b.get(s.path("board?at=1999-01-01T00:00Z")).is(http.StatusOK).has("Nothing ran between ")
+	b.in("Europe/Riga").get(s.path("board")).has("?at=2026-11-25T01%3A00Z&amp;span=6h\">Last night")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -27,8 +29,8 @@ const (
 
 // Group is a part of the board.
 type Group struct {
-	// State is down, late or up, the last for checks that are up again since they were down within the past of the axis.
-	// It is "" for all others.
+	// State is down, late or up, the last for checks that are up again since they were down within the past of the axis. In
+	// the middle of an earlier instant, it is down for checks that were down on the axis. It is "" for all others.
 	State checks.Status
 	// Tag is the tag that the checks share, of those in the order ByTag.
 	Tag    string
@@ -51,11 +53,16 @@ func (a Arrangement) Shown() (list []checks.Check) {
 }
 
 // Arrange groups checks: those that are down first, then the late ones, those that came up within the past of the axis,
-// and the others. Unless all is set, others collapse when there would be more than [MaxWell] lanes.
-func Arrange(list []checks.Check, axis *Axis, order Order, all bool) Arrangement {
+// and the others. If the middle of the axis is an earlier instant, those that were down on it come first, which was names.
+// Unless all is set, others collapse when there would be more than [MaxWell] lanes.
+func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Order, all bool) Arrangement {
 	var down, late, again, well []checks.Check
 	for _, c := range list {
 		switch status := c.Status(axis.Now); {
+		case axis.Past() && was[c.ID]:
+			down = append(down, c)
+		case axis.Past():
+			well = append(well, c)
 		case status == checks.StatusDown:
 			down = append(down, c)
 		case status == checks.StatusGrace:

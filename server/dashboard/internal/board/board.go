@@ -1,8 +1,8 @@
 // Package board lays out runs of checks on a time axis: one lane a check, the past on the left, the future on the right,
-// now in the middle. It is pure. The unit of all positions is a hundredth of the width of the axis, so that an SVG can
+// now or an earlier instant in the middle. It is pure. The unit of all positions is a hundredth of the width of the axis, so that an SVG can
 // use them as percentages.
 //
-//	axis := board.NewAxis(now, 24*time.Hour, zone)
+//	axis := board.NewAxis(now, now, 24*time.Hour, zone)
 //	arrangement := board.Arrange(list, axis, board.ByName, false)
 //	lane := board.NewLane(c, timeline, axis)
 //
@@ -24,8 +24,9 @@ const Width = 960
 
 // Axis is the time axis of a board.
 type Axis struct {
-	// Now is in the middle between From and To.
-	From, Now, To time.Time
+	// At is in the middle between From and To: now, or an earlier instant. Now may be after To.
+	From, At, To time.Time
+	Now          time.Time
 	// Zone is the time zone of the labels.
 	Zone *time.Location
 	// Ticks are the marked hours or days, in order.
@@ -55,13 +56,17 @@ type Change struct {
 	Back bool
 }
 
-// NewAxis returns the axis that shows a span of time before and after now. The zone is that of the viewer.
-func NewAxis(now time.Time, span time.Duration, zone *time.Location) *Axis {
-	a := &Axis{From: now.Add(-span), Now: now, To: now.Add(span), Zone: zone}
+// NewAxis returns the axis that shows a span of time before and after an instant, which is now or earlier. The zone is that
+// of the viewer.
+func NewAxis(now, at time.Time, span time.Duration, zone *time.Location) *Axis {
+	a := &Axis{From: at.Add(-span), At: at, To: at.Add(span), Now: now, Zone: zone}
 	a.Ticks = a.ticks()
 	a.Changes = a.changes()
 	return a
 }
+
+// Past reports whether the middle of the axis is an earlier instant than now.
+func (a *Axis) Past() bool { return a.At.Before(a.Now) }
 
 // X returns the position of an instant, from 0 to 100. Instants beyond the axis are at its ends.
 func (a *Axis) X(t time.Time) float64 {
@@ -74,11 +79,14 @@ func percent(pixels float64) float64 { return 100 * pixels / Width }
 
 const day = 24 * time.Hour
 
-// ticks returns every fourth hour, or every day on an axis of more than four days.
+// ticks returns every hour on an axis of less than a day, every day on one of more than four days, and else every fourth hour.
 func (a *Axis) ticks() (list []Tick) {
 	step := 4
-	if a.To.Sub(a.From) > 4*day {
+	switch length := a.To.Sub(a.From); {
+	case length > 4*day:
 		step = 24
+	case length < day:
+		step = 1
 	}
 	from := a.From.In(a.Zone)
 	midnight := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
@@ -101,13 +109,13 @@ func (a *Axis) ticks() (list []Tick) {
 	}
 }
 
-// label decides which labels have room on axes of three widths: beside the one of now, the ends and each other. Midnights
+// label decides which labels have room on axes of three widths: beside the one in the middle, the ends and each other. Midnights
 // come first, then noons.
 func (a *Axis) label(list []Tick) {
 	const (
 		half   = 20 // half of the width of a label, in pixels
 		apart  = 48 // pixels between the middles of two labels, at least
-		beside = 50 // those between a label and now
+		beside = 50 // those between a label and the one in the middle
 	)
 	for _, size := range []struct {
 		width float64
@@ -118,7 +126,7 @@ func (a *Axis) label(list []Tick) {
 		{260, func(t *Tick) *bool { return &t.Narrow }},
 	} {
 		placed := []float64{size.width / 2}
-		for _, hours := range []int{24, 12, 8, 4} {
+		for _, hours := range []int{24, 12, 8, 4, 2, 1} {
 			for i := range list {
 				t := &list[i]
 				x := t.X * size.width / 100

@@ -82,8 +82,9 @@ func NewLane(c checks.Check, line timeline.Timeline, axis *Axis) Lane {
 	if c.IsCron() {
 		l.Ahead = ahead(c.TZ, axis)
 	}
-	l.count(line.Runs)
-	l.Marks = past(line.Runs, axis)
+	runs := slices.DeleteFunc(slices.Clone(line.Runs), func(r timeline.Run) bool { return r.Start.After(axis.To) })
+	l.count(runs)
+	l.Marks = past(runs, axis)
 	if line.More {
 		for i := range slices.Backward(l.Marks) {
 			if l.Marks[i].Kind == Missed {

@@ -21,7 +21,7 @@ func TestNothingDisappears(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		span := rapid.SampledFrom([]time.Duration{24 * time.Hour, 7 * 24 * time.Hour}).Draw(t, "span")
-		axis := board.NewAxis(noon, span, time.UTC)
+		axis := board.NewAxis(noon, noon, span, time.UTC)
 		runs := randomRuns(t, axis)
 		lane := board.NewLane(c, timeline.Timeline{Since: axis.From, Runs: runs}, axis)
 

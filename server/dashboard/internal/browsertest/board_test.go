@@ -58,7 +58,7 @@ func TestBoard(t *testing.T) {
 		t.Errorf("the run is at %.3f and %.3f long, want 0.25 and 0.042", at, length)
 	}
 
-	browsertest.Eval[any](page, `[...document.querySelectorAll(".lane")].find(l => l.textContent.includes("etl")).focus()`)
+	browsertest.Eval[any](page, `[...document.querySelectorAll(".lane .who")].find(l => l.textContent.includes("etl")).focus()`)
 	page.Press(kb.ArrowRight)
 	page.WaitText("#tip", "Succeeded Sun 22 Nov 14:00–16:00 took 2 h pings 1 and 2")
 	page.Press(kb.ArrowRight)

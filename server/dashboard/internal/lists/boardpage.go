@@ -16,14 +16,18 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// spans are the choices of how much time the board shows on each side of now. The first is the default.
+// spans are the choices of how much time the board shows on each side of its middle.
 var spans = []struct {
-	Name, Label string
-	length      time.Duration
+	Name, Label, last string
+	length            time.Duration
 }{
-	{"24h", "24 h", 24 * time.Hour},
-	{"7d", "7 days", 7 * 24 * time.Hour},
+	{"6h", "6 h", "in the last 6 hours", 6 * time.Hour},
+	{"24h", "24 h", "in the last 24 hours", 24 * time.Hour},
+	{"7d", "7 days", "in the last 7 days", 7 * 24 * time.Hour},
 }
+
+// defaultSpan is the span of a board whose address names none.
+const defaultSpan = 1
 
 // maxBoardPings bounds the pings that a board reads.
 const maxBoardPings = 60_000
@@ -31,9 +35,10 @@ const maxBoardPings = 60_000
 // boardView is the data of the board.
 type boardView struct {
 	ui.Summary
-	Axis   *board.Axis
-	Query  boardQuery
-	Groups []boardGroup
+	Axis    *board.Axis
+	Density *board.Density
+	Query   boardQuery
+	Groups  []boardGroup
 	// Hidden counts the checks without a lane.
 	Hidden int
 	// Past and Tonight are the sentences on top.
@@ -63,18 +68,22 @@ type boardLane struct {
 	// Facts are the sentences about the lane for those who do not see it.
 	Facts string
 	axis  *board.Axis
+	path  string // that of the page of the check
 }
 
 // boardQuery is what the address of a board says.
 type boardQuery struct {
 	Span, Group string
 	All         bool
+	At          time.Time // the middle of the axis; the zero time is now
 }
 
 func parseBoardQuery(values url.Values) boardQuery {
-	q := boardQuery{Span: values.Get("span"), All: values.Get("all") == "1"}
-	if q.Span != spans[1].Name {
-		q.Span = spans[0].Name
+	q := boardQuery{Span: spans[defaultSpan].Name, All: values.Get("all") == "1"}
+	for _, s := range spans {
+		if s.Name == values.Get("span") {
+			q.Span = s.Name
+		}
 	}
 	if values.Get("group") == string(board.ByTag) {
 		q.Group = string(board.ByTag)
@@ -82,10 +91,9 @@ func parseBoardQuery(values url.Values) boardQuery {
 	return q
 }
 
-// With returns the query with one value changed, as the end of an address.
-func (q boardQuery) With(name, value string) string {
+func (q boardQuery) values() url.Values {
 	values := url.Values{}
-	if q.Span != spans[0].Name {
+	if q.Span != spans[defaultSpan].Name {
 		values.Set("span", q.Span)
 	}
 	if q.Group != "" {
@@ -94,7 +102,16 @@ func (q boardQuery) With(name, value string) string {
 	if q.All {
 		values.Set("all", "1")
 	}
-	if values.Set(name, value); value == "" || value == spans[0].Name {
+	if !q.At.IsZero() {
+		values.Set("at", q.At.Format(instantForm))
+	}
+	return values
+}
+
+// With returns the query with one value changed, as the end of an address.
+func (q boardQuery) With(name, value string) string {
+	values := q.values()
+	if values.Set(name, value); value == "" || value == spans[defaultSpan].Name {
 		values.Del(name)
 	}
 	return "?" + values.Encode()
@@ -109,7 +126,7 @@ func (q boardQuery) span() time.Duration {
 			return s.length
 		}
 	}
-	return spans[0].length
+	return spans[defaultSpan].length
 }
 
 // boardPage shows the runs of the checks of a project on a time axis.
@@ -119,37 +136,84 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 		return err
 	}
 	now := q.Mon.Now()
+	query := parseBoardQuery(q.R.URL.Query())
+	if at, local, ok := parseInstant(q.R.URL.Query().Get("at"), q.Zone()); ok {
+		if local {
+			return q.Redirect("/projects/%s/board%s", q.Project.ID, query.moved(at, now))
+		}
+		if at.Before(now) {
+			query.At = at
+		}
+	}
 	rows, err := q.Rows(list, now)
 	if err != nil {
 		return err
 	}
-	view := boardView{Summary: ui.Summarize(rows, now), Query: parseBoardQuery(q.R.URL.Query()), Tags: len(tagsOf(rows)) > 0}
-	view.Axis = board.NewAxis(now, view.Query.span(), q.Zone())
-	arranged := board.Arrange(list, view.Axis, board.Order(view.Query.Group), view.Query.All)
+	view := boardView{Summary: ui.Summarize(rows, now), Query: query, Tags: len(tagsOf(rows)) > 0}
+	at := now
+	if !query.At.IsZero() {
+		at = query.At
+	}
+	view.Axis = board.NewAxis(now, at, query.span(), q.Zone())
+	var was past
+	if view.Axis.Past() {
+		if was, err = readPast(q, list, view.Axis); err != nil {
+			return err
+		}
+	}
+	arranged := board.Arrange(list, view.Axis, was.down, board.Order(query.Group), query.All)
 	logs, err := c.read(q, arranged.Shown(), view.Axis.From)
 	if err != nil {
 		return err
 	}
 	view.Hidden = arranged.Hidden
-	view.Groups = groupsOf(arranged, logs.byCheck, view.Axis)
+	view.Density = board.NewDensity(view.Axis)
+	view.Groups = groupsOf(arranged, logs.byCheck, view.Density, was.status, q.Base)
+	hidden(list, arranged.Shown(), view.Density.AddExpected)
 	view.Past = pastWords(view)
-	view.Tonight = tonightWords(list, logs.took, view.Axis)
+	if !view.Axis.Past() {
+		view.Tonight = tonightWords(list, logs.took, view.Axis)
+	}
 	return q.Render("board", "Board", view)
 }
 
+// hidden calls a function for the checks without a lane.
+func hidden(list, shown []checks.Check, fn func(checks.Check)) {
+	if len(list) == len(shown) {
+		return
+	}
+	has := make(map[uuid.UUID]bool, len(shown))
+	for _, c := range shown {
+		has[c.ID] = true
+	}
+	for _, c := range list {
+		if !has[c.ID] && c.Stored != checks.StatusPaused {
+			fn(c)
+		}
+	}
+}
+
 // groupsOf makes the lanes of an arrangement. Checks that came up and did not fail before join the healthy ones.
-func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, axis *board.Axis) (groups []boardGroup) {
+func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, density *board.Density, was map[uuid.UUID]checks.Status, base string) (groups []boardGroup) {
+	axis := density.Axis
 	var joined []boardLane
 	for _, part := range arranged.Groups {
 		g := boardGroup{Title: words.Name(part.Tag, "")}
 		if part.State != "" {
 			g.Word = words.State(part.State)
-			g.Title = map[checks.Status]string{checks.StatusDown: "Down", checks.StatusGrace: "Late", checks.StatusUp: "Up again"}[part.State]
+			if g.Title = "Down in this time"; !axis.Past() {
+				g.Title = map[checks.Status]string{checks.StatusDown: "Down", checks.StatusGrace: "Late", checks.StatusUp: "Up again"}[part.State]
+			}
 		}
 		for _, c := range part.Checks {
+			line := timeline.Of(c, logs[c.ID], axis.From, axis.Now)
+			density.AddRuns(c, line.Runs)
 			l := boardLane{
-				Lane: board.NewLane(c, timeline.Of(c, logs[c.ID], axis.From, axis.Now), axis), axis: axis,
+				Lane: board.NewLane(c, line, axis), axis: axis, path: base + "/checks/" + c.UniqueKey(),
 				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings), ", in "+c.TZ),
+			}
+			if status, ok := was[c.ID]; ok {
+				l.Status = status
 			}
 			l.Word, l.Zone = words.State(l.Status), l.zoneWords()
 			l.Facts = l.facts()

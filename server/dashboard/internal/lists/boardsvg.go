@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strconv"
@@ -43,11 +44,29 @@ func (l boardLane) Line() template.HTML {
 	}
 	for _, m := range l.Marks {
 		d.add(`<g class="m %s">`, m.Kind)
+		n := pingOf(m)
+		if n > 0 { // the lane is one stop of the keyboard, and its arrows choose a mark
+			d.add(`<a href="%s/pings/%d" tabindex="-1">`, l.path, n)
+		}
 		d.mark(m)
+		if n > 0 && m.Bad > 0 {
+			d.add(`<rect class="hit" x="%s" width="2" height="%d"/>`, p(m.X), laneHeight) // easier to hit
+		}
+		if n > 0 {
+			d.add(`</a>`)
+		}
 		d.add(`<title>%s</title></g>`, template.HTMLEscapeString(l.detail(m)))
 	}
 	d.add(`</svg>`)
 	return template.HTML(d.String())
+}
+
+// pingOf returns the number of the ping with the output of a mark's run, or 0. Of several runs it is that of a failure.
+func pingOf(m board.Mark) int64 {
+	if m.Count > 1 && m.Bad == 0 || m.Kind == board.Band {
+		return 0
+	}
+	return cmp.Or(m.Run.EndN, m.Run.StartN)
 }
 
 // mark draws a mark.
@@ -153,9 +172,55 @@ func (v boardView) Ruling() template.HTML {
 	for _, c := range v.Axis.Changes {
 		line("change", c.X)
 	}
-	line("now", 50)
+	if v.Axis.Past() {
+		line("at", 50)
+	}
+	if now := v.Axis.X(v.Axis.Now); now < 100 {
+		d.add(`<rect class="future" x="%s" width="%s" height="100%%"/>`, p(now), p(100-now))
+		line("now", now)
+	}
 	d.add(`</svg>`)
 	return template.HTML(d.String())
+}
+
+// densityHeight is the height of the strip in pixels.
+const densityHeight = 24
+
+// Busy is the SVG that shows how many runs begin when.
+func (v boardView) Busy() template.HTML {
+	peak, most := v.Density.Peak()
+	if most < 2 {
+		return ""
+	}
+	l := boardLane{axis: v.Axis}
+	var d drawing
+	d.add(`<svg class="density" width="100%%" height="%d" aria-hidden="true" focusable="false">`, densityHeight)
+	for i, n := range v.Density.Counts {
+		if n == 0 {
+			continue
+		}
+		from, to := v.Density.Part(i)
+		x := v.Axis.X(from)
+		height := max(densityHeight*n/most, 1)
+		class := "b"
+		if n == most && i == peak {
+			class = "b peak"
+		}
+		d.add(`<rect class="%s" x="%s" y="%d" width="%s" height="%d"><title>%s: %s</title></rect>`,
+			class, p(x), densityHeight-height, p(v.Axis.X(to)-x), height, l.between(from, to), many(n, "run begins", "runs begin"))
+	}
+	d.add(`</svg>`)
+	return template.HTML(d.String())
+}
+
+// Busiest says in words when most runs begin, or is "".
+func (v boardView) Busiest() string {
+	part, runs := v.Density.Peak()
+	if runs < 2 {
+		return ""
+	}
+	from, to := v.Density.Part(part)
+	return fmt.Sprintf("Most runs begin %s: %d", boardLane{axis: v.Axis}.between(from, to), runs)
 }
 
 // Labels is the SVG of the axis.
@@ -171,7 +236,7 @@ func (v boardView) Labels() template.HTML {
 		for _, size := range []struct {
 			room bool
 			name string
-		}{{t.Wide, " w"}, {t.Middle, " m"}, {t.Narrow, " n"}, {t.Day && v.Query.Span == spans[0].Name, " day"}} {
+		}{{t.Wide, " w"}, {t.Middle, " m"}, {t.Narrow, " n"}, {t.Day && v.Query.Span != "7d", " day"}} {
 			if size.room {
 				class += size.name
 			}
@@ -192,7 +257,11 @@ func (v boardView) Labels() template.HTML {
 		}
 		d.add(`<text class="clock%s" x="%s" y="36">%s</text>`, class, p(c.X), text+c.Before+"→"+c.After)
 	}
-	d.add(`<svg x="50%%" class="at pill"><rect x="-22" y="5" width="44" height="18" rx="9"/><text y="18">now</text></svg></svg>`)
+	middle := "now"
+	if v.Axis.Past() {
+		middle = v.Axis.At.In(v.Axis.Zone).Format("15:04")
+	}
+	d.add(`<svg x="50%%" class="at pill"><rect x="-22" y="5" width="44" height="18" rx="9"/><text y="18">%s</text></svg></svg>`, middle)
 	return template.HTML(d.String())
 }
 

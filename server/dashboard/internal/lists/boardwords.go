@@ -18,9 +18,16 @@ import (
 // pastWords says what is missing and what failed in the past of the board.
 func pastWords(v boardView) []phrase {
 	runs, missing, failed, late, running := v.countPast()
-	span := "in the last 24 hours"
-	if v.Query.Span == spans[1].Name {
-		span = "in the last 7 days"
+	span := spans[defaultSpan].last
+	for _, s := range spans {
+		if s.Name == v.Query.Span {
+			span = s.last
+		}
+	}
+	if v.Axis.Past() { // what is still missing was late then
+		l := boardLane{axis: v.Axis}
+		span = "between " + l.moment(v.Axis.From) + " and " + l.moment(v.Axis.To)
+		late, missing, running = late+missing, 0, 0
 	}
 	var parts []string
 	if failed > 0 {
@@ -130,6 +137,9 @@ func list(parts []string) string {
 // note says in an empty lane why it is empty.
 func (l boardLane) note() string {
 	if len(l.Marks) > 0 || l.Known > 0 {
+		return ""
+	}
+	if l.axis.Past() {
 		return ""
 	}
 	next := l.NextPing(l.axis.Now)

@@ -69,10 +69,21 @@ function nearest(lane, x) {
 }
 
 document.addEventListener("pointermove", (event) => {
-  const line = event.target.closest?.(".line");
-  const mark = line && nearest(line.closest(".lane"), event.clientX);
+  const lane = event.target.closest?.(".lane");
+  const box = lane?.querySelector(".line").getBoundingClientRect();
+  const over = box && event.clientY >= box.top && event.clientY <= box.bottom && event.clientX >= box.left - reach;
+  const mark = over && nearest(lane, event.clientX);
   if (mark) choose(mark, event.clientX);
   else if (event.pointerType === "mouse") clear();
+});
+
+// A click beside a thin mark, and Enter on a chosen one, open its run, as a click on it does.
+document.addEventListener("click", (event) => {
+  const link = chosen?.querySelector("a");
+  if (!link || event.target.closest?.(".lane") !== chosen.closest(".lane") || event.target.closest(".line a")) return;
+  if (event.button || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.assign(link.href.baseVal);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -93,7 +104,7 @@ document.addEventListener("rollcall:shown", clear);
 // The board moves by a pixel in about three minutes. The server answers from what it knows.
 const period = new URLSearchParams(location.search).get("span") === "7d" ? 600000 : 120000;
 setInterval(async () => {
-  if (document.hidden || chosen) return;
+  if (document.hidden || chosen || new URLSearchParams(location.search).has("at")) return;
   try {
     const answer = await fetch(location.href, { headers: { "Rollcall-Version": "clock" } });
     if (answer.status === 200 && !answer.redirected) show(await answer.text());
