@@ -196,7 +196,7 @@ func TestBoardOfThePast(t *testing.T) {
 	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")
 	page := b.get(s.path("board?span=6h&at=2026-11-23T01:00Z")).is(http.StatusOK).has("Mon 23 Nov 03:00, Europe/Riga", `value="2026-11-23T03:00"`,
 		"Down in this time <span>1</span>", "<b>1 run failed</b> between Sun 22 Nov 21:00 and Mon 23 Nov 09:00.", "/checks/"+backup.UniqueKey()+"/pings/2\"",
-		"?at=2026-11-22T19%3A00Z&amp;span=6h", "?at=2026-11-23T07%3A00Z&amp;span=6h", `name="span" value="6h"`, "Most runs begin Mon 23 Nov 03:00–03:05: 2")
+		"?at=2026-11-22T19%3A00Z&amp;span=6h", "?at=2026-11-23T07%3A00Z&amp;span=6h", `name="span" value="6h"`, "Most begin Mon 23 Nov 03:00–03:05: 2")
 	page.hasNo("Tonight", "overdue", "pings/4\"", ">now<")
 	well(t, page.body)
 	if down, up := strings.Index(page.body, ">backup<"), strings.Index(page.body, ">healthy<"); down < 0 || up < down {
@@ -217,4 +217,36 @@ func TestBoardOfThePast(t *testing.T) {
 	b.get(s.path("board?at=2099-01-01T00:00")).is(http.StatusSeeOther)
 	b.get(s.path("board?at=1999-01-01T00:00Z")).is(http.StatusOK).has("Nothing ran between ")
 	b.in("Europe/Riga").get(s.path("board")).has("?at=2026-11-25T01%3A00Z&amp;span=6h\">Last night")
+}
+
+// TestFailuresAround lists what else failed within a quarter of an hour: reports of failures, and runs that were missed.
+func TestFailuresAround(t *testing.T) {
+	s := newSite(t)
+	of := s.create(checks.Spec{Name: new("backup")})
+	near := s.create(checks.Spec{Name: new("export")})
+	often := s.create(checks.Spec{Name: new("often"), Timeout: new(time.Hour)})
+	missed := s.create(checks.Spec{Name: new("missed"), Timeout: new(time.Hour), Grace: new(5 * time.Minute)})
+	far := s.create(checks.Spec{Name: new("far")})
+	s.report(missed, pings.Signal{}) // it goes down at 13:05
+	s.advance(45 * time.Minute)
+	s.report(far, pings.Signal{Kind: pings.Failure})
+	s.advance(10 * time.Minute)
+	s.report(near, pings.Signal{Kind: pings.Failure, ExitStatus: new(28), Body: []byte("tar: /backup: No space left on device")})
+	s.report(often, pings.Signal{Kind: pings.Failure, Body: []byte("<b>disk full</b>")})
+	s.advance(6 * time.Minute)
+	s.report(of, pings.Signal{Kind: pings.Failure, Body: []byte("No space left on device")})
+	s.advance(20 * time.Minute)
+	for range checks.MaxRecent + 5 { // the last runs do not reach back
+		s.report(often, pings.Signal{})
+	}
+	b := s.signedIn(s.keys.ReadOnly)
+	for _, from := range []string{"/checks/" + of.UniqueKey(), "/checks/" + of.UniqueKey() + "/pings/1"} {
+		b.get(from).is(http.StatusOK).has("/failures?at=2026-11-22T13%3a01%3a00Z&amp;check=" + of.UniqueKey())
+	}
+	page := b.get(s.path("failures?at=2026-11-22T13:01:00Z&check=" + of.UniqueKey())).is(http.StatusOK)
+	page.has("<h1>Failures around Sun 22 Nov 13:01</h1>", "3 failures of other checks within 15 minutes.", "exit 28: tar: /backup: No space left on device", "6 min earlier",
+		"&lt;b&gt;disk full", "4 min later", "the ping did not arrive", "/checks/"+near.UniqueKey()+"/pings/1", "board?at=2026-11-22T13%3A01Z&amp;span=6h").hasNo(">far<")
+	b.get(s.path("failures?at=2026-11-22T09:00:00Z")).is(http.StatusOK).has("No check failed within 15 minutes of this.")
+	b.get(s.path("failures?at=yesterday")).is(http.StatusNotFound)
+	s.browser().get(s.path("failures?at=2026-11-22T09:00:00Z")).is(http.StatusSeeOther)
 }

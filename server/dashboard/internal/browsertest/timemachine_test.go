@@ -50,11 +50,11 @@ func TestTimeMachine(t *testing.T) {
 			page.Submit(fmt.Sprintf("#l-%s .failed a", backup.UniqueKey()))
 			page.WaitText("pre.terminal", "pg_dump: error: No space left on device")
 			page.Submit("a[href*='/failures?']")
-			page.WaitText("main", "export 5 min later disk full")
+			page.WaitText("main", "export 5 min later 02:05:00 disk full")
 			page.Submit("a[href*='/board?']")
 			page.WaitText(".zone", "Mon 23 Nov 02:00, UTC")
 			page.Submit(".when a[href='?span=6h']")
-			page.WaitText(".pill", "now")
+			page.WaitText(".lead", "in the last 6 hours. Tonight")
 		})
 	}
 }

@@ -220,7 +220,7 @@ func (v boardView) Busiest() string {
 		return ""
 	}
 	from, to := v.Density.Part(part)
-	return fmt.Sprintf("Most runs begin %s: %d", boardLane{axis: v.Axis}.between(from, to), runs)
+	return fmt.Sprintf("Most begin %s: %d", boardLane{axis: v.Axis}.moments(from, to), runs)
 }
 
 // Labels is the SVG of the axis.

@@ -367,3 +367,6 @@ func (l boardLane) between(from, to time.Time) string {
 	}
 	return l.stamp(from) + " – " + l.stamp(to)
 }
+
+// moments writes two instants close to each other: "03:00–03:15", "Mon 23 Nov 03:00–03:15".
+func (l boardLane) moments(from, to time.Time) string { return l.moment(from) + "–" + l.time(to) }

@@ -19,5 +19,6 @@ func Register(s *ui.Site) {
 	s.Change("POST /projects/{project}/bulk/edit", bulkSave)
 	s.Change("POST /projects/{project}/bulk/delete", bulkDelete)
 
+	s.Look("GET /projects/{project}/failures", failuresPage)
 	s.Look("GET /projects/{project}/board", new(boardCache).boardPage)
 }

@@ -86,7 +86,7 @@ func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
 		return nil, err
 	}
 	for _, c := range unknown {
-		found[c.ID] = failureOf(logs[c.ID])
+		found[c.ID] = FailureOf(logs[c.ID])
 	}
 	q.failures.mu.Lock()
 	defer q.failures.mu.Unlock()
@@ -99,8 +99,8 @@ func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
 	return found, nil
 }
 
-// failureOf describes a failure whose ping has the end of its body.
-func failureOf(p pings.Ping) Failure {
+// FailureOf describes a failure whose ping has the end of its body.
+func FailureOf(p pings.Ping) Failure {
 	if p.Scheme == "email" && int64(len(p.Body)) == p.BodySize { // else its beginning is missing
 		mail := email.Parse(p.Body)
 		p.Scheme, p.Body = "", []byte(cmp.Or(mail.Text, mail.HTML))

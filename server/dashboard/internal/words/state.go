@@ -57,21 +57,21 @@ func For(t, now time.Time) template.HTML {
 }
 
 // ForText is the text of [For].
-func ForText(t, now time.Time) string { return roughly(max(now.Sub(t), 0)) }
+func ForText(t, now time.Time) string { return Rough(max(now.Sub(t), 0)) }
 
 // AgoText is the text of [Ago].
 func AgoText(t, now time.Time) string {
 	if t.After(now) {
-		return "in " + roughly(t.Sub(now))
+		return "in " + Rough(t.Sub(now))
 	}
 	if now.Sub(t) < time.Second {
 		return "just now"
 	}
-	return roughly(now.Sub(t)) + " ago"
+	return Rough(now.Sub(t)) + " ago"
 }
 
-// roughly writes a duration with its largest unit: "41 s", "3 min", "2 h", "9 days".
-func roughly(d time.Duration) string {
+// Rough writes a duration with its largest unit: "41 s", "3 min", "2 h", "9 days".
+func Rough(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d/time.Second))
