@@ -70,7 +70,7 @@ func Downtime(list []Flip, from, to time.Time, pauses ...time.Time) Times {
 }
 
 // Split is [Downtime] for spans that follow each other: it returns the times of each span between two neighbouring bounds,
-// such as those of [Days]. The bounds ascend; the list has the flips before the last of them. With fewer than two bounds
+// such as those of days. The bounds ascend; the list has the flips before the last of them. With fewer than two bounds
 // there is no span.
 func Split(list []Flip, bounds []time.Time, pauses ...time.Time) []Times {
 	if len(bounds) < 2 {

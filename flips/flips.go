@@ -7,7 +7,7 @@
 //	recent := flips.Window{Last: time.Hour}
 //
 // [Downtime] says how long a check was up, down and neither in a span of time, and [Split] in each of several spans, such
-// as the days of a zone ([Days]). [Times.Availability] is the share of the watched time in which it was up.
+// as days. [Times.Availability] is the share of the watched time in which it was up.
 //
 // [RetentionBoundary] is the instant before which flips may be removed (section 8).
 //

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
@@ -64,7 +63,7 @@ func redactKeys(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		link := i > 0 && (segments[i-1] == "unsubscribe" || segments[i-1] == "signin")
-		if link || checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength {
+		if link || checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == keyLength {
 			segments[i] = "(key)"
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
@@ -205,9 +204,12 @@ func (c *call) readKeyless() error {
 	return c.identify(key)
 }
 
+// keyLength is the length of an API key in characters.
+const keyLength = 32
+
 // identify looks up an API key.
 func (c *call) identify(text string) error {
-	if utf8.RuneCountInString(text) != monitor.KeyLength {
+	if utf8.RuneCountInString(text) != keyLength {
 		return errMissingKey
 	}
 	key, err := c.mon.Projects().Authenticate(c.r.Context(), text)

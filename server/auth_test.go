@@ -3,8 +3,6 @@ package server_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 const unknownUUID = "11111111-2222-4333-8444-555555555555"
@@ -184,8 +182,8 @@ func TestUniqueKey(t *testing.T) {
 		check := s.create(nil)
 		read := s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
 		s.equal("unique_key", read["unique_key"], any(sha1Hex(strings.ReplaceAll(check["uuid"].(string), "-", "")[:16])))
-		if len(s.keys.ReadOnly) != monitor.KeyLength {
-			s.Errorf("a key has %d characters, want %d", len(s.keys.ReadOnly), monitor.KeyLength)
+		if len(s.keys.ReadOnly) != 32 {
+			s.Errorf("a key has %d characters, want %d", len(s.keys.ReadOnly), 32)
 		}
 	})
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // partServer names this package in reports.
-const partServer monitor.Part = "server"
+const partServer = "server"
 
 // Drain makes /readyz fail, so that a load balancer sends no more requests. The server still answers all requests.
 func (s *Server) Drain() { s.draining.Store(true) }
@@ -25,7 +25,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // because restarting the process would not bring it back.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
 	c := s.mon.Vitals().Live()
-	if c.Part == monitor.PartWatcher && s.draining.Load() {
+	if c.Part == "watcher" && s.draining.Load() {
 		c.Problem = "" // it stops before the last request is answered
 	}
 	s.report(w, r, livePath, func() []monitor.Condition { return []monitor.Condition{c} })
@@ -57,11 +57,11 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, lo
 		switch {
 		case !c.OK():
 			status = http.StatusServiceUnavailable
-			text.WriteString(string(c.Part) + ": " + c.Problem + "\n")
+			text.WriteString(c.Part + ": " + c.Problem + "\n")
 		case query.Has("verbose") && c.Detail != "":
-			text.WriteString(string(c.Part) + ": ok, " + c.Detail + "\n")
+			text.WriteString(c.Part + ": ok, " + c.Detail + "\n")
 		case query.Has("verbose"):
-			text.WriteString(string(c.Part) + ": ok\n")
+			text.WriteString(c.Part + ": ok\n")
 		}
 	}
 	if text.Len() == 0 {

@@ -159,8 +159,8 @@ func TestNobodyGetsIn(t *testing.T) {
 				"foreign for real": {row.foreignRW, []string{"X-Api-Key", foreign.ReadWrite, "X-Forwarded-For", "127.0.0.1", "X-Original-URL", "/api/v3/checks/",
 					"X-Rewrite-URL", "/api/v3/checks/", "X-HTTP-Method-Override", "DELETE", "Cookie", "api_key=" + s.keys.ReadWrite}},
 			} {
-				if what == "SQL of a key's form" && len(use.headers[1]) != monitor.KeyLength {
-					use.headers[1] = (use.headers[1] + strings.Repeat("-", monitor.KeyLength))[:monitor.KeyLength]
+				if what == "SQL of a key's form" && len(use.headers[1]) != 32 {
+					use.headers[1] = (use.headers[1] + strings.Repeat("-", 32))[:32]
 				}
 				r := s.send(method, path, nil, use.headers...)
 				if r.status != use.status {

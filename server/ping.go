@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/keywords"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -83,7 +82,7 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 	}
 	create, _ := queryValue(r.URL.RawQuery, "create")
 	_, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
-	if errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, monitor.ErrCreatedChecks) {
+	if errors.Is(err, checks.ErrCheckLimit) {
 		if unlogged, ok := s.createLog.Pass(s.mon.Now()); ok {
 			s.log.WarnContext(ctx, "a ping created no check", "slug", target.slug, "error", err, "unlogged", unlogged)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 )
 
 // CreateChannel adds a channel with the kind, name, settings and sources of c, and its identifier if that is not zero, so
@@ -22,21 +21,11 @@ func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channe
 	return c, p.about(err)
 }
 
-// ChannelChange says what [Project.UpsertChannel] did.
-type ChannelChange = admin.ChannelChange
-
-// The changes of a channel.
-const (
-	ChannelCreated   = admin.ChannelCreated
-	ChannelUpdated   = admin.ChannelUpdated   // the settings were replaced
-	ChannelUnchanged = admin.ChannelUnchanged // the settings were the same
-)
-
 // UpsertChannel makes sure that the project has a channel with the name, kind and settings of c: it creates the channel,
-// replaces its settings and sources or leaves it as it is, and says which. The checks that use the channel stay the same. Of
+// replaces its settings and sources or leaves it as it is. The change is "created", "updated" or "unchanged". The checks that use the channel stay the same. Of
 // concurrent calls with the same name, one creates the channel. Errors: those of [Project.CreateChannel], and
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
-func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, change ChannelChange, err error) {
+func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, change string, err error) {
 	c.ProjectID = p.id
 	c, change, err = p.mon.admin.UpsertChannel(ctx, c)
 	return c, change, p.about(err)

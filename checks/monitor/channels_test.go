@@ -23,7 +23,7 @@ import (
 func TestUpsertChannel(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		ctx := t.Context()
-		upsert := func(name, to string, want monitor.ChannelChange) channels.Channel {
+		upsert := func(name, to string, want string) channels.Channel {
 			t.Helper()
 			c, change, err := s.UpsertChannel(ctx, s.project.ID, channels.Email, name, map[string]string{"to": to})
 			if err != nil || change != want || c.Name != name || c.Settings["to"] != to || c.ProjectID != s.project.ID {
@@ -31,13 +31,13 @@ func TestUpsertChannel(t *testing.T) {
 			}
 			return c
 		}
-		first := upsert("ops", "a@example.org", monitor.ChannelCreated)
+		first := upsert("ops", "a@example.org", "created")
 		check := s.create(t, checks.Spec{Channels: new("ops")})
 		s.clock.Advance(time.Second)
-		same := upsert("ops", "a@example.org", monitor.ChannelUnchanged)
-		changed := upsert("ops", "b@example.org", monitor.ChannelUpdated)
-		upsert("dev", "a@example.org", monitor.ChannelCreated)
-		upsert("ops", "b@example.org", monitor.ChannelUnchanged)
+		same := upsert("ops", "a@example.org", "unchanged")
+		changed := upsert("ops", "b@example.org", "updated")
+		upsert("dev", "a@example.org", "created")
+		upsert("ops", "b@example.org", "unchanged")
 		if same.ID != first.ID || changed.ID != first.ID {
 			t.Errorf("channels %v, %v and %v, want one", first.ID, same.ID, changed.ID)
 		}
@@ -53,7 +53,7 @@ func TestUpsertChannel(t *testing.T) {
 // TestUpsertChannelDefaults compares settings as they are stored: with defaults and with the members of groups.
 func TestUpsertChannelDefaults(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		for _, want := range []monitor.ChannelChange{monitor.ChannelCreated, monitor.ChannelUnchanged} {
+		for _, want := range []string{"created", "unchanged"} {
 			for _, c := range []channels.Channel{
 				{Kind: channels.Webhook, Name: "hook", Settings: map[string]string{"url_down": "https://example.org/"}},
 				{Kind: channels.Group, Name: "all", Settings: map[string]string{"channels": "*"}},
@@ -135,7 +135,7 @@ func TestUpsertChannelAtOnce(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if change == monitor.ChannelCreated {
+			if change == "created" {
 				created.Add(1)
 			}
 		})

@@ -77,7 +77,7 @@ type Config struct {
 	Spool store.Spool
 	// SpoolWait is how long deadlines are held back for a monitor with a spool that has gone missing, at most a day. It
 	// counts from when another monitor notices, so not while nobody reaches the database. Set it on all monitors, also on
-	// those without a spool. Default: [DefaultSpoolWait], 1 minute.
+	// those without a spool. Default: 1 minute.
 	SpoolWait time.Duration
 
 	// Bodies stores the large bodies of pings. Default: none, and all bodies stay in the database.
@@ -89,14 +89,9 @@ type Config struct {
 }
 
 const (
-	// DefaultSpoolWait is the default of [Config].SpoolWait.
-	DefaultSpoolWait = time.Minute
-	// MaxSpoolWait bounds [Config].SpoolWait.
-	MaxSpoolWait = 24 * time.Hour
+	maxSpoolWait    = 24 * time.Hour
+	maxCommitMargin = checks.MinPeriod // the shortest grace time
 )
-
-// MaxCommitMargin bounds [Config.CommitMargin]. It is the shortest grace time.
-const MaxCommitMargin = checks.MinPeriod
 
 // maxStored returns the size of the largest body that stays in the database.
 func (config *Config) maxStored() int64 {
@@ -118,11 +113,11 @@ func (config *Config) complete() (Config, error) {
 			return c, errors.New("monitor: a limit or an interval of Config is negative")
 		}
 	}
-	if c.CommitMargin > MaxCommitMargin {
-		return c, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, MaxCommitMargin)
+	if c.CommitMargin > maxCommitMargin {
+		return c, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, maxCommitMargin)
 	}
-	if c.SpoolWait > MaxSpoolWait {
-		return c, fmt.Errorf("monitor: SpoolWait is too long: %v, the maximum is %v", c.SpoolWait, MaxSpoolWait)
+	if c.SpoolWait > maxSpoolWait {
+		return c, fmt.Errorf("monitor: SpoolWait is too long: %v, the maximum is %v", c.SpoolWait, maxSpoolWait)
 	}
 	if !slices.ContainsFunc(c.Channels, func(t channels.Type) bool { return t.Kind == channels.Group }) {
 		c.Channels = append(slices.Clip(c.Channels), channels.GroupType())
@@ -138,7 +133,7 @@ func (config *Config) complete() (Config, error) {
 	}
 	c.WatchEvery, c.PruneEvery = cmp.Or(c.WatchEvery, time.Second), cmp.Or(c.PruneEvery, 10*time.Second)
 	c.MaxBatch, c.MaxQueue = cmp.Or(c.MaxBatch, 512), cmp.Or(c.MaxQueue, 10_000)
-	c.WriteTimeout, c.SpoolWait = cmp.Or(c.WriteTimeout, 5*time.Second), cmp.Or(c.SpoolWait, DefaultSpoolWait)
+	c.WriteTimeout, c.SpoolWait = cmp.Or(c.WriteTimeout, 5*time.Second), cmp.Or(c.SpoolWait, time.Minute)
 	c.BodyThreshold, c.BodyEvery = cmp.Or(c.BodyThreshold, 100), cmp.Or(c.BodyEvery, time.Second)
 	return c, nil
 }

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,8 +70,8 @@ func TestMaxCreated(t *testing.T) {
 				t.Errorf("ping of %s has created no check: %v", slug, err)
 			}
 		}
-		if created, err := s.createByPing(t, "c"); created || !errors.Is(err, monitor.ErrCreatedChecks) {
-			t.Errorf("ping at the limit: created %v, error %v, want ErrCreatedChecks", created, err)
+		if created, err := s.createByPing(t, "c"); created || !errors.Is(err, checks.ErrCheckLimit) || !strings.HasSuffix(err.Error(), ": the project has as many checks as pings may create: 3") {
+			t.Errorf("ping at the limit: created %v, error %v, want ErrCheckLimit with the number", created, err)
 		}
 		if created, err := s.createByPing(t, "b"); created || err != nil {
 			t.Errorf("ping of a check that exists: created %v, error %v", created, err)

@@ -169,7 +169,7 @@ func TestNotConfigured(t *testing.T) {
 			t.Errorf("delivered elsewhere: %+v", c)
 		}
 		want := "do not reach all integrations: 1 of the kind sms: no account"
-		if c := o.Health(ctx)[2]; c.Part != monitor.PartDeliveries || c.Problem != want || c.Err == nil || !strings.Contains(c.Err.Error(), `sms "night"`) {
+		if c := o.Health(ctx)[2]; c.Part != "deliveries" || c.Problem != want || c.Err == nil || !strings.Contains(c.Err.Error(), `sms "night"`) {
 			t.Errorf("health %+v, want %s", c, want)
 		}
 		var log lockedLog

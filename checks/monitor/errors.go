@@ -28,9 +28,6 @@ func about(kind string, subject any, err error) error {
 	return &Error{About: fmt.Sprintf("%s %v", kind, subject), Err: err}
 }
 
-// ErrCreatedChecks means that the pings of a project may not create another check; see [Config].MaxCreated.
-var ErrCreatedChecks = admin.ErrCreatedChecks
-
 // CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate. PerMinute is the
 // limit, checks a minute, and RetryAfter how long to wait before the next one.
 type CreateRateError = admin.CreateRateError

@@ -9,19 +9,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
-// Part is a part of the service that [Monitor.Health] reports on.
-type Part = health.Part
-
-// The parts of the service.
-const (
-	PartDatabase   = health.Database   // reads and writes
-	PartWatcher    = health.Watcher    // finds overdue checks
-	PartPings      = health.Pings      // records pings
-	PartDeliveries = health.Deliveries // sends alerts
-	PartSpool      = health.Spool      // keeps pings while the database is unavailable
-)
-
-// Condition is the health of one Part. Problem says in a few English words what is wrong, without internal details; it is
+// Condition is the health of one part of the service. Part is "database", which reads and writes; "watcher", which finds
+// overdue checks; "pings", which records them; "deliveries", which sends alerts; or "spool", which keeps pings while the
+// database is unavailable. Problem says in a few English words what is wrong, without internal details; it is
 // "" if the part is healthy, which the method OK reports. Detail says more about a healthy part, or is "". Err is the
 // cause, for the log; it may be nil.
 type Condition = health.Condition
@@ -33,8 +23,8 @@ type Vitals struct{ mon *Monitor }
 // Vitals returns the probes and the figures of the monitor, for a server.
 func (m *Monitor) Vitals() *Vitals { return &Vitals{m} }
 
-// Live reports whether the watcher runs and pings are not stuck: it returns the condition of [PartPings] if they are, and
-// else that of [PartWatcher]. It does not depend on the database: a part that fails and retries is live. If a part is not
+// Live reports whether the watcher runs and pings are not stuck: it returns the condition of pings if they are, and
+// else that of the watcher. It does not depend on the database: a part that fails and retries is live. If a part is not
 // live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
 func (v *Vitals) Live() Condition { return v.mon.health.Live() }
 

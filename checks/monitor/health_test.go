@@ -66,8 +66,8 @@ func (s *sick) Probe(ctx context.Context, write bool) error {
 }
 
 // problems returns the problems of the parts that are not healthy.
-func problems(list []monitor.Condition) map[monitor.Part]string {
-	found := map[monitor.Part]string{}
+func problems(list []monitor.Condition) map[string]string {
+	found := map[string]string{}
 	for _, c := range list {
 		if !c.OK() {
 			found[c.Part] = c.Problem
@@ -85,9 +85,9 @@ func TestHealthOfWatcher(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := func(when string, live bool, want map[monitor.Part]string) {
+		is := func(when string, live bool, want map[string]string) {
 			t.Helper()
-			if got := mon.Vitals().Live(); got.OK() != live || got.Part != monitor.PartWatcher {
+			if got := mon.Vitals().Live(); got.OK() != live || got.Part != "watcher" {
 				t.Errorf("%s: live is %+v, want %v", when, got, live)
 			}
 			if diff := cmp.Diff(want, problems(mon.Health(t.Context()))); diff != "" {
@@ -98,7 +98,7 @@ func TestHealthOfWatcher(t *testing.T) {
 			time.Sleep(d)
 			synctest.Wait() // the watcher may have woken at the same instant
 		}
-		well := map[monitor.Part]string{}
+		well := map[string]string{}
 		sleep(time.Hour)
 		is("before Run", true, well)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -112,9 +112,9 @@ func TestHealthOfWatcher(t *testing.T) {
 
 		store.set(errors.New("disk full"), false, nil)
 		sleep(30 * time.Second)
-		is("soon after the trouble began", true, map[monitor.Part]string{"database": "cannot be written"})
+		is("soon after the trouble began", true, map[string]string{"database": "cannot be written"})
 		sleep(31 * time.Second)
-		is("a minute after", true, map[monitor.Part]string{"database": "cannot be written", "watcher": "has not succeeded for 1m1s"})
+		is("a minute after", true, map[string]string{"database": "cannot be written", "watcher": "has not succeeded for 1m1s"})
 		store.set(nil, false, nil)
 		sleep(2 * time.Second)
 		is("when it is over", true, well)
@@ -139,7 +139,7 @@ func TestHealthOfWatcher(t *testing.T) {
 		is("when that is over", true, well)
 		cancel()
 		<-done
-		is("after Run", false, map[monitor.Part]string{"watcher": "has stopped"})
+		is("after Run", false, map[string]string{"watcher": "has stopped"})
 	})
 }
 
@@ -153,7 +153,7 @@ func TestLiveWhilePingsHang(t *testing.T) {
 		}
 		live := func(when, want string) {
 			t.Helper()
-			if got := mon.Vitals().Live(); got.Problem != want || want != "" && got.Part != monitor.PartPings {
+			if got := mon.Vitals().Live(); got.Problem != want || want != "" && got.Part != "pings" {
 				t.Errorf("%s: %+v, want %q", when, got, want)
 			}
 		}
@@ -206,11 +206,11 @@ func TestHealthOfDeliveries(t *testing.T) {
 		}
 		for _, step := range []struct {
 			after time.Duration
-			want  map[monitor.Part]string
+			want  map[string]string
 		}{
-			{0, map[monitor.Part]string{}},
-			{5 * time.Minute, map[monitor.Part]string{}},
-			{time.Second, map[monitor.Part]string{"deliveries": "are stuck: one has been due for 5m1s"}},
+			{0, map[string]string{}},
+			{5 * time.Minute, map[string]string{}},
+			{time.Second, map[string]string{"deliveries": "are stuck: one has been due for 5m1s"}},
 		} {
 			s.clock.Advance(step.after)
 			if diff := cmp.Diff(step.want, problems(sends.Health(t.Context()))); diff != "" {
@@ -220,7 +220,7 @@ func TestHealthOfDeliveries(t *testing.T) {
 				t.Errorf("of a monitor that delivers nothing: %v", got)
 			}
 		}
-		if got := s.Vitals().Ready(t.Context()); len(got) != 1 || !got[0].OK() || got[0].Part != monitor.PartDatabase {
+		if got := s.Vitals().Ready(t.Context()); len(got) != 1 || !got[0].OK() || got[0].Part != "database" {
 			t.Errorf("ready: %+v", got)
 		}
 	})

@@ -6,17 +6,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 )
 
-// Prefixes of API keys, and the length of a whole key in characters.
-const (
-	KeyPrefixReadWrite = admin.KeyPrefixReadWrite
-	KeyPrefixReadOnly  = admin.KeyPrefixReadOnly
-	KeyLength          = admin.KeyLength
-)
-
-// CreateKey creates an API key for the project and returns its text. The database stores only a hash of it.
+// CreateKey creates an API key for the project and returns its text: 32 characters that begin with "rcw_", or with "rcr_" for
+// a read-only key. The database stores only a hash of it.
 func (p *Project) CreateKey(ctx context.Context, readOnly bool) (text string, key checks.Key, err error) {
 	text, key, err = p.mon.admin.CreateKey(ctx, p.id, readOnly)
 	return text, key, p.about(err)

@@ -208,7 +208,7 @@ func TestOnAlertRemoved(t *testing.T) {
 		if got := problems(f.Health(t.Context())); len(got) != 0 {
 			t.Errorf("not healthy: %v", got)
 		}
-		if got := problems(mon.Health(t.Context())); !strings.HasPrefix(got[monitor.PartDeliveries], "are stuck: one has been due for 24h") {
+		if got := problems(mon.Health(t.Context())); !strings.HasPrefix(got["deliveries"], "are stuck: one has been due for 24h") {
 			t.Errorf("the monitor with OnAlert: %v", got)
 		}
 		_, err := f.Prune(t.Context())

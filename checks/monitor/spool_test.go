@@ -508,7 +508,7 @@ func TestSpoolsAreOneServer(t *testing.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
 			memory := dbtest.Memory(t)
-			s := &spoolers{open: func() database { return database{memory.Contract()} }, config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 3}}
+			s := &spoolers{open: func() database { return database{memory.Contract()} }, config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 3}}
 			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
 			s.addOps(t)
 			setups[i] = s
@@ -701,7 +701,7 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 		s := &spoolers{
 			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
 			open:   func() database { return database{memory.Contract()} },
-			config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 2},
+			config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 2},
 		}
 		for range 3 {
 			m := &spooler{store: &outage{Store: memory.Contract()}, queue: &memorySpool{id: uuid.New()}}

@@ -135,7 +135,7 @@ func (v verbs) CreateChannel(ctx context.Context, project uuid.UUID, kind channe
 	return v.Monitor.Project(project).CreateChannel(ctx, channels.Channel{Kind: kind, Name: name, Settings: settings})
 }
 
-func (v verbs) UpsertChannel(ctx context.Context, project uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, monitor.ChannelChange, error) {
+func (v verbs) UpsertChannel(ctx context.Context, project uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, string, error) {
 	return v.Monitor.Project(project).UpsertChannel(ctx, channels.Channel{Kind: kind, Name: name, Settings: settings})
 }
 

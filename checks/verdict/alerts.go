@@ -59,7 +59,7 @@ func (b *builder) quiet(until time.Time) {
 // told says which integrations got the alert, and about reminders.
 func (b *builder) told() {
 	first := b.deliveries(func(d Delivery) bool { return d.Reminder == 0 })
-	of := func(state DeliveryState) (list []Delivery) {
+	of := func(state string) (list []Delivery) {
 		for _, d := range first {
 			if d.State == state {
 				list = append(list, d)
@@ -67,19 +67,19 @@ func (b *builder) told() {
 		}
 		return list
 	}
-	if sent := of(Sent); len(sent) > 0 {
-		b.sent(sent)
+	if list := of(sent); len(list) > 0 {
+		b.sent(list)
 	}
-	for _, d := range cut(of(Pending)) {
+	for _, d := range cut(of(pending)) {
 		b.pending(d)
 	}
-	for _, d := range cut(of(Failed)) {
+	for _, d := range cut(of(failed)) {
 		b.say(d.part(), plain(" was not notified"+errorText(d.Error)+"."))
 	}
-	if list := of(Superseded); len(list) > 0 {
+	if list := of(superseded); len(list) > 0 {
 		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(list)...), plain("."))...)
 	}
-	if list := of(Skipped); len(list) > 0 {
+	if list := of(skipped); len(list) > 0 {
 		verb, alerts := " do", "recovery"
 		if len(list) == 1 {
 			verb = " does"
@@ -103,7 +103,7 @@ func (b *builder) told() {
 // ends with copies to its members, which speak for it.
 func (b *builder) deliveries(fn func(d Delivery) bool) []Delivery {
 	list := slices.DeleteFunc(slices.Clone(b.Deliveries), func(d Delivery) bool {
-		return !fn(d) || d.Kind == channels.Group && d.State == Sent
+		return !fn(d) || d.Kind == channels.Group && d.State == sent
 	})
 	slices.SortStableFunc(list, func(a, b Delivery) int {
 		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.Name, b.Name))
@@ -153,7 +153,7 @@ func (b *builder) reminders() {
 	if b.Check.Stored != checks.StatusDown {
 		return
 	}
-	list := b.deliveries(func(d Delivery) bool { return d.Reminder > 0 && d.State == Sent })
+	list := b.deliveries(func(d Delivery) bool { return d.Reminder > 0 && d.State == sent })
 	next := b.Check.Alerting.Next
 	more := b.Check.RepeatEvery > 0 && !next.IsZero() && b.Check.Alerting.Failures == 0
 	switch {

@@ -28,8 +28,8 @@ func ExampleExplain() {
 	v := verdict.Explain(verdict.Input{
 		Check: c, Now: now, Transitions: effects.Transitions,
 		Deliveries: []verdict.Delivery{
-			{Name: "ops", State: verdict.Sent, FinishedAt: down.Add(2 * time.Second)},
-			{Name: "pager", State: verdict.Sent, FinishedAt: down.Add(3 * time.Second)},
+			{Name: "ops", State: "sent", FinishedAt: down.Add(2 * time.Second)},
+			{Name: "pager", State: "sent", FinishedAt: down.Add(3 * time.Second)},
 		},
 	})
 	for _, sentence := range v.Sentences {

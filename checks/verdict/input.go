@@ -25,16 +25,13 @@ type Input struct {
 	Integrations []channels.Channel
 }
 
-// DeliveryState is the state of a delivery.
-type DeliveryState string
-
 // The states of a delivery.
 const (
-	Pending    DeliveryState = "pending"
-	Sent       DeliveryState = "sent"
-	Failed     DeliveryState = "failed"
-	Superseded DeliveryState = "superseded"
-	Skipped    DeliveryState = "skipped" // the integration does not want alerts about that status
+	pending    = "pending"
+	sent       = "sent"
+	failed     = "failed"
+	superseded = "superseded"
+	skipped    = "skipped"
 )
 
 // Delivery is the delivery of an alert to one integration.
@@ -42,8 +39,9 @@ type Delivery struct {
 	// Name and Kind are those of the integration.
 	Name string
 	Kind channels.Kind
-	// State is the state of the delivery.
-	State DeliveryState
+	// State is the state of the delivery: "pending", "sent", "failed", "superseded" by a newer alert, or "skipped" because
+	// the integration does not want alerts about that status.
+	State string
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
 	// Attempts counts the attempts to send it, including one in progress.

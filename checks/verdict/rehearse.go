@@ -53,46 +53,43 @@ type Rehearsal struct {
 	Receivers []Receiver
 }
 
-// StepKind says what a step of a rehearsal is.
-type StepKind string
-
 // The kinds of steps.
 const (
-	StepDue      StepKind = "due"      // a run is expected
-	StepFailure  StepKind = "failure"  // the job reports a failure
-	StepDown     StepKind = "down"     // the check goes down
-	StepCounted  StepKind = "counted"  // another failure in a row counts
-	StepHeld     StepKind = "held"     // quiet hours hold the alert until Until
-	StepAlert    StepKind = "alert"    // the alert is raised
-	StepReminder StepKind = "reminder" // a reminder is raised
-	StepSilenced StepKind = "silenced" // quiet hours cancel a reminder; the next one is due at Until
+	stepDue      = "due"
+	stepFailure  = "failure"
+	stepDown     = "down"
+	stepCounted  = "counted"
+	stepHeld     = "held"
+	stepAlert    = "alert"
+	stepReminder = "reminder"
+	stepSilenced = "silenced"
 )
 
 // Step is one step of a rehearsal.
 type Step struct {
-	Kind StepKind
+	// Kind says what happens. "due": a run is expected. "failure": the job reports a failure. "down": the check goes down.
+	// "counted": another failure in a row counts. "held": quiet hours hold the alert until Until. "alert" and "reminder": one
+	// is raised. "silenced": quiet hours cancel a reminder, and the next one is due at Until.
+	Kind string
 	At   time.Time
-	// Until is the end of the wait of a step that is StepHeld or StepSilenced.
+	// Until is the end of the wait of a step "held" or "silenced".
 	Until time.Time
 	// Reason says why the check goes down.
 	Reason flips.Reason
-	// Failures are the failures in a row so far, in a step that is StepDown or StepCounted. A step that stands for several
+	// Failures are the failures in a row so far, in a step "down" or "counted". A step that stands for several
 	// has the first of them in First.
 	Failures, First int
 	// Reminder is the number of a reminder, from 1.
 	Reminder int
 }
 
-// ReceiverState says whether a channel gets the alert.
-type ReceiverState string
-
 // The states of a receiver.
 const (
-	ReceiverNotified      ReceiverState = "notified"
-	ReceiverFailing       ReceiverState = "failing"       // the alert goes to it, but the last delivery has failed
-	ReceiverSkipped       ReceiverState = "skipped"       // it gets recovery alerts only
-	ReceiverUndeliverable ReceiverState = "undeliverable" // nobody sends alerts to its kind
-	ReceiverEmpty         ReceiverState = "empty"         // it is a group without members
+	receiverNotified      = "notified"
+	receiverFailing       = "failing"
+	receiverSkipped       = "skipped"
+	receiverUndeliverable = "undeliverable"
+	receiverEmpty         = "empty"
 )
 
 // Receiver is a channel in a rehearsal. A group stands for its members, unless the alert ends there.
@@ -102,7 +99,10 @@ type Receiver struct {
 	Kind channels.Kind
 	// Group is the name of the group through which the alert arrives, or "".
 	Group string
-	State ReceiverState
+	// State says whether the channel gets the alert. "notified": it does. "failing": the alert goes to it, but the last
+	// delivery has failed. "skipped": it gets recovery alerts only. "undeliverable": nobody sends alerts to its kind. "empty":
+	// it is a group without members.
+	State string
 	// Since is since when a channel fails, and Error why a channel fails or is undeliverable.
 	Since time.Time
 	Error string
@@ -127,14 +127,14 @@ func Rehearse(in RehearseInput) Rehearsal {
 	r := Rehearsal{Check: c, Status: c.Status(now), Now: now, Zone: zone, Receivers: receivers(in)}
 	c, r.Assumed = watched(c, in.Failure, now)
 	if in.Failure {
-		r.add(Step{Kind: StepFailure, At: now})
+		r.add(Step{Kind: stepFailure, At: now})
 		before := c
 		if failed, _, effects, err := c.Ping(pings.Signal{Kind: pings.Failure}, now); err == nil {
 			c = failed
 			r.follow(before, c, effects, now)
 		}
 	} else if due := c.NextPing(now); !due.IsZero() && !c.Deadline().Before(due) { // a run in progress may time out before
-		r.add(Step{Kind: StepDue, At: due})
+		r.add(Step{Kind: stepDue, At: due})
 	}
 	reminders := 0
 	for range maxWakes {
@@ -170,17 +170,17 @@ func (r *Rehearsal) follow(before, after checks.Check, effects checks.Effects, a
 	went, a := false, after.Alerting
 	for _, t := range effects.Transitions {
 		if went = t.To == checks.StatusDown; went {
-			r.add(Step{Kind: StepDown, At: t.At, Reason: t.Reason, Failures: 1})
+			r.add(Step{Kind: stepDown, At: t.At, Reason: t.Reason, Failures: 1})
 		}
 	}
 	waited := before.Stored == checks.StatusDown && before.Alerting.Failures > 0
 	if n := before.Alerting.Failures + 1; waited && n <= after.AlertAfter && before.Alerting.HeldSince.IsZero() {
-		r.add(Step{Kind: StepCounted, At: at, Failures: n, First: n})
+		r.add(Step{Kind: stepCounted, At: at, Failures: n, First: n})
 	}
 	for _, alert := range effects.Alerts {
-		kind := StepAlert
+		kind := stepAlert
 		if alert.Reminder > 0 {
-			kind, reminders = StepReminder, reminders+1
+			kind, reminders = stepReminder, reminders+1
 		} else if r.AlertAt.IsZero() {
 			r.AlertAt = alert.RaisedAt
 		}
@@ -190,9 +190,9 @@ func (r *Rehearsal) follow(before, after checks.Check, effects checks.Effects, a
 	switch {
 	case !quiet || len(effects.Alerts) > 0:
 	case a.Failures > 0 && !a.HeldSince.IsZero() && a.Next.Equal(end):
-		r.add(Step{Kind: StepHeld, At: at, Until: end})
+		r.add(Step{Kind: stepHeld, At: at, Until: end})
 	case a.Failures == 0 && before.Stored == checks.StatusDown && after.RepeatEvery > 0 && a.Next.After(before.Alerting.Next):
-		r.add(Step{Kind: StepSilenced, At: at, Until: a.Next})
+		r.add(Step{Kind: stepSilenced, At: at, Until: a.Next})
 		reminders++
 	}
 	return reminders
@@ -200,7 +200,7 @@ func (r *Rehearsal) follow(before, after checks.Check, effects checks.Effects, a
 
 // add adds a step. The third and further ones of failures that only count become one.
 func (r *Rehearsal) add(s Step) {
-	if n := len(r.Steps); s.Kind == StepCounted && n > 1 && r.Steps[n-1].Kind == StepCounted && r.Steps[n-2].Kind == StepCounted {
+	if n := len(r.Steps); s.Kind == stepCounted && n > 1 && r.Steps[n-1].Kind == stepCounted && r.Steps[n-2].Kind == stepCounted {
 		s.First = r.Steps[n-1].First
 		r.Steps[n-1] = s
 		return
@@ -217,15 +217,15 @@ func receivers(in RehearseInput) (list []Receiver) {
 			return
 		}
 		seen[c.ID] = true
-		r := Receiver{ID: c.ID, Name: line(c.Name, maxName), Kind: c.Kind, Group: group, State: ReceiverNotified, Last: in.Last[c.ID]}
+		r := Receiver{ID: c.ID, Name: line(c.Name, maxName), Kind: c.Kind, Group: group, State: receiverNotified, Last: in.Last[c.ID]}
 		switch {
 		case !c.Wants(channels.Down):
-			r.State = ReceiverSkipped
+			r.State = receiverSkipped
 		case c.Kind == channels.Group && len(membersOf(c, in.Channels)) > 0:
 			groups = append(groups, c)
 			return
 		case c.Kind == channels.Group:
-			r.State = ReceiverEmpty
+			r.State = receiverEmpty
 		default:
 			r.deliver(c, in.Undeliverable)
 		}
@@ -259,17 +259,17 @@ func membersOf(group channels.Channel, available []channels.Channel) (list []cha
 func (r *Receiver) deliver(c channels.Channel, undeliverable func(channels.Kind) error) {
 	if undeliverable != nil {
 		if err := undeliverable(c.Kind); err != nil {
-			r.State, r.Error = ReceiverUndeliverable, line(err.Error(), maxError)
+			r.State, r.Error = receiverUndeliverable, line(err.Error(), maxError)
 			return
 		}
 	}
 	if !c.FailedAt.IsZero() {
-		r.State, r.Since, r.Error = ReceiverFailing, c.FailedAt, line(c.Error, maxError)
+		r.State, r.Since, r.Error = receiverFailing, c.FailedAt, line(c.Error, maxError)
 	}
 }
 
 // Reached reports whether the alert goes to the channel.
-func (r Receiver) Reached() bool { return r.State == ReceiverNotified || r.State == ReceiverFailing }
+func (r Receiver) Reached() bool { return r.State == receiverNotified || r.State == receiverFailing }
 
 // Label returns the name of the channel, or else its kind.
 func (r Receiver) Label() string { return Delivery{Name: r.Name, Kind: r.Kind}.part().Text }
@@ -278,13 +278,13 @@ func (r Receiver) Label() string { return Delivery{Name: r.Name, Kind: r.Kind}.p
 // "recovery alerts only".
 func (r Rehearsal) Words(to Receiver, zone *time.Location) string {
 	switch to.State {
-	case ReceiverFailing:
+	case receiverFailing:
 		return "failing since " + r.time(to.Since, zone) + errorText(to.Error)
-	case ReceiverSkipped:
+	case receiverSkipped:
 		return "sends recovery alerts only"
-	case ReceiverUndeliverable:
+	case receiverUndeliverable:
 		return "cannot be reached" + errorText(to.Error)
-	case ReceiverEmpty:
+	case receiverEmpty:
 		return "is a group without members"
 	}
 	return "notified"
@@ -293,10 +293,10 @@ func (r Rehearsal) Words(to Receiver, zone *time.Location) string {
 // LastWords says when the last delivery to a channel ended, and how.
 func (r Rehearsal) LastWords(to Receiver, zone *time.Location) string {
 	switch d := to.Last; d.State {
-	case Sent:
+	case sent:
 		return "last alert delivered " + r.at(d.FinishedAt, zone)
-	case Failed:
-		if to.State == ReceiverFailing && to.Error == line(d.Error, maxError) { // Words has it
+	case failed:
+		if to.State == receiverFailing && to.Error == line(d.Error, maxError) { // Words has it
 			d.Error = ""
 		}
 		return "last alert failed " + r.at(d.FinishedAt, zone) + errorText(d.Error)
@@ -335,9 +335,9 @@ func (r Rehearsal) Doubt() string {
 	var why []string
 	for _, to := range r.Receivers {
 		switch to.State {
-		case ReceiverNotified:
+		case receiverNotified:
 			return ""
-		case ReceiverFailing:
+		case receiverFailing:
 			why = append(why, to.Label()+" has been "+r.Words(to, nil))
 		}
 	}
@@ -362,7 +362,7 @@ func (r Rehearsal) names() string {
 // Summary is the whole in one sentence, in a zone or in that of the check for nil: who is notified, and when.
 func (r Rehearsal) Summary(zone *time.Location) string {
 	condition := "If it does not report"
-	if len(r.Steps) > 0 && r.Steps[0].Kind == StepFailure {
+	if len(r.Steps) > 0 && r.Steps[0].Kind == stepFailure {
 		condition = "If it fails now"
 	}
 	if r.Assumed {
@@ -379,7 +379,7 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 	}
 	text := fmt.Sprintf("%s, %s %s notified %s", condition, reached, isOrAre(r.Receivers), r.at(r.AlertAt, zone))
 	for _, s := range r.Steps {
-		if wait := r.AlertAt.Sub(s.At); s.Kind == StepDown && wait > 0 {
+		if wait := r.AlertAt.Sub(s.At); s.Kind == stepDown && wait > 0 {
 			text += ", " + Duration(wait) + " after it goes down"
 			break
 		}
@@ -390,7 +390,7 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 // further says which reminder follows the alert that was raised.
 func (r Rehearsal) further(reached string, zone *time.Location) string {
 	for _, s := range r.Steps {
-		if s.Kind == StepReminder {
+		if s.Kind == stepReminder {
 			return "It is down already. The next reminder goes to " + reached + " " + r.at(s.At, zone) + "."
 		}
 	}
@@ -414,22 +414,22 @@ func isOrAre(list []Receiver) string {
 func (r Rehearsal) Text(s Step, zone *time.Location) string {
 	after := max(r.Check.AlertAfter, 1)
 	switch s.Kind {
-	case StepDue:
+	case stepDue:
 		return "A run is expected."
-	case StepFailure:
+	case stepFailure:
 		return "The job reports a failure."
-	case StepDown:
+	case stepDown:
 		return "The check goes down: " + r.why(s.Reason) + r.counts(1, after)
-	case StepCounted:
+	case stepCounted:
 		if s.First < s.Failures {
 			return fmt.Sprintf("Failures %d to %d of %d in a row.", s.First, s.Failures, after)
 		}
 		return fmt.Sprintf("Failure %d of %d in a row.", s.Failures, after)
-	case StepHeld:
+	case stepHeld:
 		return "Quiet hours hold the alert until " + r.time(s.Until, zone) + "."
-	case StepSilenced:
+	case stepSilenced:
 		return "Quiet hours cancel the reminder; the next one is due " + r.at(s.Until, zone) + "."
-	case StepReminder:
+	case stepReminder:
 		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, Period(r.Check.RepeatEvery))
 	}
 	if reached := r.names(); reached != "" {

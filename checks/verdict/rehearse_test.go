@@ -191,8 +191,8 @@ func TestRehearse(t *testing.T) {
 					return nil
 				},
 				Last: map[uuid.UUID]verdict.Delivery{
-					ops.ID:   {State: verdict.Sent, FinishedAt: noon.Add(-24 * time.Hour)},
-					pager.ID: {State: verdict.Failed, FinishedAt: noon.Add(-time.Hour), Error: "no credit"},
+					ops.ID:   {State: "sent", FinishedAt: noon.Add(-24 * time.Hour)},
+					pager.ID: {State: "failed", FinishedAt: noon.Add(-time.Hour), Error: "no credit"},
 				},
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -51,8 +51,26 @@ type source interface {
 
 var _ source = (*monitor.Vitals)(nil)
 
-// Metrics is an observer and a collector. It is safe for concurrent use.
+// Metrics is a collector, and the [monitor.Observer] and the Observer of package server whose events it counts. It is safe
+// for concurrent use.
 type Metrics struct {
+	events
+
+	build prometheus.Gauge
+
+	queue, pending, oldest           *prometheus.Desc
+	spoolPings, spoolBytes, spoolAge *prometheus.Desc
+
+	mu      sync.Mutex
+	source  source // nil before Bind
+	now     func() time.Time
+	backlog monitor.Backlog
+	known   bool      // whether the last read of the backlog succeeded
+	read    time.Time // time of the last read
+}
+
+// events counts what observers are told.
+type events struct {
 	pings         *prometheus.CounterVec // by kind
 	pingsFailed   prometheus.Counter
 	pingsRefused  prometheus.Counter
@@ -72,18 +90,6 @@ type Metrics struct {
 	requests *prometheus.CounterVec   // by route, method and code
 	request  *prometheus.HistogramVec // by route
 	limited  prometheus.Counter
-
-	build prometheus.Gauge
-
-	queue, pending, oldest           *prometheus.Desc
-	spoolPings, spoolBytes, spoolAge *prometheus.Desc
-
-	mu      sync.Mutex
-	source  source // nil before Bind
-	now     func() time.Time
-	backlog monitor.Backlog
-	known   bool      // whether the last read of the backlog succeeded
-	read    time.Time // time of the last read
 }
 
 var (
@@ -93,7 +99,7 @@ var (
 
 // New returns metrics whose values are zero.
 func New() *Metrics {
-	m := &Metrics{
+	m := &Metrics{events: events{
 		pings:         counters("pings_total", "Pings recorded, by what their checks made of them.", "kind"),
 		pingsFailed:   counter("pings_failed_total", "Pings that could not be written to the database."),
 		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
@@ -117,6 +123,7 @@ func New() *Metrics {
 		request: histograms("http_request_duration_seconds", "Duration of an HTTP request until its answer.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, "route"),
 		limited: counter("http_requests_rate_limited_total", "HTTP requests refused because of a rate limit."),
+	},
 		build: prometheus.NewGauge(prometheus.GaugeOpts{Name: "rollcall_build_info",
 			Help: "Always 1; the label has the version of Rollcall.", ConstLabels: prometheus.Labels{"version": version()}}),
 		queue: prometheus.NewDesc("rollcall_ping_queue_length", "Pings in the queue for writing.", nil, nil),
@@ -167,61 +174,61 @@ func (m *Metrics) bind(from source, now func() time.Time) {
 }
 
 // PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the methods after it.
-func (m *Metrics) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
+func (e *events) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 	size := 0
 	for kind, n := range kinds {
 		size += n
-		m.pings.WithLabelValues(string(kind)).Add(float64(n))
+		e.pings.WithLabelValues(string(kind)).Add(float64(n))
 	}
-	m.batchSize.Observe(float64(size))
-	m.commit.Observe(took.Seconds())
+	e.batchSize.Observe(float64(size))
+	e.commit.Observe(took.Seconds())
 }
 
 // PingsFailed counts a batch that was not written.
-func (m *Metrics) PingsFailed(size int) {
-	m.batchesFailed.Inc()
-	m.pingsFailed.Add(float64(size))
+func (e *events) PingsFailed(size int) {
+	e.batchesFailed.Inc()
+	e.pingsFailed.Add(float64(size))
 }
 
 // PingsSpooled counts pings that went to the spool.
-func (m *Metrics) PingsSpooled(size int) { m.pingsSpooled.Add(float64(size)) }
+func (e *events) PingsSpooled(size int) { e.pingsSpooled.Add(float64(size)) }
 
 // SpoolHeld counts pings that hold the spool.
-func (m *Metrics) SpoolHeld() { m.spoolHeld.Inc() }
+func (e *events) SpoolHeld() { e.spoolHeld.Inc() }
 
 // PingsReplayed counts pings that came out of the spool.
-func (m *Metrics) PingsReplayed(recorded, dropped int) {
-	m.pingsReplayed.WithLabelValues("recorded").Add(float64(recorded))
-	m.pingsReplayed.WithLabelValues("dropped").Add(float64(dropped))
+func (e *events) PingsReplayed(recorded, dropped int) {
+	e.pingsReplayed.WithLabelValues("recorded").Add(float64(recorded))
+	e.pingsReplayed.WithLabelValues("dropped").Add(float64(dropped))
 }
 
 // PingRefused counts a ping that found the queue full.
-func (m *Metrics) PingRefused() { m.pingsRefused.Inc() }
+func (e *events) PingRefused() { e.pingsRefused.Inc() }
 
 // Swept records a sweep over overdue checks.
-func (m *Metrics) Swept(at time.Time, lags []time.Duration) {
-	m.lastSweep.Set(float64(at.UnixMicro()) / 1e6)
+func (e *events) Swept(at time.Time, lags []time.Duration) {
+	e.lastSweep.Set(float64(at.UnixMicro()) / 1e6)
 	for _, lag := range lags {
-		m.lag.Observe(lag.Seconds())
+		e.lag.Observe(lag.Seconds())
 	}
 }
 
 // Attempted counts an attempt to deliver an alert.
-func (m *Metrics) Attempted(kind channels.Kind, state monitor.DeliveryState, took time.Duration) {
+func (e *events) Attempted(kind channels.Kind, state monitor.DeliveryState, took time.Duration) {
 	outcome := string(state)
 	if state == monitor.DeliveryPending {
 		outcome = "retry"
 	}
-	m.attempts.WithLabelValues(string(kind), outcome).Inc()
-	m.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
+	e.attempts.WithLabelValues(string(kind), outcome).Inc()
+	e.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
 // Answered counts an HTTP request. It implements the Observer of package server.
-func (m *Metrics) Answered(route, method string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
-	m.request.WithLabelValues(route).Observe(took.Seconds())
+func (e *events) Answered(route, method string, status int, took time.Duration) {
+	e.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	e.request.WithLabelValues(route).Observe(took.Seconds())
 	if status == http.StatusTooManyRequests {
-		m.limited.Inc()
+		e.limited.Inc()
 	}
 }
 

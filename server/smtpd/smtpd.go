@@ -46,16 +46,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Defaults of a [Config].
-const (
-	DefaultMaxMessageBytes = 1_000_000
-	DefaultMaxRecipients   = 100
-	DefaultMaxConnections  = 200
-	DefaultMaxPerClient    = 50
-	DefaultReadTimeout     = 5 * time.Minute
-	DefaultSessionTimeout  = 30 * time.Minute
-)
-
 const (
 	// lookupTimeout and pingTimeout bound waits for the database.
 	lookupTimeout = 10 * time.Second
@@ -78,19 +68,19 @@ type Config struct {
 	// TLS, unless nil, enables STARTTLS. Clients need not use it, because many jobs cannot.
 	TLS *tls.Config
 	// MaxMessageBytes is the maximum length of a message. A longer one is refused with 552. Default:
-	// [DefaultMaxMessageBytes].
+	// 1 MB.
 	MaxMessageBytes int64
 	// MaxRecipients is the maximum number of recipients. Further ones are refused with 452, and the client sends them
-	// the message again. Default: [DefaultMaxRecipients].
+	// the message again. Default: 100.
 	MaxRecipients int
 	// MaxConnections and MaxPerClient bound the simultaneous connections, in all and from one IP address (or one /64 of
 	// IPv6). Further ones are closed with 421. Each connection may hold one complete message and one partly read message
-	// in memory. Defaults: [DefaultMaxConnections], [DefaultMaxPerClient].
+	// in memory. Defaults: 200 and 50.
 	MaxConnections, MaxPerClient int
 	// ReadTimeout is how long a client may take for a command, for a message after DATA and for a chunk after BDAT.
-	// Default: [DefaultReadTimeout], as RFC 5321 section 4.5.3.2 recommends.
+	// Default: 5 minutes, as RFC 5321 section 4.5.3.2 recommends.
 	ReadTimeout time.Duration
-	// SessionTimeout bounds a connection. Default: [DefaultSessionTimeout].
+	// SessionTimeout bounds a connection. Default: 30 minutes.
 	SessionTimeout time.Duration
 	// Logger logs failures, and at level debug the mistakes of clients. The group "rollcall" of each line has the
 	// component smtp. Default: slog.Default().
@@ -182,12 +172,12 @@ func (c *Config) complete() error {
 	if c.MaxMessageBytes > maxMessage {
 		return fmt.Errorf("smtpd: MaxMessageBytes is too large: %d, the maximum is %d", c.MaxMessageBytes, maxMessage)
 	}
-	setDefault(&c.MaxMessageBytes, DefaultMaxMessageBytes)
-	setDefault(&c.MaxRecipients, DefaultMaxRecipients)
-	setDefault(&c.MaxConnections, DefaultMaxConnections)
-	setDefault(&c.MaxPerClient, DefaultMaxPerClient)
-	setDefault(&c.ReadTimeout, DefaultReadTimeout)
-	setDefault(&c.SessionTimeout, DefaultSessionTimeout)
+	setDefault(&c.MaxMessageBytes, 1_000_000)
+	setDefault(&c.MaxRecipients, 100)
+	setDefault(&c.MaxConnections, 200)
+	setDefault(&c.MaxPerClient, 50)
+	setDefault(&c.ReadTimeout, 5*time.Minute)
+	setDefault(&c.SessionTimeout, 30*time.Minute)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

@@ -26,18 +26,9 @@ func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels
 	})
 }
 
-// ChannelChange says what [Admin.UpsertChannel] did.
-type ChannelChange string
-
-// The changes of a channel.
-const (
-	ChannelCreated   ChannelChange = "created"
-	ChannelUpdated   ChannelChange = "updated"
-	ChannelUnchanged ChannelChange = "unchanged"
-)
-
-// UpsertChannel makes sure that the project has a channel with this name, kind and settings.
-func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, change ChannelChange, err error) {
+// UpsertChannel makes sure that the project has a channel with this name, kind and settings. The change is "created",
+// "updated" or "unchanged".
+func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, change string, err error) {
 	name, kind := wanted.Name, wanted.Kind
 	if err := validName("name", name, 1); err != nil {
 		return channels.Channel{}, "", err
@@ -45,7 +36,7 @@ func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c c
 	c, err = a.saveChannel(ctx, wanted.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		named := slices.DeleteFunc(slices.Clone(list), func(c channels.Channel) bool { return c.Name != name })
 		if len(named) == 0 {
-			change = ChannelCreated
+			change = "created"
 			fresh, err := a.newChannel(list, wanted)
 			return fresh, true, err
 		}
@@ -59,10 +50,10 @@ func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c c
 		}
 		valid, err := a.ValidSettings(list, c, wanted.Settings)
 		if err != nil || maps.Equal(valid, c.Settings) {
-			change = ChannelUnchanged
+			change = "unchanged"
 			return c, false, err
 		}
-		change = ChannelUpdated
+		change = "updated"
 		c.Settings, c.Sources = valid, nil
 		return c, true, nil
 	})

@@ -1,17 +1,24 @@
 package admin
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// ErrCreatedChecks means that the pings of a project may not create another check; see [Config].MaxCreated.
-var ErrCreatedChecks = errors.New("the project has as many checks as pings may create")
+// maxCreatedError is the [checks.ErrCheckLimit] of pings: their value is [Config].MaxCreated.
+type maxCreatedError int
+
+func (e maxCreatedError) Error() string {
+	return fmt.Sprintf("the project has as many checks as pings may create: %d", int(e))
+}
+
+func (maxCreatedError) Unwrap() error { return checks.ErrCheckLimit }
 
 // CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate.
 type CreateRateError struct {

@@ -18,9 +18,9 @@ import (
 
 // Prefixes of API keys, and the length of a whole key in characters (server/API.md section 5).
 const (
-	KeyPrefixReadWrite = "rcw_"
-	KeyPrefixReadOnly  = "rcr_"
-	KeyLength          = 32
+	keyPrefixReadWrite = "rcw_"
+	keyPrefixReadOnly  = "rcr_"
+	keyLength          = 32
 )
 
 const (
@@ -156,11 +156,11 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly boo
 }
 
 func (a *Admin) newKey(projectID uuid.UUID, readOnly bool) (string, checks.Key) {
-	prefix := KeyPrefixReadWrite
+	prefix := keyPrefixReadWrite
 	if readOnly {
-		prefix = KeyPrefixReadOnly
+		prefix = keyPrefixReadOnly
 	}
-	text := prefix + randomText(KeyLength-len(prefix))
+	text := prefix + randomText(keyLength-len(prefix))
 	return text, checks.Key{
 		ID: uuid.New(), ProjectID: projectID, ReadOnly: readOnly,
 		Hash: sha256.Sum256([]byte(text)), Hint: text[:keyHintLength], CreatedAt: a.Now(),
@@ -195,7 +195,7 @@ func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 
 // Authenticate returns the API key with this text, from a cache.
 func (a *Admin) Authenticate(ctx context.Context, text string) (checks.Key, error) {
-	if len(text) != KeyLength {
+	if len(text) != keyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
 	return a.keys.get(ctx, sha256.Sum256([]byte(text)), a.Now())

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -73,14 +72,14 @@ func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 	return id, created, err
 }
 
-// roomForCreated returns [ErrCreatedChecks] if pings may not create another check in the project.
+// roomForCreated returns a [maxCreatedError] if pings may not create another check in the project.
 func (a *Admin) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
 	if a.MaxCreated == 0 {
 		return nil
 	}
 	all, err := tx.FindChecks(ctx, projectID, store.Match{})
 	if err == nil && len(all) >= a.MaxCreated {
-		return fmt.Errorf("%w: %d", ErrCreatedChecks, a.MaxCreated)
+		return maxCreatedError(a.MaxCreated)
 	}
 	return err
 }

@@ -12,21 +12,18 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Part is a part of the service.
-type Part string
-
 // The parts of the service.
 const (
-	Database   Part = "database"
-	Watcher    Part = "watcher"
-	Pings      Part = "pings"
-	Deliveries Part = "deliveries"
-	Spool      Part = "spool"
+	database   = "database"
+	watcher    = "watcher"
+	pingsPart  = "pings"
+	deliveries = "deliveries"
+	spool      = "spool"
 )
 
 // Condition is the health of one part.
 type Condition struct {
-	Part Part
+	Part string
 	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
 	Problem string
 	// Detail says more about a healthy part, or is "".
@@ -76,9 +73,9 @@ type Health struct {
 // Live reports whether the watcher runs and pings are not stuck.
 func (h *Health) Live() Condition {
 	if silence, limit := h.Silence(); silence > max(hangAfter, 2*limit) {
-		return Condition{Part: Pings, Problem: "are stuck"}
+		return Condition{Part: pingsPart, Problem: "are stuck"}
 	}
-	c := Condition{Part: Watcher}
+	c := Condition{Part: watcher}
 	now := h.Clock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,15 +116,15 @@ func (h *Health) database(ctx context.Context, write bool, problem string) Condi
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if err := h.Store.Probe(ctx, write); err != nil {
-		return Condition{Part: Database, Problem: problem, Err: err}
+		return Condition{Part: database, Problem: problem, Err: err}
 	}
-	return Condition{Part: Database}
+	return Condition{Part: database}
 }
 
 // spool describes the spool. ok is false without one.
 func (h *Health) spool() (c Condition, ok bool) {
 	s, ok := h.Spooled()
-	c = Condition{Part: Spool, Detail: "is empty"}
+	c = Condition{Part: spool, Detail: "is empty"}
 	age := h.now().Sub(s.Oldest).Round(time.Second)
 	switch {
 	case s.Pings > 0:
@@ -147,7 +144,7 @@ func (h *Health) watcher() Condition {
 	if c := h.Live(); !c.OK() {
 		return c
 	}
-	c := Condition{Part: Watcher}
+	c := Condition{Part: watcher}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	silence := h.Clock().Sub(h.swept)
@@ -166,7 +163,7 @@ func (h *Health) deliveries(ctx context.Context) Condition {
 }
 
 func (h *Health) backlog(ctx context.Context) Condition {
-	c := Condition{Part: Deliveries}
+	c := Condition{Part: deliveries}
 	if !h.Delivers() {
 		return c
 	}

@@ -115,8 +115,7 @@ func foldsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 	var folds []store.Fold
 	for ; start.Before(before); start = start.AddDate(0, 1, 0) {
 		end := start.AddDate(0, 1, 0)
-		days := flips.Days(start, end.Add(-1), time.UTC)
-		folds = append(folds, store.Fold{Start: start, Days: flips.Split(list, days, pauses...)})
+		folds = append(folds, store.Fold{Start: start, Days: flips.Split(list, days(start, end.Add(-1)), pauses...)})
 	}
 	return folds
 }

@@ -47,7 +47,7 @@ func (h *History) Stats(ctx context.Context, projectID, id uuid.UUID, from, to t
 // statsOf joins the stored months with what the check and its transitions add.
 func statsOf(c checks.Check, history []checks.Transition, months []store.Month, from, to, now time.Time) []checks.DayStats {
 	from, to = later(from.UTC().Truncate(24*time.Hour), c.CreatedAt.UTC().Truncate(24*time.Hour)), earlier(to, now)
-	bounds := flips.Days(from, to, time.UTC)
+	bounds := days(from, to)
 	if len(bounds) == 0 {
 		return nil
 	}
@@ -60,13 +60,13 @@ func statsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 	list, pauses := statusesOf(c, append(history, effects.Transitions...), complete)
 	dates := slices.Clone(bounds[:len(bounds)-1])
 	bounds[len(bounds)-1] = earlier(bounds[len(bounds)-1], now)
-	days := make([]checks.DayStats, len(dates))
+	result := make([]checks.DayStats, len(dates))
 	for i, times := range flips.Split(list, bounds, pauses...) {
-		days[i] = checks.DayStats{Day: checks.Day{Date: dates[i]}, Times: times}
+		result[i] = checks.DayStats{Day: checks.Day{Date: dates[i]}, Times: times}
 	}
 	day := func(date time.Time) *checks.DayStats {
 		if i, found := slices.BinarySearchFunc(dates, date, time.Time.Compare); found {
-			return &days[i]
+			return &result[i]
 		}
 		return new(checks.DayStats) // not in the span
 	}
@@ -83,7 +83,7 @@ func statsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 		into := day(d.Date)
 		into.Totals = into.Totals.Add(d.Totals)
 	}
-	return days
+	return result
 }
 
 // foldedUntil returns the end of the last month that is folded, or the zero time. No flip since then has been pruned.

@@ -89,7 +89,7 @@ func alerts(list []monitor.Delivery) []verdict.Delivery {
 			continue
 		}
 		result = append(result, verdict.Delivery{
-			Name: d.ChannelName, Kind: d.ChannelKind, State: verdict.DeliveryState(d.State), Reminder: d.Reminder,
+			Name: d.ChannelName, Kind: d.ChannelKind, State: string(d.State), Reminder: d.Reminder,
 			Attempts: d.Attempts, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
 		})
 	}

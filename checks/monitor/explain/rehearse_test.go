@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -116,7 +115,7 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 	var want []string
 	var last time.Time
 	for _, s := range r.Steps {
-		if s.Kind != verdict.StepAlert && s.Kind != verdict.StepReminder {
+		if s.Kind != "alert" && s.Kind != "reminder" {
 			continue
 		}
 		for _, to := range r.Receivers {

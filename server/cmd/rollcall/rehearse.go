@@ -59,21 +59,21 @@ type rehearsalDoc struct {
 }
 
 type stepDoc struct {
-	Kind verdict.StepKind `json:"kind"`
-	At   string           `json:"at"`
-	Text string           `json:"text"`
+	Kind string `json:"kind"`
+	At   string `json:"at"`
+	Text string `json:"text"`
 }
 
 type receiverDoc struct {
-	ID        string                `json:"id"`
-	Name      string                `json:"name"`
-	Kind      channels.Kind         `json:"kind"`
-	Group     string                `json:"group"`
-	State     verdict.ReceiverState `json:"state"`
-	Error     string                `json:"error"`
-	LastState string                `json:"last_state"`
-	LastAt    *string               `json:"last_at"`
-	LastError string                `json:"last_error"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Kind      channels.Kind `json:"kind"`
+	Group     string        `json:"group"`
+	State     string        `json:"state"`
+	Error     string        `json:"error"`
+	LastState string        `json:"last_state"`
+	LastAt    *string       `json:"last_at"`
+	LastError string        `json:"last_error"`
 }
 
 func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
@@ -89,7 +89,7 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 	for _, to := range r.Receivers {
 		d.Receivers = append(d.Receivers, receiverDoc{
 			ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error,
-			LastState: string(to.Last.State), LastAt: optionalTimestamp(to.Last.FinishedAt), LastError: to.Last.Error,
+			LastState: to.Last.State, LastAt: optionalTimestamp(to.Last.FinishedAt), LastError: to.Last.Error,
 		})
 	}
 	return d

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -82,6 +83,9 @@ Examples:
     ROLLCALL_DATABASE_FILE=/run/secrets/database rollcall serve`
 }
 
+// maxSpoolWait is the maximum of monitor.Config.SpoolWait.
+const maxSpoolWait = 24 * time.Hour
+
 // Validate checks the flags without using the network or the database. Kong calls it.
 func (c *serveCmd) Validate() error {
 	switch {
@@ -91,10 +95,10 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
 	case c.AcceptLate > pings.MaxQueued:
 		return fmt.Errorf("--accept-late: is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
-	case c.SpoolWait > monitor.MaxSpoolWait:
-		return fmt.Errorf("--spool-wait: is too large: %v, the maximum is %v", c.SpoolWait, monitor.MaxSpoolWait)
-	case c.CommitMargin != nil && *c.CommitMargin > monitor.MaxCommitMargin:
-		return fmt.Errorf("--commit-margin: is too large: %v, the maximum is %v", *c.CommitMargin, monitor.MaxCommitMargin)
+	case c.SpoolWait > maxSpoolWait:
+		return fmt.Errorf("--spool-wait: is too large: %v, the maximum is %v", c.SpoolWait, maxSpoolWait)
+	case c.CommitMargin != nil && *c.CommitMargin > checks.MinPeriod:
+		return fmt.Errorf("--commit-margin: is too large: %v, the maximum is %v", *c.CommitMargin, checks.MinPeriod)
 	}
 	_, err := c.S3.open()
 	return cmp.Or(

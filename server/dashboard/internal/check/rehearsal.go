@@ -62,9 +62,9 @@ func (v rehearsalView) Unsure() string { return words.Plain(v.Doubt()) }
 // Mark is the word of the state for the shape of a step, or "".
 func (v rehearsalView) Mark(s verdict.Step) string {
 	switch s.Kind {
-	case verdict.StepDue:
+	case "due":
 		return "late"
-	case verdict.StepDown, verdict.StepFailure, verdict.StepCounted:
+	case "down", "failure", "counted":
 		return "down"
 	}
 	return ""
@@ -73,7 +73,7 @@ func (v rehearsalView) Mark(s verdict.Step) string {
 // DownAt is when the check goes down, or the zero time.
 func (v rehearsalView) DownAt() time.Time {
 	for _, s := range v.Steps {
-		if s.Kind == verdict.StepDown {
+		if s.Kind == "down" {
 			return s.At
 		}
 	}
@@ -88,7 +88,7 @@ func (v rehearsalView) Why() string {
 	if v.Check.AlertAfter > 1 {
 		why = append(why, verdict.Count(v.Check.AlertAfter, "failure")+" in a row")
 	}
-	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == verdict.StepHeld }) {
+	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == "held" }) {
 		why = append(why, "quiet hours")
 	}
 	return strings.Join(why, ", ")
