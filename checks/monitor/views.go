@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -78,6 +79,15 @@ func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uui
 // among them; see [checks.Check.Settle].
 func (v *Views) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
 	return v.mon.history.Transitions(ctx, ids, since)
+}
+
+// CheckEvent is a transition or a pause of one of several checks.
+type CheckEvent = history.CheckEvent
+
+// Events returns the newest transitions and pauses of checks that the query selects, newest first, those that nobody has
+// recorded yet included. The query has a Limit; all events at the instant of the last one are among them.
+func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) ([]CheckEvent, error) {
+	return v.mon.history.Newest(ctx, list, history.Query{Before: q.Before, Limit: max(q.Limit, 1)})
 }
 
 // StatusPages returns the status pages of all projects, oldest first.

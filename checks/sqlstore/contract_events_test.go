@@ -60,6 +60,16 @@ func testHistory(t *testing.T, f fixture) {
 	same(t, "the same, and no more", page(at(4), 2), all[1:3])
 	same(t, "older ones", page(at(3), 100), all[3:])
 	same(t, "nothing", page(noon.Add(-time.Hour), 100), []store.Event(nil))
+	both := func(from, before time.Time, limit int) (found [2]int) {
+		t.Helper()
+		all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID, other.ID}, From: from, Until: before, Limit: limit})
+		must(t, err)
+		return [2]int{len(all[c.ID]), len(all[other.ID])}
+	}
+	same(t, "the newest of two checks", both(time.Time{}, time.Time{}, 1), [2]int{1, 0})
+	same(t, "two at one instant of two checks", both(time.Time{}, at(3), 1), [2]int{1, 1})
+	same(t, "all of two checks", both(time.Time{}, time.Time{}, 9), [2]int{4, 1})
+	same(t, "those since an instant", both(at(3), time.Time{}, 9), [2]int{3, 0})
 	f.deleteCheck(t, c.ID)
 	same(t, "history of a deleted check", page(time.Time{}, 10), []store.Event(nil))
 }

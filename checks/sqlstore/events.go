@@ -27,7 +27,7 @@ func (s *database) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUI
 		until = q.Until.UnixMicro()
 	}
 	if q.Limit > 0 {
-		oldest, err := s.oldest(ctx, q.Checks[0], until, q.Limit)
+		oldest, err := s.oldest(ctx, q.Checks, from, until, q.Limit)
 		if err != nil {
 			return nil, translate(err)
 		}
@@ -105,16 +105,21 @@ func mergePauses(transitions, pauses []store.Event) []store.Event {
 	return append(append(merged, transitions...), pauses...)
 }
 
-// oldest returns the instant of the limit-th newest flip or pause before an instant. If there are fewer, it is before all.
-func (s *database) oldest(ctx context.Context, checkID uuid.UUID, before int64, limit int) (oldest int64, err error) {
+// oldest returns the instant of the limit-th newest flip or pause of checks between two instants. If there are fewer, it is
+// before all.
+func (s *database) oldest(ctx context.Context, ids []uuid.UUID, from, until int64, limit int) (oldest int64, err error) {
+	where, of := "c.uuid = ?", any(ids[0]) // the index has the order
+	if len(ids) > 1 {
+		where, of = s.d.anyOf("c.uuid", "uuid"), s.d.list(ids)
+	}
 	err = s.db.NewRaw(`SELECT coalesce((SELECT at FROM (
 			SELECT at FROM (SELECT f.at FROM rollcall_flips AS f JOIN rollcall_checks AS c ON c.id = f.check_id
-				WHERE c.uuid = ? AND f.at < ? ORDER BY f.at DESC LIMIT ?) AS flips
+				WHERE `+where+` AND f.at >= ? AND f.at < ? ORDER BY f.at DESC LIMIT ?) AS flips
 			UNION ALL
 			SELECT at FROM (SELECT p.at FROM rollcall_pauses AS p JOIN rollcall_checks AS c ON c.id = p.check_id
-				WHERE c.uuid = ? AND p.at < ? ORDER BY p.at DESC LIMIT ?) AS pauses
+				WHERE `+where+` AND p.at >= ? AND p.at < ? ORDER BY p.at DESC LIMIT ?) AS pauses
 		) AS t ORDER BY at DESC LIMIT 1 OFFSET ?), ?)`,
-		checkID, before, limit, checkID, before, limit, limit-1, -anyInstant).Scan(ctx, &oldest)
+		of, from, until, limit, of, from, until, limit, limit-1, -anyInstant).Scan(ctx, &oldest)
 	return oldest, err
 }
 

@@ -124,6 +124,9 @@ func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	if lists, err := s.Events(t.Context(), store.EventQuery{Checks: ids, From: since}); err != nil || len(lists) < 30 {
 		t.Fatalf("read the transitions of %d checks: %v", len(lists), err)
 	}
+	if lists, err := s.Events(t.Context(), store.EventQuery{Checks: ids, From: since, Limit: 50}); err != nil || len(lists) < 30 {
+		t.Fatalf("read the newest events of %d checks: %v", len(lists), err)
+	}
 }
 
 // exchange does what one turn of the delivery does: it records results, claims deliveries and locks the lines of some.

@@ -74,6 +74,55 @@ func (h *History) Events(ctx context.Context, projectID, id uuid.UUID, q Query) 
 	return list, nil
 }
 
+// CheckEvent is an event of one of several checks.
+type CheckEvent struct {
+	CheckID uuid.UUID
+	checks.Transition
+}
+
+// Newest returns the newest transitions and pauses of checks before an instant, newest first, with those that nobody has
+// recorded yet. It looks at spans that grow, so that it reads little of a long history.
+func (h *History) Newest(ctx context.Context, list []checks.Check, q Query) (newest []CheckEvent, err error) {
+	now := h.Now()
+	until := q.Before
+	if until.IsZero() {
+		until = now.Add(24 * time.Hour) // a clock was set back
+	}
+	ids := make([]uuid.UUID, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	oldest := flips.RetentionBoundary(now)
+	all := map[uuid.UUID][]store.Event{}
+	for span := 48 * time.Hour; len(ids) > 0; span *= 4 {
+		from := until.Add(-span)
+		if all, err = h.Store.Events(ctx, store.EventQuery{Checks: ids, From: from, Until: until, Limit: q.Limit}); err != nil {
+			return nil, err
+		}
+		found := 0
+		for _, events := range all {
+			found += len(events)
+		}
+		if found >= q.Limit || from.Before(oldest) {
+			break
+		}
+	}
+	for _, c := range list {
+		_, effects := c.Settle(now)
+		for _, t := range effects.Transitions {
+			recorded := slices.ContainsFunc(all[c.ID], func(e store.Event) bool { return !e.At.Before(t.At) })
+			if t.At.Before(until) && !recorded {
+				newest = append(newest, CheckEvent{c.ID, t})
+			}
+		}
+		for _, e := range slices.Backward(all[c.ID]) {
+			newest = append(newest, CheckEvent{c.ID, e.Transition})
+		}
+	}
+	slices.SortStableFunc(newest, func(a, b CheckEvent) int { return b.At.Compare(a.At) })
+	return newest, nil
+}
+
 // Flips returns the flips of a check in a window of time, newest first, with the flip that nobody has recorded yet.
 func (h *History) Flips(ctx context.Context, projectID, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := h.Now()

@@ -96,8 +96,8 @@ type EventQuery struct {
 	Checks []uuid.UUID
 	// From and Until select From <= At < Until. The zero time is no bound. Others may lie before 1970.
 	From, Until time.Time
-	// Limit, unless 0, selects the newest of a single check: up to Limit and, so that the next page can begin before the
-	// oldest of them, all others at its instant.
+	// Limit, unless 0, selects the newest of all the checks together: up to Limit and, so that the next page can begin before
+	// the oldest of them, all others at its instant. Of many checks, a From keeps the query cheap.
 	Limit int
 	// Deliveries adds their Deliveries to the events.
 	Deliveries bool

@@ -23,6 +23,7 @@ func Register(s *ui.Site) {
 	s.Change("GET /projects/{project}/integrations/{channel}/delete", deleteIntegrationPage)
 	s.Change("POST /projects/{project}/integrations/{channel}/delete", deleteIntegration)
 
+	s.Look("GET /projects/{project}/history", historyPage)
 	s.Look("GET /projects/{project}/deliveries", deliveriesPage)
 	s.Change("POST /projects/{project}/deliveries/retry", retryDelivery)
 	s.Change("GET /projects/{project}/deliveries/retry-failed", retryFailedPage)

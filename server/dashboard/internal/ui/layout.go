@@ -170,7 +170,7 @@ func (q *Request) RenderPart(page, part string, data any) error {
 var navOf = map[string]string{
 	"overview": "overview",
 	"checks":   "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks", "rehearsal": "integrations",
-	"board": "board", "failures": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
+	"board": "board", "failures": "board", "history": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
 	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
 	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
 }

@@ -1,0 +1,219 @@
+package integrations
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// historyPerPage is how many entries a page shows, and more if several are of one instant.
+const historyPerPage = 50
+
+// historyKinds are the kinds of entries to filter by.
+var historyKinds = []ui.Choice{{Value: "status", Label: "Status changes"}, {Value: "alerts", Label: "Alerts"}, {Value: "changes", Label: "Settings"}}
+
+// historyView is the data of the history of a project.
+type historyView struct {
+	Rows     []historyRow
+	Kinds    []ui.Choice
+	Channels []ui.Choice
+	Checks   []string
+	Check    string
+	Problem  string
+	Filtered bool
+	Older    string // the query of the next page, or ""
+	Later    bool   // this is not the first page
+	query    url.Values
+}
+
+// historyRow is an entry: a status change, an alert or a change of settings.
+type historyRow struct {
+	At        time.Time
+	Word      string // of a state, for its shape; "" for none
+	Name, Key string // of a check, or the name of what was changed
+	Text      string
+	Why       string
+	Alert     *deliveryRow
+}
+
+// historyCursor is where a page begins: before an instant, and below the identifier of a delivery.
+type historyCursor struct {
+	before   time.Time
+	delivery int64
+}
+
+func parseHistoryCursor(text string) (c historyCursor) {
+	at, id, _ := strings.Cut(text, "-")
+	micros, err := strconv.ParseInt(at, 10, 64)
+	n, err2 := strconv.ParseInt(id, 10, 64)
+	if err == nil && err2 == nil && n >= 0 {
+		c = historyCursor{time.UnixMicro(micros).UTC(), n}
+	}
+	return c
+}
+
+// historyPage shows what happened in a project, newest first: status changes, alerts, and the changes of settings that the
+// database knows.
+func historyPage(q *ui.Request) error {
+	values := q.R.URL.Query()
+	kind, channel := values.Get("kind"), values.Get("integration")
+	cursor := parseHistoryCursor(values.Get("before"))
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	if err != nil {
+		return err
+	}
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	if err != nil {
+		return err
+	}
+	view := historyView{Later: !cursor.before.IsZero(), query: url.Values{}}
+	query := monitor.DeliveryQuery{Before: cursor.delivery, Limit: historyPerPage + 1}
+	find := deliveriesView{Query: parseDeliveryQuery(values)}
+	if query.Check, err = findCheck(q, &find); err != nil {
+		return err
+	}
+	view.Problem, view.Checks, view.Check = find.Problem, find.Checks, find.Query.Check
+	if channel != "" {
+		if query.Channel, err = uuid.Parse(channel); err != nil {
+			return checks.ErrNotFound
+		}
+	}
+	if query.Check != uuid.Nil {
+		list = slices.DeleteFunc(list, func(c checks.Check) bool { return c.ID != query.Check })
+	}
+	for name, value := range map[string]string{"kind": kind, "integration": channel, "check": view.Check} {
+		if value != "" {
+			view.query.Set(name, value)
+			view.Filtered = true
+		}
+	}
+	for _, k := range historyKinds {
+		k.Selected = k.Value == kind
+		view.Kinds = append(view.Kinds, k)
+	}
+	for _, c := range available {
+		view.Channels = append(view.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Selected: c.ID == query.Channel})
+	}
+	wants := func(what string) bool { return view.Problem == "" && (kind == "" || kind == what) }
+	var rows []historyRow
+	if wants("status") && query.Channel == uuid.Nil {
+		if rows, err = statusRows(q, list, cursor.before); err != nil {
+			return err
+		}
+	}
+	if wants("alerts") {
+		alerts, err := alertRows(q, query)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, alerts...)
+	}
+	if wants("changes") {
+		rows = append(rows, changeRows(q, list, available, query, cursor.before)...)
+	}
+	view.cut(rows, cursor)
+	return q.Render("history", "History", view)
+}
+
+// cut takes the newest entries, and all at the instant of the last, for the page.
+func (v *historyView) cut(rows []historyRow, cursor historyCursor) {
+	slices.SortStableFunc(rows, func(a, b historyRow) int { return b.At.Compare(a.At) })
+	n := min(historyPerPage, len(rows))
+	for n > 0 && n < len(rows) && rows[n].At.Equal(rows[n-1].At) {
+		n++
+	}
+	v.Rows = rows[:n]
+	if n == len(rows) {
+		return
+	}
+	next := historyCursor{rows[n-1].At, cursor.delivery}
+	for _, r := range v.Rows {
+		if r.Alert != nil {
+			next.delivery = r.Alert.ID
+		}
+	}
+	values := url.Values{"before": {fmt.Sprintf("%d-%d", next.before.UnixMicro(), next.delivery)}}
+	for name := range v.query {
+		values.Set(name, v.query.Get(name))
+	}
+	v.Older = "?" + values.Encode()
+}
+
+// statusRows are the status changes and pauses of checks.
+func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []historyRow, err error) {
+	events, err := q.Mon.Views().Events(q.Ctx(), list, monitor.EventQuery{Before: before, Limit: historyPerPage + 1})
+	byID := make(map[uuid.UUID]checks.Check, len(list))
+	for _, c := range list {
+		byID[c.ID] = c
+	}
+	for _, e := range events {
+		c := byID[e.CheckID]
+		row := historyRow{At: e.At, Word: words.State(e.To), Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "is " + words.State(e.To), Why: whyChanged(monitor.Delivery{Reason: e.Reason})}
+		switch {
+		case e.To == checks.StatusDown:
+			row.Text = "went down"
+		case e.To == checks.StatusPaused:
+			row.Text = "was paused"
+		case e.From == checks.StatusDown && e.Reason == flips.Success:
+			row.Text = "is up again"
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// alertRows are deliveries. The time of each is at most that of the one before it, as is its identifier: a copy for a member
+// of a group is later than its alert.
+func alertRows(q *ui.Request, query monitor.DeliveryQuery) (rows []historyRow, err error) {
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), query) {
+		if err != nil {
+			return nil, err
+		}
+		row := deliveryRowOf(d, q.Edit)
+		at := d.CreatedAt
+		if n := len(rows); n > 0 && at.After(rows[n-1].At) {
+			at = rows[n-1].At
+		}
+		rows = append(rows, historyRow{At: at, Name: row.Check, Key: row.Key, Alert: &row})
+	}
+	return rows, nil
+}
+
+// changeRows are what the database knows of changes to checks and channels before an instant.
+func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel, query monitor.DeliveryQuery, before time.Time) (rows []historyRow) {
+	add := func(at time.Time, row historyRow) {
+		if row.At = at; !at.IsZero() && (before.IsZero() || at.Before(before)) {
+			rows = append(rows, row)
+		}
+	}
+	for _, c := range list {
+		if query.Channel != uuid.Nil {
+			break
+		}
+		add(c.CreatedAt, historyRow{Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "was created"})
+		if c.TimingSince.After(c.CreatedAt) {
+			add(c.TimingSince, historyRow{Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "got another schedule or grace time", Why: ui.Schedule(c.Settings)})
+		}
+	}
+	for _, c := range available {
+		if query.Check != uuid.Nil || query.Channel != uuid.Nil && c.ID != query.Channel {
+			continue
+		}
+		add(c.CreatedAt, historyRow{Name: ui.ChannelName(c), Text: "was created", Why: "integration, " + string(c.Kind)})
+		add(c.FailedAt, historyRow{Name: ui.ChannelName(c), Word: "down", Text: "failed", Why: cmp.Or(words.Plain(c.Error), "integration")})
+	}
+	return rows
+}
