@@ -103,7 +103,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
 		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "pings", "pings/email", "server", "server/internal/..."),
 		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "checks/verdict/cause", "flips"),
-		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/schedule", "checks/verdict"),
+		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/schedule", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/check":        append(inDashboard("snippets", "ui", "words"), "channels", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "channels/message", "flips", "pings", "pings/email"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "checks", "checks/monitor", "checks/verdict"), leaves...),
