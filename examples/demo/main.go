@@ -8,7 +8,8 @@
 //
 //	go run ./examples/demo -screenshots DIR
 //
-// writes images of the pages into a directory instead, light and dark. That needs Chromium.
+// writes images of a page of each kind into a directory instead: on a desktop and on a phone, light and dark. With -whole they
+// show what is below the window too. That needs Chromium.
 package main
 
 import (
@@ -32,6 +33,7 @@ type options struct {
 	database, listen, screenshots string
 	days                          int
 	seed                          uint64
+	whole                         bool
 	now                           time.Time
 }
 
@@ -41,6 +43,7 @@ func newFlags(o *options) *flag.FlagSet {
 	flags.StringVar(&o.database, "database", "", "SQLite file to create (default: a temporary one)")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8000", "address to serve on")
 	flags.StringVar(&o.screenshots, "screenshots", "", "directory for images of the pages; with it, demo serves nothing")
+	flags.BoolVar(&o.whole, "whole", false, "with -screenshots: images of whole pages, not of what a window shows")
 	flags.IntVar(&o.days, "days", 90, "days of history")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the history")
 	// TextVar would print a zero time as the default.
@@ -115,7 +118,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 		defer cancel()
-		return photograph(groupCtx, site.link, o.screenshots)
+		return photograph(groupCtx, site.link, o)
 	})
 	return group.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -103,5 +104,26 @@ func (p *Page) Fits() {
 	})()`)
 	if over != "" {
 		p.t.Errorf("%s scrolls horizontally: %s", p.Path(), over)
+	}
+}
+
+// Targets fails the test for each control that is smaller than 24 by 24 pixels, the label of a box included. Links within text
+// are as high as the text.
+func (p *Page) Targets() {
+	p.t.Helper()
+	small := Eval[[]string](p, `(() => {
+		const box = e => {
+			const all = e.matches('[type=checkbox], [type=radio]') && e.labels[0] ? [e, e.labels[0]] : [e]
+			const rects = all.flatMap(e => [...e.getClientRects()])
+			return [Math.max(...rects.map(r => r.right)) - Math.min(...rects.map(r => r.left)), Math.max(...rects.map(r => r.bottom)) - Math.min(...rects.map(r => r.top))]
+		}
+		const inText = e => e.matches('a, button.link') && getComputedStyle(e).display == 'inline' && e.parentElement.textContent.trim() != e.textContent.trim()
+		return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
+			.filter(e => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && !e.matches('.skip') && !e.closest('svg') && !inText(e))
+			.map(e => [e, ...box(e)]).filter(([, w, h]) => w < 23.5 || h < 23.5)
+			.map(([e, w, h]) => w.toFixed() + ' x ' + h.toFixed() + ': ' + e.outerHTML.slice(0, 110))
+	})()`)
+	if len(small) > 0 {
+		p.t.Errorf("%s has small targets:\n%s", p.Path(), strings.Join(small, "\n"))
 	}
 }

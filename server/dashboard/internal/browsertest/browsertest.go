@@ -62,6 +62,7 @@ type Page struct {
 	ctx  context.Context
 
 	features map[string]string // media features in force
+	media    string            // "print", or "" for a screen
 
 	mu       sync.Mutex
 	problems []string
@@ -132,6 +133,13 @@ func (p *Page) Dark(dark bool) {
 	p.emulate()
 }
 
+// Print shows the page as it is printed, or as on a screen again.
+func (p *Page) Print(on bool) {
+	p.t.Helper()
+	p.media = map[bool]string{true: "print"}[on]
+	p.emulate()
+}
+
 func (p *Page) emulate() {
 	p.t.Helper()
 	var features []*emulation.MediaFeature
@@ -139,7 +147,7 @@ func (p *Page) emulate() {
 		features = append(features, &emulation.MediaFeature{Name: name, Value: value})
 	}
 	p.run("emulate media", func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features, Media: p.media})
 		return err
 	})
 }

@@ -143,6 +143,30 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
+// TestPrint prints every page: without buttons, and without what takes pings or signs in.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c, first := s.fillAll()
+	page := s.browser(s.keys.ReadWrite)
+	for _, path := range append(s.paths(s.keys.ReadWrite, append(first, "/checks/"+c.UniqueKey())...), "/signin") {
+		page.Go(path)
+		page.Print(true)
+		for selector, what := range map[string]string{"button, .btn, .pick": "a button", "nav a": "the navigation"} {
+			if shown := browsertest.Eval[string](page, `[...document.querySelectorAll(`+browsertest.Quote(selector)+`)].find(e => e.checkVisibility())?.outerHTML ?? ""`); shown != "" {
+				t.Errorf("%s is printed with %s: %.150s", path, what, shown)
+			}
+		}
+		text := browsertest.Eval[string](page, `document.body.innerText + [...document.querySelectorAll("input, textarea")].filter(e => e.checkVisibility()).map(e => e.value).join("\n")`)
+		for _, secret := range []string{c.ID.String(), s.project.PingKey, s.keys.ReadWrite, s.keys.ReadOnly} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s is printed with the secret %s", path, secret)
+			}
+		}
+		page.Print(false)
+	}
+}
+
 func inspect(t *testing.T, page *browsertest.Page, path string) {
 	t.Helper()
 	page.Resize(browsertest.Wide)
@@ -159,10 +183,12 @@ func inspect(t *testing.T, page *browsertest.Page, path string) {
 		t.Errorf("%s: the keyboard does not begin at %q", path, "Skip to content")
 	}
 	page.Axe()
+	page.Targets()
 	page.Dark(true)
 	page.Resize(browsertest.Narrow)
 	page.Fits()
 	page.Axe()
+	page.Targets()
 	harmless(t, page, path)
 }
 

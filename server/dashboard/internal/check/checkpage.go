@@ -167,7 +167,8 @@ func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) t
 				out.WriteString("<q>" + text + "</q>")
 			case verdict.Instant:
 				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `">`)
-				if there := words.Beside(p.At, viewer, own); there != "" {
+				// When alerts were sent, to the second, is not read by the clock of the job.
+				if there := words.Beside(p.At, viewer, own); there != "" && strings.Count(text, ":") < 2 {
 					text = strings.TrimSuffix(text, " "+viewer.String()) + " " + template.HTMLEscapeString(there)
 				}
 				out.WriteString(text + "</time>")

@@ -108,6 +108,7 @@ func (v rehearsalView) Later() bool {
 type rehearsalPage struct {
 	ui.Summary
 	Failure bool
+	All     bool // show all checks of each part
 	// Alone reach no one, Unsure only channels that fail. Off are paused or were never pinged, Ended expect no further run,
 	// and Down are down already. Of all others, the alert of Later waits, and that of Prompt does not.
 	Alone, Unsure, Later, Prompt, Down, Off, Ended []rehearsalView
@@ -119,6 +120,24 @@ const foldFrom = 13
 
 // Fold reports whether the page folds a part.
 func (p rehearsalPage) Fold(part []rehearsalView) bool { return len(part) >= foldFrom }
+
+// partSize is how many checks of a part the page shows, unless the viewer asks for all.
+const partSize = 60
+
+// Some returns the checks of a part that the page shows, and Rest counts the others.
+func (p rehearsalPage) Some(part []rehearsalView) []rehearsalView {
+	return part[:len(part)-p.Rest(part)]
+}
+
+func (p rehearsalPage) Rest(part []rehearsalView) int {
+	if p.All {
+		return 0
+	}
+	return max(0, len(part)-partSize)
+}
+
+// Everything is the query of the page with all checks.
+func (p rehearsalPage) Everything() string { return p.Asks() + "&all=1" }
 
 // Asks is the query of the page of a check that rehearses the same.
 func (p rehearsalPage) Asks() string {
@@ -167,7 +186,7 @@ func projectRehearsal(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	page := rehearsalPage{Failure: q.R.URL.Query().Get("rehearse") == "failure"}
+	page := rehearsalPage{Failure: q.R.URL.Query().Get("rehearse") == "failure", All: q.R.URL.Query().Get("all") == "1"}
 	rows := make([]ui.Row, len(all))
 	channels := make(map[uuid.UUID]*rehearsedChannel)
 	for i, v := range all {

@@ -31,8 +31,8 @@ type checksView struct {
 }
 
 const (
-	// pageSize is how many checks a page of the list shows.
-	pageSize = 1000
+	// pageSize is how many checks a page of the list shows, and allSize how many if the viewer asks for all.
+	pageSize, allSize = 80, 1000
 	// foldFrom is from how many healthy checks on a list that nobody has filtered or sorted folds them.
 	foldFrom = 21
 )
@@ -56,8 +56,12 @@ func (o *openLists) checksPage(q *ui.Request) error {
 		view.Folded, view.folded, view.At = view.Up, view.Up, at
 		shown = slices.Delete(slices.Clone(shown), at, at+view.Up)
 	}
-	from := min((view.Query.Page-1)*pageSize, len(shown))
-	to := min(from+pageSize, len(shown))
+	size := pageSize
+	if view.Query.All {
+		size = allSize
+	}
+	from := min((view.Query.Page-1)*size, len(shown))
+	to := min(from+size, len(shown))
 	view.Rows, view.From, view.More = shown[from:to], from+1, to < len(shown)
 	if view.Folded > 0 && (view.At < from || view.At > to) {
 		view.Folded = 0

@@ -18,7 +18,7 @@ type rowSet struct {
 	sums  []uint64
 }
 
-// maxRowSets bounds what is remembered: up to pageSize rows each, of about 40 bytes.
+// maxRowSets bounds what is remembered: up to allSize rows each, of about 40 bytes.
 const maxRowSets = 100
 
 var seed = maphash.MakeSeed()

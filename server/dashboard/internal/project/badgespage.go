@@ -17,7 +17,7 @@ import (
 )
 
 // badgesPerPage is how many badges a page shows.
-const badgesPerPage = 100
+const badgesPerPage = 80
 
 // badgesView is the data of the page of badges.
 type badgesView struct {
