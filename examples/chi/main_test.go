@@ -31,7 +31,7 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"", "GET", "/", "", 200, "my program"},
 		{"", "GET", "/jobs/", "", 401, "Not signed in"},
-		{"ann", "GET", "/jobs/", "", 200, "Create your first check"},
+		{"ann", "GET", "/jobs/", "", 200, "Three steps"},
 		{"bob", "GET", "/jobs", "", 200, "bob"},
 		{"", "POST", "/jobs/api/v3/checks/", `{"name": "backup"}`, 401, "missing api key"},
 		{"bob", "POST", "/jobs/api/v3/checks/", `{"name": "backup"}`, 403, "signed in to view"},

@@ -54,7 +54,9 @@ func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err
 // create makes the project and one check as any program does, and copies the rows of the check: a million calls would
 // take too long.
 func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrations int) error {
-	mon, err := monitor.New(store, nil)
+	mon, err := monitor.New(store, &monitor.Config{
+		Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}}}, DeliveredElsewhere: true,
+	})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (o *options) measurePages(ctx context.Context, out io.Writer, data *fixture
 		return err
 	}
 	fmt.Fprintf(out, "%-16s %9s %9s %8s %8s %8s %8s %8s\n", "page", "bytes", "gzip", "reads", "p50 ms", "p99 ms", "max ms", "CPU ms")
-	for _, page := range []struct{ what, path string }{{"list", ""}, {"list, searched", "?q=check+1"}, {"board", "board"}} {
+	for _, page := range []struct{ what, path string }{{"overview", "overview"}, {"list", ""}, {"list, searched", "?q=check+1"}, {"board", "board"}} {
 		if err := o.measurePage(ctx, out, t, client, page.what, list+page.path); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func signIn(ctx context.Context, server, key string) (*http.Client, string, erro
 	if answer.StatusCode != http.StatusOK {
 		return nil, "", errors.New("sign in: " + answer.Status)
 	}
-	return client, answer.Request.URL.String(), nil
+	return client, strings.TrimSuffix(answer.Request.URL.String(), "overview"), nil
 }
 
 var (
