@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
+	"github.com/rollcall-dev/rollcall/checks/internal/cause"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -108,14 +108,23 @@ func (b *builder) failed(t checks.Transition) {
 	b.say(append(parts, b.lastSuccess(t)...)...)
 }
 
-// Cause returns the line of a ping's body that says why the job failed; see [cause.Line]. It returns "" for a ping that is
-// no failure, and for a message that came by e-mail, whose body is not the text.
+// Cause returns the line of a ping's body that says why the job failed, or "" if the body has no text. It prefers the exception
+// that ended the job, then the lines near the end that name an error, then warnings, then the last line. The line is valid
+// UTF-8 without control characters, of at most 160 characters and "…" in place of the middle of a longer one. It may hold any
+// markup: escape it. Cause returns "" for a ping that is no failure, and for a message that came by e-mail, whose body is not
+// the text.
 func Cause(p pings.Ping) string {
 	if p.Kind != pings.Failure || p.Scheme == "email" {
 		return ""
 	}
 	return cause.Line(p.Body)
 }
+
+// CauseKey returns what failures with a like cause share, for a line that [Cause] returned, so that they can be counted
+// together: a well-known condition such as "No space left on device", however a program words it, or else the line without
+// times, numbers, paths, addresses and quoted names. The key is fit to be shown only if it is such a condition, which known
+// reports. The key of "" is "".
+func CauseKey(line string) (key string, known bool) { return cause.Key(line) }
 
 // lastSuccess ends a sentence with the last success before a transition.
 func (b *builder) lastSuccess(t checks.Transition) []Part {

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/healthchecks"
+	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
 
 // progressEvery is how many checks an import handles between two lines of progress.

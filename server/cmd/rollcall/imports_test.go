@@ -47,8 +47,8 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/asynqcheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/internal/store":        append([]string{"checks"}, leaves...),
-		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/verdict/cause", "channels/message"}, leaves...),
-		"checks/verdict/cause":         {"channels/message"},
+		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/message"}, leaves...),
+		"checks/internal/cause":        {"channels/message"},
 		"checks/monitor":               append([]string{"checks", "checks/internal/...", "checks/job"}, leaves...),
 		"checks/internal/hold":         {"checks/internal/store"},
 		"checks/internal/selection":    {"channels"},
@@ -74,7 +74,6 @@ func TestImportDirection(t *testing.T) {
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/clienttest":            {"channels", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
 		"client/target":                append([]string{"checks", "checks/declare", "client"}, leaves...),
-		"client/healthchecks":          {"checks", "checks/declare", "checks/monitor", "client"},
 
 		"checks/monitor/monitortest": {"channels", "checks", "checks/internal/background", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
@@ -96,19 +95,20 @@ func TestImportDirection(t *testing.T) {
 
 		"server/internal/request":                {"checks"},
 		"server/internal/limit":                  {},
+		"server/internal/healthchecks":           {"checks", "checks/declare", "checks/monitor", "client"},
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
 		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "pings", "pings/email", "server", "server/internal/..."),
-		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "checks/verdict/cause", "flips"),
+		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "flips"),
 		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/schedule", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/check":        append(inDashboard("snippets", "ui", "words"), "channels", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "channels/message", "flips", "pings", "pings/email"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "checks", "checks/monitor", "checks/verdict"), leaves...),
 		"server/dashboard/internal/integrations": append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "flips"),
-		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/message", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "client/healthchecks", "server"),
+		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/message", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "server", "server/internal/healthchecks"),
 		"server/dashboard/internal/session":      append(inDashboard("ui"), "checks", "server"),
 		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
@@ -159,7 +159,7 @@ func TestHeavyImports(t *testing.T) {
 			pkg == "checks/monitor/monitortest" || pkg == "client/clienttest"
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
-		"checks/job", "checks/verdict", "checks/verdict/cause", "checks/monitor", "checks/declare", "client/wire"}
+		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool

@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -290,13 +289,13 @@ func addReasons(q *ui.Request, rows []row) error {
 func grouped(rows []row) (groups []group) {
 	byCause := map[string][]row{}
 	for _, r := range rows {
-		if key, _ := cause.Key(r.cause); key != "" {
+		if key, _ := verdict.CauseKey(r.cause); key != "" {
 			byCause[key] = append(byCause[key], r)
 		}
 	}
 	down, up := group{Title: stillDown}, group{Title: upAgain}
 	for _, r := range rows {
-		key, known := cause.Key(r.cause)
+		key, known := verdict.CauseKey(r.cause)
 		switch alike := byCause[key]; {
 		case len(alike) > 1 && alike[0].Key == r.Key:
 			title := r.cause

@@ -20,9 +20,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/healthchecks"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
 
 const (

@@ -3,7 +3,7 @@ package cause_test
 import (
 	"fmt"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
+	"github.com/rollcall-dev/rollcall/checks/internal/cause"
 )
 
 func ExampleLine() {

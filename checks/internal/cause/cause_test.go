@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
+	"github.com/rollcall-dev/rollcall/checks/internal/cause"
 )
 
 // outputs returns the outputs in testdata. The first line of a file is "want: " and the line to find.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/healthchecks"
+	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
 
 // Whatever a server sends, nothing panics, and the checks that can be read have different identifiers and periods of

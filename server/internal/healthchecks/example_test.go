@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/rollcall-dev/rollcall/client/healthchecks"
+	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
 
 // The test server stands in for a Healthchecks server.
