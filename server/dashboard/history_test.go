@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 	if _, err := p.Pause(t.Context(), export.ID); err != nil {
 		t.Fatal(err)
 	}
-	page := b.get(s.path("history")).is(http.StatusOK).has(">export</a> was paused", ">backup</a> is up again", "the job reported success", "ops&lt;b&gt;", "alert about")
+	page := b.get(s.path("history")).is(http.StatusOK).has(">export</a> was paused", ">backup</a> is up again", "the job reported success", "ops&lt;b&gt;", "Alert: ")
 	entry := regexp.MustCompile(`<tr><td class="keep when">`)
 	older := regexp.MustCompile(`href="(\?[^"]*)" rel="next"`)
 	entries := 0
@@ -59,10 +59,10 @@ func TestHistory(t *testing.T) {
 	if want := 2*flaps + flaps + 1 + 3; entries != want { // flips, alerts, the pause, and what was created
 		t.Errorf("%d entries, want %d", entries, want)
 	}
-	b.get(s.path("history?check=export")).has("export").hasNo(">backup</a>", "alert about")
-	b.get(s.path("history?integration="+ops.ID.String())).has("alert about").hasNo("went down", ">export</a>")
-	b.get(s.path("history?kind=changes")).has("was created").hasNo("went down", "alert about")
-	if page := b.get(s.path("history?kind=status")); strings.Contains(page.body, "alert about") {
+	b.get(s.path("history?check=export")).has("export").hasNo(">backup</a>", "Alert: ")
+	b.get(s.path("history?integration="+ops.ID.String())).has("Alert: ").hasNo("went down", ">export</a>")
+	b.get(s.path("history?kind=changes")).has("was created").hasNo("went down", "Alert: ")
+	if page := b.get(s.path("history?kind=status")); strings.Contains(page.body, "Alert: ") {
 		t.Error("a filter by status changes shows alerts")
 	}
 	b.get(s.path("history?check=nothing")).has("No check matches")

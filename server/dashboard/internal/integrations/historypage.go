@@ -47,6 +47,27 @@ type historyRow struct {
 	Text      string
 	Why       string
 	Alert     *deliveryRow
+	// Also are further deliveries of the same alert.
+	Also []*deliveryRow
+}
+
+// Alerts are all deliveries of an alert.
+func (r historyRow) Alerts() []*deliveryRow { return append([]*deliveryRow{r.Alert}, r.Also...) }
+
+// rank orders entries of one instant, the last first: an alert follows a status change.
+func (r historyRow) rank() int {
+	switch {
+	case r.Alert != nil:
+		return 0
+	case r.Word != "":
+		return 1
+	}
+	return 2
+}
+
+// sameAlert reports whether two entries are deliveries of one alert.
+func sameAlert(a, b *deliveryRow) bool {
+	return a != nil && b != nil && a.CheckID == b.CheckID && a.CreatedAt.Equal(b.CreatedAt) && a.Status == b.Status && a.Reminder == b.Reminder && a.Close == b.Close
 }
 
 // historyCursor is where a page begins: before an instant, and below the identifier of a delivery.
@@ -130,20 +151,25 @@ func historyPage(q *ui.Request) error {
 
 // cut takes the newest entries, and all at the instant of the last, for the page.
 func (v *historyView) cut(rows []historyRow, cursor historyCursor) {
-	slices.SortStableFunc(rows, func(a, b historyRow) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(rows, func(a, b historyRow) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.rank(), b.rank())) })
 	n := min(historyPerPage, len(rows))
 	for n > 0 && n < len(rows) && rows[n].At.Equal(rows[n-1].At) {
 		n++
 	}
-	v.Rows = rows[:n]
-	if n == len(rows) {
-		return
-	}
-	next := historyCursor{rows[n-1].At, cursor.delivery}
-	for _, r := range v.Rows {
+	next := cursor
+	for _, r := range rows[:n] {
+		next.before = r.At
 		if r.Alert != nil {
 			next.delivery = r.Alert.ID
 		}
+		if last := len(v.Rows) - 1; last >= 0 && sameAlert(v.Rows[last].Alert, r.Alert) {
+			v.Rows[last].Also = append(v.Rows[last].Also, r.Alert)
+			continue
+		}
+		v.Rows = append(v.Rows, r)
+	}
+	if n == len(rows) {
+		return
 	}
 	values := url.Values{"before": {fmt.Sprintf("%d-%d", next.before.UnixMicro(), next.delivery)}}
 	for name := range v.query {

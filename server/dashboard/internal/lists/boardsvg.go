@@ -220,7 +220,7 @@ func (v boardView) Busiest() string {
 		return ""
 	}
 	from, to := v.Density.Part(part)
-	return fmt.Sprintf("Most begin %s: %d", boardLane{axis: v.Axis}.moments(from, to), runs)
+	return fmt.Sprintf("%d runs begin %s", runs, boardLane{axis: v.Axis}.moments(from, to))
 }
 
 // Labels is the SVG of the axis.

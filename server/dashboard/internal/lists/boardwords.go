@@ -368,5 +368,11 @@ func (l boardLane) between(from, to time.Time) string {
 	return l.stamp(from) + " – " + l.stamp(to)
 }
 
-// moments writes two instants close to each other: "03:00–03:15", "Mon 23 Nov 03:00–03:15".
-func (l boardLane) moments(from, to time.Time) string { return l.moment(from) + "–" + l.time(to) }
+// moments writes two instants close to each other: "03:00–03:15", "Mon 03:00–03:15".
+func (l boardLane) moments(from, to time.Time) string {
+	text := from.In(l.axis.Zone).Format("Mon 15:04")
+	if l.axis.To.Sub(l.axis.From) > 4*24*time.Hour {
+		text = from.In(l.axis.Zone).Format("Mon 2 15:04")
+	}
+	return text + "–" + l.time(to)
+}
