@@ -47,9 +47,11 @@ func startJobs(t *testing.T, url, key string, n int) *jobs {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A try gets half of the time, and a server answers within 5 seconds.
-		pinger, err := client.NewPinger(check.PingURL, &client.Config{Timeout: 12 * time.Second})
+		pinger, err := client.NewPinger(check.PingURL, &client.Config{Timeout: 6 * time.Second}) // a server answers within 5 seconds
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pinger.Close(t.Context()); err != nil { // from now on each ping is tried once, and not in the background
 			t.Fatal(err)
 		}
 		j.checks = append(j.checks, check)
@@ -63,6 +65,7 @@ func (j *jobs) run(ctx context.Context, id uuid.UUID, pinger *client.Pinger) {
 		run := uuid.New()
 		err := pinger.Ping(ctx, pings.Signal{Kind: pings.Success, RunID: uuid.NullUUID{UUID: run, Valid: true}})
 		for err != nil && ctx.Err() == nil {
+			time.Sleep(pingEvery)
 			err = pinger.Ping(ctx, pings.Signal{Kind: pings.Success, RunID: uuid.NullUUID{UUID: run, Valid: true}})
 		}
 		if err != nil {
