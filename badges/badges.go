@@ -1,5 +1,5 @@
 // Package badges makes the status badges of a project: small documents for web pages that show whether checks are well
-// (server/API.md section 2.5).
+// (section 2.5 of the [API]).
 //
 // A badge reduces the statuses of some checks to one [State]:
 //
@@ -23,6 +23,8 @@
 // signature: [CheckPath] and [ParseCheckPath].
 //
 // The package does no input or output and is safe for concurrent use.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package badges
 
 import "iter"
@@ -49,8 +51,8 @@ type Summary struct {
 	Down int
 }
 
-// Summarize counts checks by status, in the words of server/API.md section 2.1. A check that is "new", "up" or
-// "paused", or has an unknown status, counts in Total only.
+// Summarize counts checks by status, in the words of section 2.1 of the API. A check that is "new", "up" or "paused", or
+// has an unknown status, counts in Total only.
 func Summarize[S ~string](statuses iter.Seq[S]) Summary {
 	var sum Summary
 	for status := range statuses {

@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// AllTags stands for all checks of a project instead of a tag (server/API.md section 2.5). A tag with this text cannot
-// have a badge.
+// AllTags stands for all checks of a project instead of a tag. A tag with this text cannot have a badge.
 const AllTags = "*"
 
 // MinSecret is the minimum length of a [Signer]'s secret, in bytes.

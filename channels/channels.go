@@ -1,8 +1,8 @@
 // Package channels holds the integrations of a project: the places to which its alerts go.
 //
-// A [Channel] is one integration (server/API.md section 2.4): an e-mail address, a webhook, a phone number. Requests
-// that create and update checks assign channels by a text: "*" for all of them, or a list of names and UUIDs such as
-// "On call,Ops".
+// A [Channel] is one integration (section 2.4 of the [API]): an e-mail address, a webhook, a phone number. Requests that
+// create and update checks assign channels by a text: "*" for all of them, or a list of names and UUIDs such as "On
+// call,Ops".
 //
 // A [Type] is a kind of channel: it documents the settings, and has the [Notifier] that delivers. Package standard lists
 // those of Rollcall. A program adds its own kind to the Config.Channels of its monitor:
@@ -18,6 +18,8 @@
 // the alert. If its receiver keeps an incident open until it is closed, it is an [IncidentNotifier].
 //
 // The package does no input or output and is safe for concurrent use.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package channels
 
 import (
@@ -38,7 +40,7 @@ type Channel struct {
 	// ProjectID is the project of the channel.
 	ProjectID uuid.UUID
 	// Name is the name that the user chose. It may be empty, and other channels may have the same. Only a name that is
-	// non-empty, unique and free of commas can assign the channel (server/API.md section 2.4).
+	// non-empty, unique and free of commas can assign the channel.
 	Name string
 	// Kind decides how the channel delivers.
 	Kind Kind

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is how a channel delivers: the field kind of server/API.md section 2.4.
+// A Kind is how a channel delivers: the field kind of section 2.4 of the API.
 type Kind string
 
 // The kinds of this package, besides [Group]. Package standard lists all kinds of Rollcall.

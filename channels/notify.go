@@ -19,8 +19,7 @@ const (
 	Down Status = "down"
 )
 
-// A Check is the part of a notification about the check: the fields of server/API.md section 2.1 at the time of
-// sending.
+// A Check is the part of a notification about the check: the fields of section 2.1 of the API at the time of sending.
 type Check struct {
 	ID uuid.UUID
 	// Name is what people call the check: its name, or else its slug, or else the first 8 digits of its ID.

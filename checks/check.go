@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
-// Status is the status of a check (server/API.md section 3).
+// Status is the status of a check.
 type Status string
 
 // The statuses of a check. Grace is never stored: it follows from the clock.
@@ -24,8 +24,8 @@ const (
 	StatusPaused Status = "paused" // monitoring is off
 )
 
-// Check is one monitored job with its settings and its state (server/API.md section 2.1). It is a value: the methods
-// that change it return a copy. Times are in UTC and have microseconds. The zero time means "none".
+// Check is one monitored job with its settings and its state. It is a value: the methods that change it return a copy.
+// Times are in UTC and have microseconds. The zero time means "none".
 type Check struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
@@ -95,7 +95,7 @@ func displayName(s Settings, id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// UniqueKey returns the identifier that a read-only key sees instead of the UUID (server/API.md section 2.1).
+// UniqueKey returns the identifier that a read-only key sees instead of the UUID.
 func (c Check) UniqueKey() string { return UniqueKey(c.ID) }
 
 // UniqueKey returns the unique_key of the check with an identifier: 40 hexadecimal digits that do not reveal it.

@@ -5,9 +5,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Classify returns the kind that the check gives to a signal, by its methods (server/API.md section 2.1) and its
-// keywords (section 2.1.1). Where filtering is enabled, keywords alone decide: even a fail signal is ignored if no
-// keyword matches. A signal given in process is neither HTTP nor e-mail, and keeps its kind.
+// Classify returns the kind that the check gives to a signal, by its methods and its keywords. Where
+// filtering is enabled, keywords alone decide: even a fail signal is ignored if no keyword matches. A signal given in
+// process is neither HTTP nor e-mail, and keeps its kind.
 func (c Check) Classify(s pings.Signal) pings.Kind {
 	overHTTP := s.Scheme == "http" || s.Scheme == "https"
 	if overHTTP && c.Methods == "POST" && s.Method != "POST" {

@@ -1,9 +1,9 @@
 // Package checks is the core of Rollcall: what a check is and how its state changes.
 //
 // A [Check] stands for one periodic job. A Simple check expects a ping every Timeout; a Cron check expects one by a
-// Schedule in a time zone (server/API.md sections 1 and 2.1). Its status is new, up, grace, down or paused (section 3).
-// The clock alone makes two of the changes: up becomes grace when a ping is due and has not come, and grace becomes
-// down when the grace time has passed as well.
+// Schedule in a time zone (sections 1 and 2.1 of the [API]). Its status is new, up, grace, down or paused (section 3).
+// The clock alone makes two of the changes: up becomes grace when a ping is due and has not come, and grace becomes down
+// when the grace time has passed as well.
 //
 // The state machine is pure. Every event is a method that takes the time and returns a changed copy with its [Effects],
 // the transitions and the alerts. Nothing here reads a clock, a file or a network:
@@ -57,4 +57,6 @@
 //   - A success or a failure is a run of the [History] in any case, at its own time and on its own day. A missed run stays.
 //
 // Package checks/monitor keeps checks in a database and watches their deadlines. Most programs want that one.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package checks

@@ -6,18 +6,18 @@ import "errors"
 var (
 	// ErrNotFound reports that the check, ping, body, project, key or integration does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrNotPaused reports a resume of a check that is not paused (server/API.md section 4.6).
+	// ErrNotPaused reports a resume of a check that is not paused.
 	ErrNotPaused = errors.New("check is not paused")
 	// ErrChanged reports that something else has changed the check.
 	ErrChanged = errors.New("the check has changed")
-	// ErrCheckLimit reports that the account has as many checks as its plan allows (server/API.md sections 4.3 and 8).
+	// ErrCheckLimit reports that the account has as many checks as its plan allows.
 	ErrCheckLimit = errors.New("the account has reached its check limit")
 	// ErrAmbiguousSlug reports a slug that several checks of the project have.
 	ErrAmbiguousSlug = errors.New("ambiguous slug")
 	// ErrExists reports that the name or the identifier is taken.
 	ErrExists = errors.New("already exists")
-	// ErrBodyUnavailable reports that object storage is unavailable, so its bodies cannot be read now (server/API.md section
-	// 4.9). The operation may succeed later.
+	// ErrBodyUnavailable reports that object storage is unavailable, so its bodies cannot be read now. The operation may
+	// succeed later.
 	ErrBodyUnavailable = errors.New("the object storage is unavailable")
 	// ErrUnavailable reports that the database or the server cannot be reached or is too busy. The operation may succeed
 	// later.
@@ -27,7 +27,7 @@ var (
 // FieldError reports a value that was refused. Its text names the field and the bound, as in "timeout is too small: 59,
 // the minimum is 60", and may be shown to the user.
 type FieldError struct {
-	// Field is the name of the field as in server/API.md section 2.1, for example "timeout".
+	// Field is the name of the field as in section 2.1 of the API, for example "timeout".
 	Field string
 	// Reason completes the sentence that begins with the field, for example "is too small: 59, the minimum is 60".
 	Reason string

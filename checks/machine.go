@@ -18,7 +18,7 @@ type Transition struct {
 	Reason flips.Reason
 }
 
-// Flip returns the transition as the status change of server/API.md section 2.3.
+// Flip returns the transition as the status change of section 2.3 of the API.
 func (t Transition) Flip() flips.Flip {
 	return flips.Flip{At: t.At, Up: t.To == StatusUp, Reason: t.Reason}
 }
@@ -221,9 +221,8 @@ func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
 	return c
 }
 
-// Pause turns monitoring off until the check is resumed or, without ManualResume, pinged (server/API.md sections 3 and
-// 4.5). It ends the run in progress and drops alerts that are held back. Pings received before it no longer change the
-// status.
+// Pause turns monitoring off until the check is resumed or, without ManualResume, pinged. It ends the run in progress
+// and drops alerts that are held back. Pings received before it no longer change the status.
 func (c Check) Pause(now time.Time) (Check, Effects) {
 	now = instant(now)
 	c, effects := c.Settle(now)
@@ -234,8 +233,7 @@ func (c Check) Pause(now time.Time) (Check, Effects) {
 	return c, effects
 }
 
-// Resume makes a paused check new (server/API.md section 4.6). It clears the last ping, and keeps the count of pings.
-// The error is [ErrNotPaused].
+// Resume makes a paused check new. It clears the last ping, and keeps the count of pings. The error is [ErrNotPaused].
 func (c Check) Resume(now time.Time) (Check, error) {
 	if c.Stored != StatusPaused {
 		return c, ErrNotPaused
@@ -263,9 +261,9 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 	return c, nil
 }
 
-// Update changes settings (server/API.md section 4.4). New timing counts from the last ping on, but takes the check
-// down no earlier than now. New alert rules take effect at once, also on alerts that are held back. The caller resolves
-// Spec.Channels. The error is a *[FieldError]; nothing has changed then.
+// Update changes settings. New timing counts from the last ping on, but takes the check down no earlier than now. New
+// alert rules take effect at once, also on alerts that are held back. The caller resolves Spec.Channels. The error is a
+// *[FieldError]; nothing has changed then.
 func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = instant(now)
 	if err := spec.Validate(now); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Plan decides the limits of an account (server/API.md section 8).
+// Plan decides the limits of an account.
 type Plan string
 
 // The plans. See [Project.CheckLimit] and [Project.PingLimit] for their limits.
@@ -15,7 +15,7 @@ const (
 	Paid Plan = "paid"
 )
 
-// Limits of the plans (server/API.md sections 4.8 and 8).
+// Limits of the plans.
 const (
 	freeChecks = 20
 	FreePings  = 100
@@ -25,8 +25,8 @@ const (
 // DefaultAccount is the account of a project for which none is given.
 const DefaultAccount = "default"
 
-// Project groups checks, integrations and keys (server/API.md section 1). It belongs to an account. The check limit
-// holds for all projects of an account together.
+// Project groups checks, integrations and keys. It belongs to an account. The check limit holds for all projects of an
+// account together.
 type Project struct {
 	ID      uuid.UUID
 	Name    string
@@ -52,7 +52,7 @@ func (p Project) CheckLimit() int {
 	return 0
 }
 
-// PingLimit returns how many pings of a check are listed and kept: the newest 100 or 1000 (server/API.md section 4.8).
+// PingLimit returns how many pings of a check are listed and kept: the newest 100 or 1000.
 func (p Project) PingLimit() int {
 	if p.Plan == Free {
 		return FreePings
@@ -60,7 +60,7 @@ func (p Project) PingLimit() int {
 	return PaidPings
 }
 
-// Key is an API key (server/API.md section 5) without its text, of which only the hash is stored.
+// Key is an API key without its text, of which only the hash is stored.
 type Key struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID

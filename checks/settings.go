@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// Bounds of the periods of a check (server/API.md section 2.1).
+// Bounds of the periods of a check.
 const (
 	MinPeriod = time.Minute
 	MaxPeriod = 365 * 24 * time.Hour
@@ -31,8 +31,8 @@ const (
 // maxAlertAfter bounds the failures that it can take to alert.
 const maxAlertAfter = 100
 
-// Settings are what a user sets of a check (server/API.md section 2.1). The integrations are not among them: their form
-// differs between a request and a stored check.
+// Settings are what a user sets of a check. The integrations are not among them: their form differs between a request
+// and a stored check.
 type Settings struct {
 	Name string
 	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be
@@ -60,7 +60,7 @@ type Settings struct {
 	// Methods are the HTTP methods of pings that count: "" for HEAD, GET and POST, or "POST".
 	Methods string
 
-	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords (server/API.md section 2.1.1).
+	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords.
 	StartKW, SuccessKW, FailureKW string
 	// FilterSubject and FilterBody look for keywords in the subject and the text of an e-mail.
 	FilterSubject, FilterBody bool
@@ -81,7 +81,7 @@ type Settings struct {
 }
 
 // Defaults returns the settings of a new check for which none are given: a Simple check with a Timeout of 24 hours and a
-// Grace of 1 hour, in UTC (server/API.md section 2.1).
+// Grace of 1 hour, in UTC.
 func Defaults() Settings {
 	return Settings{Timeout: 24 * time.Hour, Grace: time.Hour, TZ: "UTC"}
 }
@@ -140,8 +140,8 @@ func (s Settings) HasTags(tags []string) bool {
 	return !slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(own, tag) })
 }
 
-// Spec changes settings of a check, new or existing (server/API.md sections 4.3 and 4.4). A nil field leaves the
-// setting of an existing check alone, and gives a new check the default.
+// Spec changes settings of a check, new or existing. A nil field leaves the setting of an existing check alone, and
+// gives a new check the default.
 type Spec struct {
 	// ID becomes the identifier of a new check; the zero UUID stands for a random one. An update ignores it.
 	ID uuid.UUID

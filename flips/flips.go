@@ -1,6 +1,6 @@
 // Package flips holds the status changes of a check and the query that selects some of them.
 //
-// A [Flip] is a change between up and down, with its [Reason] (server/API.md section 2.3). A [Window] selects flips by
+// A [Flip] is a change between up and down, with its [Reason] (section 2.3 of the [API]). A [Window] selects flips by
 // time. It contains its start and not its end, so each flip is in one of two adjacent windows:
 //
 //	monday := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
@@ -13,6 +13,8 @@
 //
 // The package is pure: the current time is always an argument. It is safe for concurrent use. Instants of flips are in
 // UTC and whole microseconds, which is what databases keep.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package flips
 
 import "time"
@@ -42,8 +44,7 @@ const (
 const retentionMonths = 2
 
 // RetentionBoundary returns the instant before which flips may be removed: the start, in UTC, of the month two before
-// that of now. A flip at the boundary is kept. This keeps the current month and two full months (server/API.md sections
-// 4.10 and 8).
+// that of now. A flip at the boundary is kept. This keeps the current month and two full months.
 func RetentionBoundary(now time.Time) time.Time {
 	year, month, _ := now.UTC().Date()
 	return time.Date(year, month-retentionMonths, 1, 0, 0, 0, 0, time.UTC)

@@ -1,9 +1,8 @@
 // Package keywords classifies the text of a ping by the keywords in it.
 //
-// A job that cannot choose its ping URL often still says how it went: a backup tool mails "Backup completed" or
-// "ERROR", a script posts its log. A check therefore has three lists of keywords (start_kw, success_kw and failure_kw
-// of server/API.md section 2.1). A [Filter] holds the lists, and [Filter.Classify] returns which of them matches a
-// text:
+// A job that cannot choose its ping URL often still says how it went: a backup tool mails "Backup completed" or "ERROR",
+// a script posts its log. A check therefore has three lists of keywords (start_kw, success_kw and failure_kw of section
+// 2.1 of the [API]). A [Filter] holds the lists, and [Filter.Classify] returns which of them matches a text:
 //
 //	f := keywords.New("", "completed, finished", "ERROR")
 //	f.Classify([]byte("backup finished in 12 s")) // keywords.Success
@@ -14,6 +13,8 @@
 // body. It also decides what a ping without keywords means (section 2.1.1, rule 3).
 //
 // The package is pure and safe for concurrent use.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package keywords
 
 import (
@@ -22,8 +23,8 @@ import (
 	"strings"
 )
 
-// MaxHTTPBody is the number of bytes of an HTTP body to search for keywords (server/API.md section 2.1.1).
-// The caller cuts the body there, so a keyword across the limit does not match. E-mail text has no limit.
+// MaxHTTPBody is the number of bytes of an HTTP body to search for keywords. The caller cuts the body there, so a
+// keyword across the limit does not match. E-mail text has no limit.
 const MaxHTTPBody = 10_000
 
 // A Class is what the keywords in a text say about the job.
@@ -90,9 +91,8 @@ func split(list string) [][]byte {
 // If several lists match, failure wins over success and success over start: a log with both "done" and "ERROR" is a
 // failure.
 //
-// A keyword matches anywhere, even inside a word. Classify compares bytes, so case matters (server/API.md section
-// 2.1.1, rule 4), and so does Unicode normalization. The text may be invalid UTF-8. Classify does not keep or change
-// it.
+// A keyword matches anywhere, even inside a word. Classify compares bytes, so case matters, and so does Unicode
+// normalization. The text may be invalid UTF-8. Classify does not keep or change it.
 func (f Filter) Classify(text []byte) Class {
 	switch {
 	case containsAny(text, f.failure):

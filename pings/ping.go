@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind is what a ping means: the field type of server/API.md section 2.2.
+// Kind is what a ping means: the field type of section 2.2 of the API.
 type Kind string
 
 // The kinds of a ping. A signal has one of the first four. Only the rules of a check make a ping Ignored.
@@ -26,7 +26,7 @@ const (
 	MaxRunTime = 72 * time.Hour
 )
 
-// Ping is one entry of a check's ping log (server/API.md section 2.2).
+// Ping is one entry of a check's ping log.
 type Ping struct {
 	// N numbers the pings of a check: 1, 2, 3 and so on, without gaps.
 	N int64

@@ -38,8 +38,8 @@ type Signal struct {
 	// Body is the output of the job, stored unchanged. The caller bounds its length. Do not modify the bytes afterwards:
 	// the monitor keeps a reference until the ping is stored.
 	Body []byte
-	// Filtered, unless nil, is the text to search for keywords instead of Body. An HTTP server sets it if it stores
-	// less of a body than the keyword search needs (server/API.md section 2.1.1).
+	// Filtered, unless nil, is the text to search for keywords instead of Body. An HTTP server sets it if it stores less
+	// of a body than the keyword search needs.
 	Filtered []byte
 	// Mail is the text of the message, for a signal that came by e-mail.
 	Mail *Mail

@@ -1,5 +1,5 @@
-// Package server serves Rollcall over HTTP: the management interface (server/API.md), the ping endpoints and the
-// status badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
+// Package server serves Rollcall over HTTP: the management [API], the ping endpoints and the status badges.
+// It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
 //
 //	srv, err := server.New(mon, &server.Config{BaseURL: "https://rollcall.example.org", Dashboard: &dashboard.Config{}})
 //	web := &http.Server{
@@ -53,6 +53,8 @@
 //
 // Config.AccessLog writes a line for each request, and Config.Observer receives each request, for metrics. If a request
 // fails for a reason that is not its own, the cause goes to Config.Logger, and the client gets only "internal error".
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package server
 
 import (
@@ -121,11 +123,10 @@ type Config struct {
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
 	// and the scheme of a ping. Default: none.
 	TrustedProxies []netip.Prefix
-	// ReportStarted makes the field started of a check true during a run. By default it is false in all responses
-	// (server/API.md section 2.1).
+	// ReportStarted makes the field started of a check true during a run. By default it is false in all responses.
 	ReportStarted bool
-	// FlipsObject makes the flips endpoint answer with an object, {"flips": […]}, as Healthchecks does. By default it answers
-	// with a bare array (server/API.md section 4.10).
+	// FlipsObject makes the flips endpoint answer with an object, {"flips": […]}, as Healthchecks does. By default it
+	// answers with a bare array.
 	FlipsObject bool
 	// NoLegacyAPI leaves out the paths /api/v1/ and /api/v2/ below BaseURL. They answer clients that have an older version
 	// of the management interface fixed in their code.

@@ -1,6 +1,6 @@
 // Package declare manages projects, channels and checks from a file.
 //
-// The file is YAML, and may be JSON. Its keys are the fields of the API (server/API.md section 2.1):
+// The file is YAML, and may be JSON. Its keys are the fields of the [API] (section 2.1):
 //
 //	projects:
 //	  - name: backups
@@ -59,4 +59,6 @@
 // # Errors
 //
 // Nothing changes unless the whole file is valid. [Errors] lists all errors of a file with their lines and columns.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package declare

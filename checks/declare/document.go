@@ -46,7 +46,7 @@ func (d Document) Only(name string) (Document, error) {
 	return Document{}, fmt.Errorf("project %q in %s: %w", name, d.File, checks.ErrNotFound)
 }
 
-// Channel is an integration (server/API.md section 2.4).
+// Channel is an integration.
 type Channel struct {
 	// Name is the name of the channel, 1 to 100 characters.
 	Name string

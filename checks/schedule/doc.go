@@ -11,10 +11,9 @@
 //	}
 //	next := s.Next(time.Now().In(riga))
 //
-// Next reads the expression on the wall clock of the location of its argument. [Parse] detects the language
-// (server/API.md section 2.1, field schedule): a single line of five parts is cron, everything else is OnCalendar.
-// [Explain] describes an expression in English, and [Upcoming] lists the next runs and how changes of the clock affect
-// them.
+// Next reads the expression on the wall clock of the location of its argument. [Parse] detects the language (section 2.1
+// of the [API], field schedule): a single line of five parts is cron, everything else is OnCalendar. [Explain] describes
+// an expression in English, and [Upcoming] lists the next runs and how changes of the clock affect them.
 //
 // # Cron
 //
@@ -137,4 +136,6 @@
 // such as an empty container, should:
 //
 //	import _ "time/tzdata"
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package schedule

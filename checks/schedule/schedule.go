@@ -35,9 +35,9 @@ const (
 	KindOnCalendar Kind = "oncalendar"
 )
 
-// Detect returns the language in which [Parse] reads expr (server/API.md section 2.1, field schedule): [KindCron] for a
-// single line of five parts separated by blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks
-// around the expression. The expression need not be valid.
+// Detect returns the language in which [Parse] reads expr: [KindCron] for a single line of five parts separated by
+// blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks around the expression. The expression
+// need not be valid.
 func Detect(expr string) Kind {
 	trimmed := strings.TrimSpace(expr)
 	if strings.Contains(trimmed, "\n") || len(strings.Fields(trimmed)) != cronParts {

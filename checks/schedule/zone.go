@@ -40,9 +40,9 @@ func Zones() []string {
 	return names
 }
 
-// LoadLocation returns the time zone with the given name in the IANA database, for a schedule (server/API.md section
-// 2.1, field tz). Case matters. For an old name such as Europe/Kiev or US/Eastern it returns the zone under its current
-// name: store what [time.Location.String] returns.
+// LoadLocation returns the time zone with the given name in the IANA database, for a schedule. Case matters. For an old
+// name such as Europe/Kiev or US/Eastern it returns the zone under its current name: store what [time.Location.String]
+// returns.
 //
 // The error is an [*Error] whose Field is "tz". LoadLocation refuses names that do not identify one zone of the database:
 // the empty name, "Local", "localtime", "Factory", paths, and names that begin with "posix" or "right/".

@@ -143,11 +143,11 @@ func (s *database) addPings(ctx context.Context, logs map[uuid.UUID][]pings.Ping
 	return nil
 }
 
-// joinEntry joins the log entry p that meets a condition on its key. PostgreSQL must look up each entry: it cannot know how
+// joinEntry joins the log entry p that meets a condition on its key. The database must look up each entry: it cannot know how
 // many entries the walk has in hand, and might join with the whole table.
 func (d dialect) joinEntry(condition string) string {
 	if d.postgres {
 		return "CROSS JOIN LATERAL (SELECT * FROM rollcall_pings AS p WHERE " + condition + " LIMIT 1) AS p"
 	}
-	return "JOIN rollcall_pings AS p ON " + condition
+	return "CROSS JOIN rollcall_pings AS p ON " + condition // in this order
 }

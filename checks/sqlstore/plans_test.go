@@ -30,7 +30,7 @@ func (r *queryLog) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	r.queries = append(r.queries, e.Query)
 }
 
-// TestPlans runs the queries of the watcher, the delivery and the board on a database with many rows. None of them scans a table.
+// TestPlans runs the queries of the watcher, the delivery, the board and the overview on a database with many rows. None of them scans a table.
 func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -108,7 +108,7 @@ func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 	}
 }
 
-// readLogs runs what the board runs, for as many checks as it shows at first.
+// readLogs runs what the board and the overview run, for as many checks as it shows at first.
 func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	var ids []uuid.UUID
 	if err := db.NewSelect().Table("rollcall_checks").Column("uuid").OrderExpr("id DESC").Limit(30).Scan(t.Context(), &ids); err != nil {
@@ -117,6 +117,9 @@ func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	since := now.Add(-24 * time.Hour)
 	if logs, err := s.Pings(t.Context(), store.PingQuery{Checks: ids, Since: since, Limit: 1000, Brief: true}); err != nil || len(logs) < 30 {
 		t.Fatalf("read %d logs: %v", len(logs), err)
+	}
+	if logs, err := s.Pings(t.Context(), store.PingQuery{Checks: ids, Limit: 200, Failed: true}); err != nil || len(logs) < 30 {
+		t.Fatalf("read %d failures: %v", len(logs), err)
 	}
 	if lists, err := s.Events(t.Context(), store.EventQuery{Checks: ids, From: since}); err != nil || len(lists) < 30 {
 		t.Fatalf("read the transitions of %d checks: %v", len(lists), err)

@@ -4,11 +4,13 @@
 //	plan, err := declare.NewPlan(ctx, target.New(c), doc, nil)
 //	_, err = plan.Apply(ctx, target.New(c), nil)
 //
-// The API (server/API.md section 4) can create, update and delete the checks of the key's project. It can neither
-// create projects nor create, update or delete channels. [declare.NewPlan] refuses a plan that needs that.
+// The [API] (section 4) can create, update and delete the checks of the key's project. It can neither create
+// projects nor create, update or delete channels. [declare.NewPlan] refuses a plan that needs that.
 //
 // The API hides the settings of channels, so a plan does not compare them. It also hides the name of the project:
 // whatever project a file names, its checks go to the project of the key.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package target
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Check is a check (server/API.md section 2.1). A field that not every check has is left out if it is empty.
+// Check is the document of a check. A field that not every check has is left out if it is empty.
 type Check struct {
 	Name  string `json:"name"`
 	Slug  string `json:"slug"`
@@ -59,7 +59,7 @@ type Check struct {
 	SubjectFail *string `json:"subject_fail,omitempty"`
 }
 
-// Checks is the response of server/API.md section 4.1.
+// Checks is the response of section 4.1 of the API.
 type Checks struct {
 	Checks []Check `json:"checks"`
 }

@@ -1,5 +1,5 @@
-// Package wire holds the JSON documents of the management API (server/API.md section 2), which the server and the
-// client share.
+// Package wire holds the JSON documents of the management API (section 2 of the [API]), which the server and the client
+// share.
 //
 // [Request] writes the body of a request from the settings that it gives:
 //
@@ -9,9 +9,11 @@
 // [Error]. Use encoding/json to read and write them.
 //
 // Of this module, it imports only package checks.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package wire
 
-// Error is the body of every response with a status of 400 or above (server/API.md section 7).
+// Error is the body of every response with a status of 400 or above.
 type Error struct {
 	// Error says what is wrong, for a person.
 	Error string `json:"error"`
@@ -19,12 +21,12 @@ type Error struct {
 	Field string `json:"field,omitempty"`
 }
 
-// Status is the response of a successful database connectivity test (server/API.md section 4.13).
+// Status is the response of a successful database connectivity test.
 type Status struct {
 	Status string `json:"status"`
 }
 
-// Ping is an entry of the ping log (server/API.md section 2.2).
+// Ping is an entry of the ping log.
 type Ping struct {
 	Type       string   `json:"type"`
 	Date       Micros   `json:"date"`
@@ -38,31 +40,30 @@ type Ping struct {
 	BodyURL    *string  `json:"body_url"`           // null if the ping has no body
 }
 
-// Pings is the response of server/API.md section 4.8.
+// Pings is the response of section 4.8 of the API.
 type Pings struct {
 	Pings []Ping `json:"pings"`
 }
 
-// Flip is a status change (server/API.md section 2.3). The response of section 4.10 is a bare array of them.
+// Flip is a status change. The response of section 4.10 of the API is a bare array of them.
 type Flip struct {
 	Timestamp Time `json:"timestamp"`
 	Up        int  `json:"up"` // 1 if the check went up, 0 if it went down
 }
 
-// Channel is a channel, an "integration" in server/API.md section 2.4.
+// Channel is a channel, an "integration" in section 2.4 of the API.
 type Channel struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// Channels is the response of server/API.md section 4.11.
+// Channels is the response of section 4.11 of the API.
 type Channels struct {
 	Channels []Channel `json:"channels"`
 }
 
-// BadgeSet holds the URLs of the badges of a tag (server/API.md section 2.5). Those with a 3 in their name report three
-// states.
+// BadgeSet holds the URLs of the badges of a tag. Those with a 3 in their name report three states.
 type BadgeSet struct {
 	SVG      string `json:"svg"`
 	SVG3     string `json:"svg3"`
@@ -72,7 +73,7 @@ type BadgeSet struct {
 	Shields3 string `json:"shields3"`
 }
 
-// Badges is the response of server/API.md section 4.12, by tag. The tag "*" stands for all checks of the project.
+// Badges is the response of section 4.12 of the API, by tag. The tag "*" stands for all checks of the project.
 type Badges struct {
 	Badges map[string]BadgeSet `json:"badges"`
 }

@@ -1,8 +1,8 @@
 // Package email extracts the text of an inbound message: its subject, its plain text and the text of its HTML.
 //
 // Jobs that cannot make an HTTP request can often send mail: cron does, and so do most backup programs and storage
-// boxes. Such a message is a ping, and its text decides the outcome by the keywords of the check (server/API.md section
-// 2.1.1). [Parse] extracts the text, and [Message.Mail] puts it into a signal:
+// boxes. Such a message is a ping, and its text decides the outcome by the keywords of the check (section 2.1.1 of the
+// [API]). [Parse] extracts the text, and [Message.Mail] puts it into a signal:
 //
 //	message := email.Parse(raw)
 //	signal := pings.Signal{Scheme: "email", Body: raw, Mail: message.Mail()}
@@ -28,6 +28,8 @@
 //
 // The package is pure and safe for concurrent use. It has its own reader of MIME, because libraries stop at the first fault:
 // github.com/emersion/go-message 0.18.2 reads 31 of the 127 messages in testdata otherwise.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package email
 
 import (

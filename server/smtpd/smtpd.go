@@ -13,8 +13,8 @@
 //
 // # Pings
 //
-// Each addressed check gets one ping of kind success, which the keywords of the check may change (server/API.md section
-// 2.1.1; package email documents the text to search). The body of the ping is the unchanged message, its scheme is
+// Each addressed check gets one ping of kind success, which the keywords of the check may change (section 2.1.1 of the
+// [API]; package email documents the text to search). The body of the ping is the unchanged message, its scheme is
 // email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which may be
 // a relay.
 //
@@ -25,6 +25,8 @@
 // server skips checks that were deleted meanwhile, unless all were. An incomplete message is not a ping.
 //
 // Several servers may share a database, and a process may run an SMTP listener next to other parts of Rollcall.
+//
+// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package smtpd
 
 import (
