@@ -3,9 +3,11 @@ package dashboard_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,7 +144,7 @@ func TestIntegrationErrors(t *testing.T) {
 	form := house()
 	form.Set("s.pin", "q7xzq")
 	form.Set("name", "<house>")
-	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "Enter the secrets again", `aria-invalid="true"`).
+	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "The secrets that you typed are kept.", `aria-invalid="true"`).
 		hasNo("q7xzq", "t0psecret")
 	form = house()
 	form.Del("s.server_url")
@@ -159,6 +161,38 @@ func TestIntegrationErrors(t *testing.T) {
 	if c := s.created(b.post(path, form)); c.Settings["note"] != "one\ntwo" || len(c.Settings) != 5 {
 		t.Errorf("settings %v", c.Settings)
 	}
+}
+
+// TestTypedSecrets corrects a form without a script: what was typed for a secret is held by the page, unreadable, for this viewer
+// and this integration.
+func TestTypedSecrets(t *testing.T) {
+	s, _ := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	path := s.path("integrations/new?kind=pager")
+	held := regexp.MustCompile(`name="secrets" value="([^"]+)"`)
+	form := house()
+	form.Set("id", "9b2d43f0-3f6e-4c4d-8d3c-3f8a1c5f9f10")
+	form.Set("name", strings.Repeat("x", 101))
+	refused := b.post(path, form).is(http.StatusBadRequest).has(`placeholder="typed; leave empty to keep"`).hasNo("t0psecret")
+	again := house()
+	again.Set("id", form.Get("id"))
+	again.Del("s.token")
+	again.Del("s.pin")
+	again.Set("secrets", held.FindStringSubmatch(refused.body)[1])
+
+	other := maps.Clone(again)
+	other.Set("id", "1b2d43f0-3f6e-4c4d-8d3c-3f8a1c5f9f10")
+	b.post(path, other).is(http.StatusBadRequest).has("Token is missing")
+	b.header.Set("Rollcall-Form", "1") // a script keeps the fields
+	b.post(path, form).is(http.StatusBadRequest).hasNo(`name="secrets"`)
+	b.header.Del("Rollcall-Form")
+	s.advance(50 * time.Minute)
+	if c := s.created(b.post(path, again)); c.Settings["token"] != "t0psecret" {
+		t.Errorf("saved %v", c.Settings)
+	}
+	s.advance(11 * time.Minute)
+	again.Set("id", "2b2d43f0-3f6e-4c4d-8d3c-3f8a1c5f9f10")
+	b.post(path, again).is(http.StatusBadRequest).has("Token is missing")
 }
 
 // TestIntegrationSecrets checks that a stored secret goes only where it went before.

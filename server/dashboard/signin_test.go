@@ -172,6 +172,7 @@ func TestAuthorize(t *testing.T) {
 	if to := b.get(s.path("")).is(http.StatusSeeOther).header.Get("Location"); to != "/login" {
 		t.Errorf("led to %s", to)
 	}
+	b.post(s.path("checks/new"), url.Values{"name": {"typed"}}).is(http.StatusUnauthorized).has("What you typed is not lost", `<a href="/login" target="_blank"`)
 	b.get("/signin").is(http.StatusNotFound)
 	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusNotFound)
 	access, err = server.Access{Name: "ada@example.org", Projects: []server.ProjectAccess{{ProjectID: s.project.ID}}}, nil

@@ -118,3 +118,23 @@ func TestFormSurvivesWithoutScript(t *testing.T) {
 	page.WaitText("main", "Check created")
 	page.WaitText("h1", "nightly-backup")
 }
+
+// TestLeave leaves forms: the browser asks only if something was typed that is not saved.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	for path, field := range map[string]string{"checks/new": "#name", "integrations/new?kind=webhook": "#name", "import": "#url"} {
+		page.Go(s.path(path))
+		const asks = "(() => { const e = new Event('beforeunload', { cancelable: true }); dispatchEvent(e); return e.defaultPrevented })()"
+		if browsertest.Eval[bool](page, asks) {
+			t.Errorf("%s asks before anything is typed", path)
+		}
+		page.Type(field, "x")
+		if !browsertest.Eval[bool](page, asks) {
+			t.Errorf("%s does not ask before what was typed is lost", path)
+		}
+		page.Type(field, "")
+		browsertest.Eval[any](page, "document.querySelectorAll('form[data-keep], form[data-guard]').forEach(f => f.remove())") // so that the test can leave
+	}
+}

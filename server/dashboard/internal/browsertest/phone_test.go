@@ -51,6 +51,11 @@ func TestPhone(t *testing.T) {
 	if n := screens(); n > 7 {
 		t.Errorf("200 checks take %.1f screens", n)
 	}
+	page.Click("#rows tr:first-child input")
+	page.WaitText("#picked", "1 selected")
+	page.Fits()
+	page.Submit("button[value=edit]")
+	page.WaitText("h1", "Edit 1 check")
 	page.Go("/checks/" + c.UniqueKey())
 	for what, selector := range map[string]string{"verdict": ".verdict", "output": "#output .terminal"} {
 		if end := browsertest.Eval[int](page, "Math.round(document.querySelector("+browsertest.Quote(selector)+").getBoundingClientRect().bottom)"); end > int(phone.Height) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,9 +36,10 @@ type integrationForm struct {
 	Fields             []field
 	// Was tells whether somebody else has changed the integration since the form was shown.
 	Was string
-	// Problem says what is wrong with the form as a whole. Again says that secrets must be typed again.
+	// Problem says what is wrong with the form as a whole.
 	Problem string
-	Again   bool
+	// Secrets are those that were typed, encrypted; see [secrets]. It is "" for a script of ours, which keeps the fields.
+	Secrets string
 	// AllChecks counts the checks of the project.
 	AllChecks int
 	// Use is the choice which checks use a new integration.
@@ -50,6 +53,8 @@ type field struct {
 	Label, Value string
 	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it.
 	Stored, Clear bool
+	// Typed says that the form holds a value for a secret.
+	Typed bool
 	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
 	Source  string
 	Problem string
@@ -200,6 +205,9 @@ func integrationPage(q *ui.Request) error {
 }
 
 func showForm(q *ui.Request, status int, view integrationForm) error {
+	if err := view.hold(q); err != nil {
+		return err
+	}
 	title := view.Name
 	if view.New {
 		title = "New integration: " + view.Title
@@ -214,10 +222,10 @@ func createIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view.typed(form)
 	if id, err := uuid.Parse(form.Get("id")); err == nil {
 		view.ID = id
 	}
+	view.typed(q, form)
 	c := channels.Channel{ID: view.ID, ProjectID: q.Project.ID, Kind: channels.Kind(view.Kind), Name: view.Label, Settings: settingsOf(view.Fields, form)}
 	if form.Get("action") == "test" {
 		return testTyped(q, view, form, c)
@@ -262,7 +270,7 @@ func saveIntegration(q *ui.Request) error {
 	if view.Closed != "" {
 		return ui.ErrForbidden
 	}
-	view.typed(form)
+	view.typed(q, form)
 	info, _ := kindOf(q, c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
 		if was := form.Get("was"); was != "" && was != fingerprint(info, c) {
@@ -306,14 +314,64 @@ func fingerprint(info channels.Type, c channels.Channel) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// secrets are those that a viewer typed into a form that was not saved. The page holds them, encrypted, until the form is sent
+// again for the same integration.
+type secrets struct {
+	ID    uuid.UUID // of the integration
+	Kind  string
+	Until time.Time
+	Typed map[string]string
+}
+
+// secretsAge is how long a page can hold secrets.
+const secretsAge = time.Hour
+
+// secretsOf is the purpose of secrets that a page holds: nobody else can use them.
+func secretsOf(q *ui.Request) string {
+	return fmt.Sprintf("secrets %v %q", q.Access.Keys[q.Project.ID], q.Access.Name)
+}
+
+// hold encrypts the typed secrets of the request into the page.
+func (v *integrationForm) hold(q *ui.Request) error {
+	typed := map[string]string{}
+	for i, f := range v.Fields {
+		if value := q.R.PostForm.Get("s." + f.Name); f.Secret && f.Source == "" && !f.Clear && value != "" && !q.Fetches() {
+			typed[f.Name], v.Fields[i].Typed = value, true
+		}
+	}
+	if len(typed) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(secrets{v.ID, string(v.Kind), q.Mon.Now().Add(secretsAge), typed})
+	if err != nil {
+		return err
+	}
+	v.Secrets, err = q.Seals.Hide(q.Ctx(), secretsOf(q), text)
+	return err
+}
+
+// reveal puts the secrets that the page held into fields of its form that are empty.
+func (v *integrationForm) reveal(q *ui.Request, form url.Values) {
+	var held secrets
+	text, err := q.Seals.Reveal(q.Ctx(), secretsOf(q), form.Get("secrets"))
+	if err != nil || json.Unmarshal(text, &held) != nil || held.ID != v.ID || held.Kind != string(v.Kind) || q.Mon.Now().After(held.Until) {
+		return // they must be typed again
+	}
+	for name, value := range held.Typed {
+		if form.Get("s."+name) == "" && form.Get("clear."+name) == "" {
+			form.Set("s."+name, value)
+		}
+	}
+}
+
 // typed puts what the viewer typed into the form, except secrets.
-func (v *integrationForm) typed(form url.Values) {
+func (v *integrationForm) typed(q *ui.Request, form url.Values) {
+	v.reveal(q, form)
 	v.Label = strings.TrimSpace(form.Get("name"))
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if f.Secret {
 			f.Clear = form.Get("clear."+f.Name) != ""
-			v.Again = v.Again || form.Get("s."+f.Name) != ""
 			continue
 		}
 		f.Value = settingsOf(v.Fields[i:i+1], form)[f.Name]

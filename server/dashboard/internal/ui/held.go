@@ -35,7 +35,7 @@ const (
 
 // Held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
 func (q *Request) Held() string {
-	if q.R.Method != http.MethodPost || q.fetches() {
+	if q.R.Method != http.MethodPost || q.Fetches() {
 		return ""
 	}
 	if q.R.PostForm == nil && q.R.ParseForm() != nil {
@@ -103,12 +103,12 @@ func (q *Request) takeHeld() error {
 	return nil
 }
 
-// fetches reports whether a script of ours has sent the form: it keeps the page, and goes where the answer says.
-func (q *Request) fetches() bool { return q.R.Header.Get("Rollcall-Form") != "" }
+// Fetches reports whether a script of ours has sent the form: it keeps the page, and goes where the answer says.
+func (q *Request) Fetches() bool { return q.R.Header.Get("Rollcall-Form") != "" }
 
 // Lead leads the browser to an address, with 303.
 func (q *Request) Lead(to string) {
-	if q.fetches() { // which cannot see where a redirect leads without following it, and that would use up the notice
+	if q.Fetches() { // which cannot see where a redirect leads without following it, and that would use up the notice
 		q.W.Header().Set("Rollcall-Location", to)
 		q.W.WriteHeader(http.StatusNoContent)
 		return

@@ -214,8 +214,9 @@ func (s *Site) fail(q *Request, err error) {
 	q.RenderStatus(status, "error", title, page)
 }
 
-// errorPage is the data of the page of an error. Held is the form that can be sent again, and To where.
-type errorPage struct{ Title, Text, Held, To string }
+// errorPage is the data of the page of an error. Held is the form that can be sent again, and To where. SignIn is where the
+// viewer signs in before, or "".
+type errorPage struct{ Title, Text, Held, To, SignIn string }
 
 // logOutage logs that the database is unavailable. Every request fails then; one a second is logged.
 func (s *Site) logOutage(q *Request, err error) {
@@ -234,7 +235,7 @@ func (s *Site) logOutage(q *Request, err error) {
 func (q *Request) askToSignIn() {
 	to := q.Config.SignInURL
 	held := q.Held()
-	if q.fetches() {
+	if q.Fetches() {
 		if !q.Config.ForeignSignIn {
 			to = q.Base + "/signin"
 		}
@@ -244,7 +245,7 @@ func (q *Request) askToSignIn() {
 	}
 	if held != "" && q.Config.ForeignSignIn {
 		text := "Sign in again, in another tab, and then send what you typed."
-		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{"Not signed in", text, held, q.R.URL.RequestURI()})
+		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{Title: "Not signed in", Text: text, Held: held, To: q.R.URL.RequestURI(), SignIn: to})
 		return
 	}
 	if held != "" {

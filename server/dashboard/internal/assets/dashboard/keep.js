@@ -1,5 +1,5 @@
 // Keeps what people type: a form with data-keep is saved without leaving the page, so that it stays as it is, with passwords,
-// if the server refuses it or does not answer. Without this script the server sends it back; see ui/held.go.
+// if the server refuses it or does not answer. A form with data-guard is only not left by accident. Without this script the server sends it back; see ui/held.go.
 
 import { patch } from "./patch.js";
 
@@ -14,7 +14,7 @@ export function touched() {
 
 document.addEventListener("input", (event) => {
   const form = event.target.form;
-  if (form && "keep" in form.dataset) dirty.add(form);
+  if (form && ("keep" in form.dataset || "guard" in form.dataset)) dirty.add(form);
 });
 
 addEventListener("beforeunload", (event) => {
@@ -50,6 +50,7 @@ function say(form, name, style, text) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if ("guard" in form.dataset) dirty.delete(form); // it leaves the page itself
   if (!("keep" in form.dataset) || event.defaultPrevented) return;
   event.preventDefault();
   if (!sending) save(form, event.submitter);
@@ -95,7 +96,6 @@ async function take(form, answer) {
   const main = fresh.querySelector("main");
   if (answer.status < 500 && answer.status !== 429 && main?.querySelector("form[data-keep]")) {
     document.title = fresh.title;
-    main.querySelector(".again")?.remove(); // the page keeps the secrets
     patch(document.querySelector("main"), main);
     document.dispatchEvent(new CustomEvent("rollcall:shown"));
     const first = document.querySelector("#problems, #result, main .problem, [aria-invalid=true]");

@@ -17,6 +17,10 @@ if (zone && !zoneKnown()) {
   if ((document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
 }
 
+// A phone shows a part of the navigation: the part with the page.
+const here = document.querySelector(".top nav [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 48;
+
 // Relative times
 
 const units = [["days", 86400], ["h", 3600], ["min", 60], ["s", 1]];
