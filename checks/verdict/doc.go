@@ -8,6 +8,9 @@
 // A [Verdict] is a list of sentences, and a [Sentence] a list of parts, so that a page can set each part as it likes:
 // [Verdict.Words] returns the words of a part. [ForAlert] makes the shorter verdict that an alert carries.
 //
+// [Rehearse] says what happens if a job does not report any more: when the check goes down, what holds the alert back, and
+// who gets it.
+//
 // Pages that write about checks share [Duration], [Period] and [Schedule].
 //
 // The package is pure: the current time is always an argument. Text from users and jobs is on one line, cut and without
