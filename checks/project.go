@@ -6,24 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Plan decides the limits of an account.
-type Plan string
-
-// The plans. See [Project.CheckLimit] and [Project.PingLimit] for their limits.
-const (
-	Free Plan = "free"
-	Paid Plan = "paid"
-)
-
-// Limits of the plans.
-const (
-	freeChecks = 20
-	FreePings  = 100
-	PaidPings  = 1000
-)
-
-// DefaultAccount is the account of a project for which none is given.
-const DefaultAccount = "default"
+// freeChecks is the check limit of the plan free.
+const freeChecks = 20
 
 // Project groups checks, integrations and keys. It belongs to an account. The check limit holds for all projects of an
 // account together.
@@ -31,7 +15,9 @@ type Project struct {
 	ID      uuid.UUID
 	Name    string
 	Account string
-	Plan    Plan
+	// Plan is that of the account, "free" or "paid". A free account has at most 20 checks and 100 pings of each, a paid one
+	// 1000 pings of each.
+	Plan string
 	// MaxChecks replaces the check limit of the plan, unless it is 0.
 	MaxChecks int
 	// BadgeKey identifies the project in the URLs of its badges.
@@ -46,18 +32,10 @@ func (p Project) CheckLimit() int {
 	switch {
 	case p.MaxChecks > 0:
 		return p.MaxChecks
-	case p.Plan == Free:
+	case p.Plan == "free":
 		return freeChecks
 	}
 	return 0
-}
-
-// PingLimit returns how many pings of a check are listed and kept: the newest 100 or 1000.
-func (p Project) PingLimit() int {
-	if p.Plan == Free {
-		return FreePings
-	}
-	return PaidPings
 }
 
 // Key is an API key without its text, of which only the hash is stored.

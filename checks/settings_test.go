@@ -207,16 +207,16 @@ func TestRenamedZone(t *testing.T) {
 
 func TestProjectLimits(t *testing.T) { // server/API.md section 8
 	for _, test := range []struct {
-		p             checks.Project
-		checks, pings int
+		p      checks.Project
+		checks int
 	}{
-		{checks.Project{Plan: checks.Free}, 20, 100},
-		{checks.Project{Plan: checks.Paid}, 0, 1000},
-		{checks.Project{Plan: checks.Paid, MaxChecks: 5}, 5, 1000},
-		{checks.Project{Plan: checks.Free, MaxChecks: 50}, 50, 100},
+		{checks.Project{Plan: "free"}, 20},
+		{checks.Project{Plan: "paid"}, 0},
+		{checks.Project{Plan: "paid", MaxChecks: 5}, 5},
+		{checks.Project{Plan: "free", MaxChecks: 50}, 50},
 	} {
-		if test.p.CheckLimit() != test.checks || test.p.PingLimit() != test.pings {
-			t.Errorf("%+v: %d checks, %d pings", test.p, test.p.CheckLimit(), test.p.PingLimit())
+		if test.p.CheckLimit() != test.checks {
+			t.Errorf("%+v: %d checks", test.p, test.p.CheckLimit())
 		}
 	}
 }

@@ -30,7 +30,7 @@ func everything() checks.Spec {
 }
 
 func TestCheckIsWhatWasSet(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	channel, err := s.mon.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "Ops", Settings: map[string]string{"to": "ops@example.org"}})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	for _, spec := range []checks.Spec{
 		{Name: new("a"), Slug: new("x"), Tags: []string{"t", "&", "u/%3F"}},
 		{Name: new("b"), Slug: new("x"), Tags: []string{"t"}},
@@ -120,7 +120,7 @@ func TestList(t *testing.T) {
 }
 
 func TestUpsert(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	spec := checks.Spec{Slug: new("job"), Timeout: new(time.Hour), Grace: new(time.Minute), Tags: []string{"a"}, Name: new("n")}
 	every := []checks.UniqueField{checks.UniqueName, checks.UniqueSlug, checks.UniqueTags, checks.UniqueTimeout, checks.UniqueGrace}
 	first, created, err := s.client.Upsert(t.Context(), spec, every...)
@@ -142,7 +142,7 @@ func TestUpsert(t *testing.T) {
 }
 
 func TestLifeOfACheck(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	c := s.create(checks.Spec{Timeout: new(time.Hour), Grace: new(time.Minute)})
 	ctx := t.Context()
 	if _, err := s.client.Resume(ctx, c.ID); !errors.Is(err, checks.ErrNotPaused) {
@@ -214,7 +214,7 @@ func TestLifeOfACheck(t *testing.T) {
 }
 
 func TestProject(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	list, err := s.client.Channels(t.Context())
 	if err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
@@ -241,7 +241,7 @@ func TestProject(t *testing.T) {
 
 // TestErrors asserts that the errors of a server are those of an embedded monitor.
 func TestErrors(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Free)
+	s := serve(t, server.Config{}, "free")
 	ctx := t.Context()
 	c := s.create(checks.Spec{Slug: new("twice")})
 	s.create(checks.Spec{Slug: new("twice")})
@@ -332,7 +332,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestLargePingBody(t *testing.T) {
-	s := serve(t, server.Config{PingBodyLimit: 5_000_000}, checks.Paid)
+	s := serve(t, server.Config{PingBodyLimit: 5_000_000}, "paid")
 	c := s.create(checks.Spec{})
 	want := strings.Repeat("\x00é\xff\n", 1_000_000)
 	p := s.pinger(c.PingURL)

@@ -180,7 +180,7 @@ func TestAnswersOfHealthchecks(t *testing.T) {
 
 // A wrong base URL or ping URL on the right host finds no Rollcall.
 func TestWrongBaseURL(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	for _, path := range []string{"", "/", "/api/v3", "/watch/api/v3", "/watch/x", "/watch/ping"} {
 		base := s.url[:len(s.url)-len("/watch")] + path
 		c, err := client.New(base, s.keys.ReadWrite, nil)

@@ -39,7 +39,7 @@ type site struct {
 }
 
 // serve starts a server on an SQLite database. Its base URL has a path.
-func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
+func serve(t *testing.T, config server.Config, plan string) *site {
 	t.Helper()
 	s := &site{T: t, clock: dbtest.NewClock(noon)}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))

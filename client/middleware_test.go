@@ -33,7 +33,7 @@ func handle(t *testing.T, h http.Handler) *httptest.Server {
 }
 
 func TestMiddleware(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	for name, test := range map[string]struct {
 		handler  http.HandlerFunc
 		status   int // 0 if the connection breaks
@@ -88,7 +88,7 @@ func TestMiddleware(t *testing.T) {
 
 // A handler behind Middleware can stream, hijack the connection, and outlive the caller.
 func TestMiddlewareKeepsResponseWriter(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	c := s.create(checks.Spec{})
 	received := make(chan struct{})
 	mux := http.NewServeMux()
@@ -161,7 +161,7 @@ func TestMiddlewareKeepsResponseWriter(t *testing.T) {
 
 // Requests work without a reporter, with a server that does not answer, and on an embedded monitor.
 func TestMiddlewareReporters(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	c := s.create(checks.Spec{})
 	var logged strings.Builder
 	log.SetOutput(&logged)

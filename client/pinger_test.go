@@ -23,7 +23,7 @@ func kinds(list []pings.Ping) (kinds []pings.Kind) {
 }
 
 func TestPings(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	byID := s.create(checks.Spec{Methods: new("POST")})
 	bySlug := s.create(checks.Spec{Slug: new("job_1-x")})
 	for name, test := range map[string]struct {
@@ -80,7 +80,7 @@ func TestPings(t *testing.T) {
 }
 
 func TestPingCreates(t *testing.T) {
-	s := serve(t, server.Config{}, checks.Paid)
+	s := serve(t, server.Config{}, "paid")
 	url := client.SlugURL(s.url+"/ping", s.project.PingKey, "fresh")
 	if err := s.pinger(url).Success(t.Context(), nil); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("without create: %v", err)
@@ -99,7 +99,7 @@ func TestPingCreates(t *testing.T) {
 }
 
 func TestBodyIsCutAtItsStart(t *testing.T) {
-	s := serve(t, server.Config{PingBodyLimit: 10}, checks.Paid)
+	s := serve(t, server.Config{PingBodyLimit: 10}, "paid")
 	c := s.create(checks.Spec{})
 	p := s.pinger(c.PingURL)
 	if p.BodyLimit() != 100_000 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -167,7 +166,7 @@ func TestAcceptLatePreflight(t *testing.T) {
 
 // TestLatePingsArePruned: the log keeps the pings that came last, whatever their times are.
 func TestLatePingsArePruned(t *testing.T) {
-	eachPlan(t, &server.Config{AcceptLate: 24 * time.Hour}, checks.Free, func(s *site) {
+	eachPlan(t, &server.Config{AcceptLate: 24 * time.Hour}, "free", func(s *site) {
 		check := s.create(nil)
 		for i := range 130 {
 			s.clock.Advance(time.Second)

@@ -52,8 +52,8 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 		Logger: logger, BaseURL: "https://rollcall.example.org", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	})
 	w.handler = srv
-	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
-	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
+	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: "free", BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
+	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: "paid",
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", 22), CreatedAt: time.Unix(1, 0)}
 	var keys []checks.Key
 	for _, text := range []string{fuzzReadWrite, fuzzReadOnly} {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -203,7 +202,7 @@ func TestAccessOfVersions(t *testing.T) {
 
 // TestLimitsOfVersions: requests of all versions count together, and so do checks.
 func TestLimitsOfVersions(t *testing.T) {
-	eachPlan(t, &server.Config{RateLimit: 30}, checks.Free, func(s *site) {
+	eachPlan(t, &server.Config{RateLimit: 30}, "free", func(s *site) {
 		s = s.versioned()
 		for i := range 20 {
 			s.api("POST", fmt.Sprintf("/api/v%d/checks/", 1+i%3), object{"name": "job"}).is(201)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -290,7 +289,7 @@ func TestConcurrentPings(t *testing.T) {
 }
 
 func TestPingLimits(t *testing.T) {
-	for plan, limit := range map[checks.Plan]int{checks.Free: 100, checks.Paid: 1000} {
+	for plan, limit := range map[string]int{"free": 100, "paid": 1000} {
 		t.Run(string(plan), func(t *testing.T) {
 			eachPlan(t, nil, plan, func(s *site) {
 				check := s.create(nil)

@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
 func TestAutoProvisioning(t *testing.T) {
-	eachPlan(t, nil, checks.Free, func(s *site) {
+	eachPlan(t, nil, "free", func(s *site) {
 		base := s.url + "/ping/" + s.project.PingKey + "/"
 		for _, query := range []string{"", "?create=0", "?create=", "?create=true", "?create=11", "?CREATE=1"} {
 			s.send("GET", base+"job"+query, nil).text(404, "not found")

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/rollcall-dev/rollcall/checks"
 )
 
 func TestUpsert(t *testing.T) {
@@ -97,7 +95,7 @@ func TestConcurrentUpserts(t *testing.T) {
 }
 
 func TestCheckLimit(t *testing.T) {
-	eachPlan(t, nil, checks.Free, func(s *site) {
+	eachPlan(t, nil, "free", func(s *site) {
 		var last object
 		for i := range 20 {
 			last = s.create(object{"name": fmt.Sprint(i)})

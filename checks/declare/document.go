@@ -23,7 +23,7 @@ type Project struct {
 	// Account, Plan and MaxChecks are those of [checks.Project]. A plan sets them when it creates the project and cannot
 	// change them later: [NewPlan] fails if they differ. The zero values match any project.
 	Account   string
-	Plan      checks.Plan
+	Plan      string
 	MaxChecks *int
 	// Channels are the channels, with unique names. Nil leaves the channels of the project alone.
 	Channels []Channel

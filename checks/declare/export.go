@@ -17,7 +17,7 @@ import (
 // the file keeps what it leaves out.
 func Export(state State) Project {
 	p := Project{Name: state.Project.Name, Plan: state.Project.Plan, Checks: []Check{}}
-	if state.Project.Account != checks.DefaultAccount {
+	if state.Project.Account != "default" {
 		p.Account = state.Project.Account
 	}
 	if state.Project.MaxChecks > 0 {

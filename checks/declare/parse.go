@@ -12,7 +12,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // MaxFile is the maximum length of a file, in bytes.
@@ -148,8 +147,8 @@ func (p *parser) project(n *yaml.Node) Project {
 		{"account", func(n *yaml.Node) { project.Account = p.name(n, "account") }},
 		{"plan", func(n *yaml.Node) {
 			if text := p.text(n, "plan"); text != nil {
-				project.Plan = checks.Plan(*text)
-				if project.Plan != checks.Free && project.Plan != checks.Paid {
+				project.Plan = *text
+				if project.Plan != "free" && project.Plan != "paid" {
 					p.add(position(n), "plan is not free or paid: %q", shorten(*text))
 				}
 			}

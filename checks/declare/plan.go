@@ -162,7 +162,7 @@ func (p *projectPlanner) create() {
 	spec := monitor.ProjectSpec{Name: p.want.Name, Account: p.want.Account, Plan: p.want.Plan}
 	fields := []Field{
 		{Name: "account", New: quoted(spec.Account)},
-		{Name: "plan", New: quoted(string(spec.Plan))},
+		{Name: "plan", New: quoted(spec.Plan)},
 		{Name: "max_checks", New: optional(p.want.MaxChecks)},
 	}
 	if p.want.MaxChecks != nil {
@@ -206,7 +206,7 @@ func (p *projectPlanner) compare() {
 	want, have := p.want, p.have.Project
 	for _, f := range []struct{ name, want, have string }{
 		{"account", want.Account, have.Account},
-		{"plan", string(want.Plan), string(have.Plan)},
+		{"plan", want.Plan, have.Plan},
 		{"max_checks", optional(want.MaxChecks), strconv.Itoa(have.MaxChecks)},
 	} {
 		switch {

@@ -72,7 +72,7 @@ func TestApply(t *testing.T) {
 		all := []uuid.UUID{state.Channels[0].ID, state.Channels[1].ID}
 		equal(t, "channels of a check", state.Checks[0].Channels, all)
 		equal(t, "all channels", state.Checks[1].Channels, all)
-		equal(t, "project", []any{state.Project.Plan, state.Project.Account}, []any{checks.Free, checks.DefaultAccount})
+		equal(t, "project", []any{state.Project.Plan, state.Project.Account}, []any{"free", "default"})
 		equal(t, "again", s.apply(backups, declare.Options{Prune: true}), "")
 
 		changed := strings.NewReplacer("env: TOKEN", "file: OTHER", "ops@", "on-call@", "grace: 30m", "grace: 1h", `channels: "*"`, "manual_resume: true",

@@ -42,7 +42,7 @@ func (p Project) node() *yaml.Node {
 		add(n, "account", text(p.Account))
 	}
 	if p.Plan != "" {
-		add(n, "plan", text(string(p.Plan)))
+		add(n, "plan", text(p.Plan))
 	}
 	if p.MaxChecks != nil {
 		add(n, "max_checks", plain(strconv.Itoa(*p.MaxChecks)))

@@ -27,11 +27,6 @@ const (
 	ChangedProject = feed.Project
 	// ChangedStatusPages means that a status page was created, updated or deleted.
 	ChangedStatusPages = feed.StatusPages
-
-	// ChangedAnything is the set of all kinds.
-	ChangedAnything = feed.Anything
-	// ChangedChecks is the set of the kinds that concern checks.
-	ChangedChecks = feed.Checks
 )
 
 // Change tells a subscriber of [Monitor.Changes] what to read again. All means that anything may have changed, in any

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -105,7 +106,7 @@ func unchanged(t *testing.T, changes <-chan monitor.Change, what string) {
 func ofChecks(project uuid.UUID, kinds monitor.ChangeKind, ids ...uuid.UUID) monitor.Change {
 	p := monitor.ProjectChange{Kinds: kinds, Checks: make(map[uuid.UUID]monitor.ChangeKind)}
 	for _, id := range ids {
-		p.Checks[id] = kinds & monitor.ChangedChecks
+		p.Checks[id] = kinds & feed.Checks
 	}
 	return monitor.Change{Projects: map[uuid.UUID]monitor.ProjectChange{project: p}}
 }
@@ -113,7 +114,7 @@ func ofChecks(project uuid.UUID, kinds monitor.ChangeKind, ids ...uuid.UUID) mon
 // ofProject is the change of a project, and with a kind that concerns checks, of all of them.
 func ofProject(project uuid.UUID, kinds monitor.ChangeKind) monitor.Change {
 	return monitor.Change{Projects: map[uuid.UUID]monitor.ProjectChange{
-		project: {Kinds: kinds, AllChecks: kinds&monitor.ChangedChecks != 0},
+		project: {Kinds: kinds, AllChecks: kinds&feed.Checks != 0},
 	}}
 }
 
@@ -172,7 +173,7 @@ func TestChangesOfAnything(t *testing.T) {
 			}, ofProject(f.project.ID, monitor.ChangedStatusPages)},
 			{"removed status page", func() error { return f.DeleteStatusPage(ctx, f.project.ID, page.ID) },
 				ofProject(f.project.ID, monitor.ChangedStatusPages)},
-			{"removed check", func() error { _, err := f.Delete(ctx, c.ID); return err }, check(monitor.ChangedChecks)},
+			{"removed check", func() error { _, err := f.Delete(ctx, c.ID); return err }, check(feed.Checks)},
 		} {
 			if err := step.do(); err != nil {
 				t.Errorf("%s: %v", step.what, err)
@@ -184,7 +185,7 @@ func TestChangesOfAnything(t *testing.T) {
 		must(t, err)
 		changed(t, f.changes, "new project", ofProject(other.ID, monitor.ChangedProject))
 		must(t, f.Projects().Delete(ctx, other.ID))
-		changed(t, f.changes, "removed project", ofProject(other.ID, monitor.ChangedAnything))
+		changed(t, f.changes, "removed project", ofProject(other.ID, feed.Anything))
 	})
 }
 
@@ -359,7 +360,7 @@ func (l lossy) Update(ctx context.Context, fn func(context.Context, store.Tx) er
 // TestChangeOfAll asks a change with All for projects and checks.
 func TestChangeOfAll(t *testing.T) {
 	p := monitor.Change{All: true}.Project(uuid.New())
-	if p.Kinds != monitor.ChangedAnything || p.Check(uuid.New()) != monitor.ChangedChecks {
+	if p.Kinds != feed.Anything || p.Check(uuid.New()) != feed.Checks {
 		t.Errorf("changes of any project: %+v", p)
 	}
 	if p := (monitor.Change{}).Project(uuid.New()); p.Kinds != 0 || p.Check(uuid.New()) != 0 {

@@ -82,8 +82,8 @@ func TestConcurrentUpserts(t *testing.T) {
 // TestCheckLimit creates checks in two projects of one account, up to the limit of server/API.md section 8.
 func TestCheckLimit(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
-		sibling, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q", Plan: checks.Free})
+		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p", Plan: "free"})
+		sibling, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q", Plan: "free"})
 		must(t, err)
 		var created atomic.Int64
 		together(30, func(i int) {

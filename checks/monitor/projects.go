@@ -20,11 +20,11 @@ func (m *Monitor) Projects() *Projects { return &Projects{m} }
 type ProjectSpec struct {
 	// Name must be new, 1 to 100 characters.
 	Name string
-	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. Projects with the same
+	// Account is the account that the project belongs to. Default: "default". Projects with the same
 	// account and plan share their limits.
 	Account string
-	// Plan is the account's plan. Default: [checks.Paid].
-	Plan checks.Plan
+	// Plan is the account's plan, "free" or "paid". Default: "paid".
+	Plan string
 	// MaxChecks is the account's check limit. Default: the plan's.
 	MaxChecks int
 	// First asks for the first project of the installation: if there is one already, the error is [checks.ErrExists]. If

@@ -48,7 +48,7 @@ func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
-	return v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, project.PingLimit()), Brief: true})
+	return v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, store.PingLimit(project)), Brief: true})
 }
 
 // LastFailures returns the newest failure of each of some checks, if it is among the newest pings of the check, which most
@@ -59,7 +59,7 @@ func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uui
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
-	logs, err := v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, project.PingLimit()), Failed: true})
+	logs, err := v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, store.PingLimit(project)), Failed: true})
 	failures := make(map[uuid.UUID]pings.Ping, len(logs))
 	for id, log := range logs {
 		failures[id] = log[0]

@@ -41,8 +41,7 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the default of [Config].MaxBytes: 1 GiB.
-	DefaultMaxBytes = 1 << 30
+	defaultMaxBytes = 1 << 30
 	// entryBytes is what an entry counts in addition to its data.
 	entryBytes = 64
 	// lockWait is how long Open waits for another process that has the spool open, which may be about to end.
@@ -55,7 +54,7 @@ var ErrInUse = errors.New("spool: another process uses it")
 // Config configures a [Spool]. The zero value of a field selects its default.
 type Config struct {
 	// MaxBytes bounds the entries, each of which counts 64 bytes in addition to its data. The file can be larger by about
-	// a half. Default: [DefaultMaxBytes].
+	// a half. Default: 1 GiB.
 	MaxBytes int64
 }
 
@@ -89,7 +88,7 @@ func Open(dir string, config *Config) (*Spool, error) {
 		return nil, fmt.Errorf("spool: MaxBytes is negative: %d", c.MaxBytes)
 	}
 	if c.MaxBytes == 0 {
-		c.MaxBytes = DefaultMaxBytes
+		c.MaxBytes = defaultMaxBytes
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)

@@ -19,10 +19,10 @@ import (
 // Citus demands it or is much faster: it then sends the statement as it is to one worker.
 
 var (
-	// ErrNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
-	ErrNotCitus = errors.New("the database cannot be distributed")
-	// ErrWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
-	ErrWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
+	// errNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
+	errNotCitus = errors.New("the database cannot be distributed")
+	// errWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
+	errWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
 )
 
 // shards holds the largest hash of each shard, ascending. On a database that is not distributed it is nil, and all
@@ -294,7 +294,7 @@ func workerDied(err error) bool {
 	return state == "XX000" && strings.Contains(err.Error(), "unexpected postmaster exit")
 }
 
-// refuseWorker returns ErrWorker on a worker of Citus.
+// refuseWorker returns errWorker on a worker of Citus.
 func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
 	if !s.d.postgres {
 		return nil
@@ -306,7 +306,7 @@ func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
 	}
 	err = tx.Tx.QueryRowContext(ctx, "SELECT groupid <> 0 FROM pg_catalog.pg_dist_local_group").Scan(&worker)
 	if err == nil && worker {
-		err = ErrWorker
+		err = errWorker
 	}
 	return err
 }
@@ -318,7 +318,7 @@ func checkCitus(ctx context.Context, tx bun.Tx) error {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("%w: it lacks the extension citus; run CREATE EXTENSION citus on all nodes, then citus_add_node", ErrNotCitus)
+		return fmt.Errorf("%w: it lacks the extension citus; run CREATE EXTENSION citus on all nodes, then citus_add_node", errNotCitus)
 	}
 	var group, nodes, coordinators int
 	err := tx.Tx.QueryRowContext(ctx, `SELECT (SELECT groupid FROM pg_dist_local_group),
@@ -328,11 +328,11 @@ func checkCitus(ctx context.Context, tx bun.Tx) error {
 	case err != nil:
 		return err
 	case group != 0:
-		return ErrWorker
+		return errWorker
 	case coordinators == 0:
-		return fmt.Errorf("%w: workers do not know the coordinator; run citus_set_coordinator_host", ErrNotCitus)
+		return fmt.Errorf("%w: workers do not know the coordinator; run citus_set_coordinator_host", errNotCitus)
 	case nodes == 0:
-		return fmt.Errorf("%w: Citus has no node for shards; add workers with citus_add_node", ErrNotCitus)
+		return fmt.Errorf("%w: Citus has no node for shards; add workers with citus_add_node", errNotCitus)
 	}
 	return nil
 }

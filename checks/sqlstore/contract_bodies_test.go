@@ -253,11 +253,11 @@ func testUploadOfPrunedPing(t *testing.T, f fixture) {
 // testObjectsOfPrunedPings: the objects of pruned pings are queued for removal, and no others.
 func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 	free := newProject("free")
-	free.Plan = checks.Free
+	free.Plan = "free"
 	f.project = f.addProject(t, free)
 	c := f.create(t, checks.Spec{})
 	var bodies [][]byte
-	for range checks.FreePings + 3 {
+	for range freePings + 3 {
 		bodies = append(bodies, []byte("body"))
 	}
 	f.pingLarge(t, c.ID, noon, bodies...)
@@ -283,8 +283,8 @@ func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
 	})
 	f.pruneAll(t)
-	if list := f.removals(t, noon); len(list) != checks.FreePings {
-		t.Errorf("%d removals, want %d", len(list), checks.FreePings)
+	if list := f.removals(t, noon); len(list) != freePings {
+		t.Errorf("%d removals, want %d", len(list), freePings)
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// How many pings of a check the plans keep (server/API.md section 4.8).
+const freePings, paidPings = 100, 1000
+
 // recordWith runs fn on locked checks and saves them, in one transaction. It leaves out checks that do not exist. This is how
 // a monitor writes a batch of pings; tests and benchmarks of a store do the same without one.
 func recordWith(ctx context.Context, s store.Store, ids []uuid.UUID, fn func(locked []*store.Locked) error) error {
@@ -60,7 +63,7 @@ func newFixture(t *testing.T, s *sqlstore.Database) fixture {
 
 func newProject(name string) checks.Project {
 	return checks.Project{
-		ID: uuid.New(), Name: name, Account: checks.DefaultAccount, Plan: checks.Paid,
+		ID: uuid.New(), Name: name, Account: "default", Plan: "paid",
 		BadgeKey: "badge-" + name, PingKey: "ping-" + name, CreatedAt: noon,
 	}
 }

@@ -61,7 +61,7 @@ func testProjects(t *testing.T, f fixture) {
 // project that was added last with one has set.
 func testAccounts(t *testing.T, f fixture) {
 	free := newProject("free")
-	free.Plan = checks.Free
+	free.Plan = "free"
 	f.addProject(t, free)
 	sibling := f.addProject(t, newProject("sibling"))
 	f.createMany(t, 2)

@@ -31,16 +31,16 @@ func (f fixture) pruneInSteps(t *testing.T, pause func()) (removed int) {
 // testPrunePings: the newest pings of each check stay with their bodies, as many as the plan allows, and numbers go on.
 func testPrunePings(t *testing.T, f fixture) {
 	free := newProject("free")
-	free.Plan = checks.Free
+	free.Plan = "free"
 	f.project = f.addProject(t, free)
 	c, quiet := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	f.ping(t, quiet.ID, pings.Signal{Body: []byte("old")}, noon)
-	f.pingMany(t, c.ID, checks.FreePings+50)
+	f.pingMany(t, c.ID, freePings+50)
 	if n := f.pruneAll(t); n != 50 {
 		t.Errorf("removed %d pings, want 50", n)
 	}
-	if log := f.log(t, c.ID); len(log) != checks.FreePings || log[len(log)-1].N != 51 {
-		t.Errorf("%d pings are left, want %d from number 51 on", len(log), checks.FreePings)
+	if log := f.log(t, c.ID); len(log) != freePings || log[len(log)-1].N != 51 {
+		t.Errorf("%d pings are left, want %d from number 51 on", len(log), freePings)
 	}
 	f.ping(t, c.ID, pings.Signal{}, noon)
 	if log := f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Limit: 2})[c.ID]; len(log) != 2 || log[0].N != 151 {
@@ -55,7 +55,7 @@ func testPrunePings(t *testing.T, f fixture) {
 func testPruneInSteps(t *testing.T, f fixture) {
 	c, busy := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	const excess = 1500
-	f.pingMany(t, c.ID, checks.PaidPings+excess)
+	f.pingMany(t, c.ID, paidPings+excess)
 	pauses := 0
 	removed := f.pruneInSteps(t, func() {
 		f.ping(t, busy.ID, pings.Signal{}, noon)
@@ -80,8 +80,8 @@ func testPruneWhilePinged(t *testing.T, f fixture) {
 		must(t, err)
 		removed += n
 	}
-	if kept := step*steps - removed; kept < checks.PaidPings || kept > 2*checks.PaidPings+2*step {
-		t.Errorf("%d of %d pings are left, want %d and at most about as many again", kept, step*steps, checks.PaidPings)
+	if kept := step*steps - removed; kept < paidPings || kept > 2*paidPings+2*step {
+		t.Errorf("%d of %d pings are left, want %d and at most about as many again", kept, step*steps, paidPings)
 	}
 }
 

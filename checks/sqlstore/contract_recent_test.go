@@ -58,12 +58,12 @@ func testRecentPings(t *testing.T, f fixture) {
 		}
 	}
 
-	f.pingMany(t, rare.ID, 2*checks.PaidPings)
+	f.pingMany(t, rare.ID, 2*paidPings)
 	for range 4 {
 		_, err := f.PrunePings(t.Context(), nil)
 		must(t, err)
 	}
-	if log := f.pings(t, store.PingQuery{Checks: []uuid.UUID{rare.ID}, Limit: 10 * checks.PaidPings})[rare.ID]; len(log) < checks.PaidPings || len(log) > 2*checks.PaidPings || log[0].N != 2*checks.PaidPings+1 {
+	if log := f.pings(t, store.PingQuery{Checks: []uuid.UUID{rare.ID}, Limit: 10 * paidPings})[rare.ID]; len(log) < paidPings || len(log) > 2*paidPings || log[0].N != 2*paidPings+1 {
 		t.Errorf("after pruning %d pings are left", len(log))
 	}
 	f.deleteCheck(t, rare.ID)

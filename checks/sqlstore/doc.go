@@ -35,7 +35,7 @@
 //
 // # PostgreSQL
 //
-// The server must be PostgreSQL [MinPostgres] or newer with the encoding UTF8; [Store.Migrate] checks both. Leave
+// The server must be PostgreSQL 15 or newer with the encoding UTF8; [Store.Migrate] checks both. Leave
 // fsync and synchronous_commit on: they keep acknowledged pings. Several programs may share the database.
 //
 // The store announces changes by NOTIFY, on a channel of its schema. While somebody listens (Monitor.Changes), a pool of

@@ -11,6 +11,12 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
+// ErrNotCitus and ErrWorker export the errors of a database that cannot be distributed.
+var (
+	ErrNotCitus = errNotCitus
+	ErrWorker   = errWorker
+)
+
 // CheckVersion exports checkVersion.
 func CheckVersion(number int) error { return checkVersion(number) }
 

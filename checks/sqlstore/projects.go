@@ -36,7 +36,7 @@ type projectRow struct {
 
 func (r *projectRow) project() (checks.Project, error) {
 	return checks.Project{
-		ID: r.ID, Name: r.Name, Account: r.Account, Plan: checks.Plan(r.Plan), MaxChecks: r.MaxChecks,
+		ID: r.ID, Name: r.Name, Account: r.Account, Plan: r.Plan, MaxChecks: r.MaxChecks,
 		BadgeKey: r.BadgeKey, PingKey: r.PingKey, CreatedAt: instant(r.CreatedAt),
 	}, nil
 }
@@ -67,7 +67,7 @@ func (t *transaction) firstProject(ctx context.Context) error {
 
 // insertProject adds a project, and its account if that is new.
 func (t *transaction) insertProject(ctx context.Context, p checks.Project) error {
-	account := accountRow{Name: p.Account, Plan: string(p.Plan), MaxChecks: p.MaxChecks}
+	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
 	if p.MaxChecks > 0 {
 		q = q.On("CONFLICT (name, plan) DO UPDATE SET max_checks = EXCLUDED.max_checks")

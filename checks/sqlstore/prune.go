@@ -11,7 +11,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -187,23 +186,23 @@ func (s *database) expiredUpTo(ctx context.Context, db querier, ids []int64, old
 	}
 	var long []int64
 	for _, l := range states {
-		if oldest[l.check] > l.newest-checks.FreePings {
+		if oldest[l.check] > l.newest-store.FreePings {
 			delete(upTo, l.check)
 			continue
 		}
-		upTo[l.check] = l.newest - checks.PaidPings
+		upTo[l.check] = l.newest - store.PaidPings
 		long = append(long, l.check)
 	}
 	if len(long) == 0 {
 		return nil
 	}
 	rows, err = db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
-		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
+		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = 'free' AND "+s.d.among("c.id", "bigint"),
 		s.d.list(long))
 	var check int64
 	free, err := scanList(rows, err, &check, &check)
 	for _, check := range free {
-		upTo[check] += checks.PaidPings - checks.FreePings
+		upTo[check] += store.PaidPings - store.FreePings
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -37,7 +36,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return at }})
 		must(t, err)
 		c := addCheck(t, mon)
-		const n = checks.PaidPings + 1100
+		const n = paidPings + 1100
 		addPings(t, store, c.ID, at, n, pings.Success, pings.Failure) // each flips the check
 		bundb := db.Bun(t)
 		// counting returns a pause that counts what is left of a table, and the number of steps that have removed rows.
@@ -63,8 +62,8 @@ func TestPruneInSmallSteps(t *testing.T) {
 			removed += more
 			pause()
 		}
-		if removed != n-checks.PaidPings || *steps < 6 {
-			t.Errorf("removed %d pings in %d steps, want %d in 6 at least", removed, *steps, n-checks.PaidPings)
+		if removed != n-paidPings || *steps < 6 {
+			t.Errorf("removed %d pings in %d steps, want %d in 6 at least", removed, *steps, n-paidPings)
 		}
 		const newFlips = 50
 		pause, steps = counting("rollcall_flips")
@@ -73,8 +72,8 @@ func TestPruneInSmallSteps(t *testing.T) {
 			t.Errorf("removed %d flips in %d steps, want %d in 11 at least; error %v", flips, *steps, n-newFlips, err)
 		}
 		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
-		if err != nil || len(log) != checks.PaidPings || log[0].N != n {
-			t.Errorf("%d pings are left, want %d; error %v", len(log), checks.PaidPings, err)
+		if err != nil || len(log) != paidPings || log[0].N != n {
+			t.Errorf("%d pings are left, want %d; error %v", len(log), paidPings, err)
 		}
 	})
 }
@@ -109,15 +108,15 @@ func TestPruneByKey(t *testing.T) {
 	_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
 	must(t, err)
 	exec("ANALYZE rollcall_pings")
-	const n, more = checks.PaidPings + 200, 100_000
+	const n, more = paidPings + 200, 100_000
 	exec(fmt.Sprintf(`INSERT INTO rollcall_pings (id, check_id, n, kind, at, scheme, method, remote_addr, ua, body_size)
 		SELECT id + i, check_id, n + i, kind, at, scheme, method, remote_addr, ua, body_size
 		FROM rollcall_pings, generate_series(1, %d) AS i`, more))
 	exec(fmt.Sprintf("UPDATE rollcall_states SET n_pings = %d", n))
 	before := scanned(t, bundb, "rollcall_pings")
 	removed, err := store.Database().PrunePings(t.Context(), nil)
-	if err != nil || removed != n-checks.PaidPings {
-		t.Errorf("removed %d pings, want %d; error %v", removed, n-checks.PaidPings, err)
+	if err != nil || removed != n-paidPings {
+		t.Errorf("removed %d pings, want %d; error %v", removed, n-paidPings, err)
 	}
 	if rows := scanned(t, bundb, "rollcall_pings") - before; rows > 4*more { // the removal itself may scan the log once
 		t.Errorf("read %d entries by scanning the log, want %d at most", rows, 4*more)
@@ -128,7 +127,7 @@ func TestPruneByKey(t *testing.T) {
 func TestPruneTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		first, mon, c := withCheck(t, db)
-		addPings(t, first, c.ID, mon.Now(), checks.PaidPings+500, pings.Success)
+		addPings(t, first, c.ID, mon.Now(), paidPings+500, pings.Success)
 		var removed atomic.Int64
 		var wg sync.WaitGroup
 		for _, s := range []*sqlstore.Database{first, db.Open(t).Database(), db.Open(t).Database()} {
@@ -151,11 +150,11 @@ func TestPruneTogether(t *testing.T) {
 			_, err := first.PrunePings(t.Context(), nil)
 			must(t, err)
 		}
-		if log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID); err != nil || len(log) != checks.PaidPings {
-			t.Errorf("the check has %d pings, want %d; error %v", len(log), checks.PaidPings, err)
+		if log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID); err != nil || len(log) != paidPings {
+			t.Errorf("the check has %d pings, want %d; error %v", len(log), paidPings, err)
 		}
-		if rows := count(t, db.Bun(t), "rollcall_pings"); rows != checks.PaidPings {
-			t.Errorf("the log has %d entries, want %d", rows, checks.PaidPings)
+		if rows := count(t, db.Bun(t), "rollcall_pings"); rows != paidPings {
+			t.Errorf("the log has %d entries, want %d", rows, paidPings)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func (s *Store) Close() error {
 // the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; [ErrWorker];
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; one for a worker of Citus;
 // checks.ErrUnavailable; those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.database.migrateFiles(ctx, migrations)
@@ -111,7 +111,8 @@ func (s *Store) Migrated() (before, after int) { return s.before, s.after }
 // stay on the coordinator. It reports whether anything was left to do.
 //
 // It moves all rows in one transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
-// Errors: [ErrNotCitus]; [ErrWorker]; [errors.ErrUnsupported] on SQLite; those of the driver.
+// Errors: one that says what is missing if the database is no coordinator of Citus with workers; [errors.ErrUnsupported] on
+// SQLite; those of the driver.
 func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 	return s.database.distribute(ctx)
 }

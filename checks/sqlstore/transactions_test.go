@@ -234,8 +234,8 @@ func newWorld(t tb, db *sqlstore.Database) *world {
 	w.signal = &pings.Signal{Kind: pings.Failure, RunID: run, ExitStatus: new(3), Body: []byte("a body")}
 	must(t, w.attempt(func(ctx context.Context, tx store.Tx) error {
 		for _, p := range []checks.Project{
-			{ID: w.project, Name: "p", Account: "a", Plan: checks.Paid, MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},
-			{ID: w.other, Name: "other", Account: "a", Plan: checks.Free, PingKey: "p2", BadgeKey: "b2", CreatedAt: noon},
+			{ID: w.project, Name: "p", Account: "a", Plan: "paid", MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},
+			{ID: w.other, Name: "other", Account: "a", Plan: "free", PingKey: "p2", BadgeKey: "b2", CreatedAt: noon},
 		} {
 			must(t, tx.Save(ctx, store.Setup{Project: &p}))
 		}
@@ -381,7 +381,7 @@ func (w *world) steps() []act {
 		}},
 		{"add project", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.Save(ctx, store.Setup{Project: &checks.Project{ID: id, Name: id.String(), Account: "a", Plan: checks.Paid, MaxChecks: 99,
+			return tx.Save(ctx, store.Setup{Project: &checks.Project{ID: id, Name: id.String(), Account: "a", Plan: "paid", MaxChecks: 99,
 				PingKey: id.String(), BadgeKey: id.String()}})
 		}},
 		{"delete project", func(ctx context.Context, tx store.Tx) error {

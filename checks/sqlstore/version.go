@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MinPostgres is the oldest major version of PostgreSQL that the store supports, and its tests run on.
-const MinPostgres = 15
+// minPostgres is the oldest major version of PostgreSQL that the store supports, and its tests run on.
+const minPostgres = 15
 
-// ErrOldServer means that the PostgreSQL server is older than [MinPostgres].
+// ErrOldServer means that the PostgreSQL server is older than 15.
 var ErrOldServer = errors.New("the PostgreSQL server is too old")
 
 // ErrEncoding means that the PostgreSQL database has another encoding than UTF8.
@@ -55,11 +55,11 @@ func (s *database) checkServer(ctx context.Context) error {
 // checkVersion checks a server_version_num, such as 150018 for 15.18.
 func checkVersion(number int) error {
 	major, minor := number/10_000, number%10_000
-	if major >= MinPostgres {
+	if major >= minPostgres {
 		return nil
 	}
 	if major < 10 { // 90624 is 9.6.24
 		minor /= 100
 	}
-	return fmt.Errorf("%w: %d.%d, the minimum is %d", ErrOldServer, major, minor, MinPostgres)
+	return fmt.Errorf("%w: %d.%d, the minimum is %d", ErrOldServer, major, minor, minPostgres)
 }

@@ -78,7 +78,7 @@ func (a *Admin) PingLimit(ctx context.Context, projectID, id uuid.UUID) (int, er
 	if err != nil {
 		return 0, err
 	}
-	return project.PingLimit(), nil
+	return store.PingLimit(project), nil
 }
 
 // Exists returns the error of a query about a project. If that is nil and nothing was found, it returns

@@ -31,7 +31,7 @@ const (
 // ProjectSpec describes a new project. Package monitor documents the fields.
 type ProjectSpec struct {
 	Name, Account string
-	Plan          checks.Plan
+	Plan          string
 	MaxChecks     int
 	First         bool
 }
@@ -65,13 +65,13 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 		BadgeKey: randomText(publicKeyLength), PingKey: randomText(publicKeyLength), CreatedAt: a.Now(),
 	}
 	if p.Account == "" {
-		p.Account = checks.DefaultAccount
+		p.Account = "default"
 	}
 	if p.Plan == "" {
-		p.Plan = checks.Paid
+		p.Plan = "paid"
 	}
 	switch {
-	case p.Plan != checks.Free && p.Plan != checks.Paid:
+	case p.Plan != "free" && p.Plan != "paid":
 		return checks.Project{}, Keys{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
 	case p.MaxChecks < 0:
 		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}

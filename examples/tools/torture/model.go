@@ -12,6 +12,9 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
+// keptPings is how many pings of a check the server keeps on the plan paid.
+const keptPings = 1000
+
 // modelState is a check in the state machine, with a digest of its flips.
 type modelState struct {
 	checks.Check
@@ -92,7 +95,7 @@ func step(before *modelState, o *operation) (after *modelState, ok bool) {
 		if len(o.pings) > 0 {
 			newest = o.pings[0].N
 		}
-		ok = newest == s.NPings && int64(len(o.pings)) == min(s.NPings, checks.PaidPings)
+		ok = newest == s.NPings && int64(len(o.pings)) == min(s.NPings, keptPings)
 	case doReadFlips:
 		ok = len(o.flips) == s.flips && (s.flips == 0 || (o.flips[0].Up == 1) == s.lastUp)
 	case doAudit:

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
@@ -108,7 +107,7 @@ func (s *site) auditSoak(ctx context.Context, acknowledged int64) error {
 	}
 	// Pruning goes round the log at twice the pace of its growth, so there are never more entries to remove than to keep,
 	// apart from those since the last round.
-	if most := int64(3 * soakChecks * checks.PaidPings); kept > most {
+	if most := int64(3 * soakChecks * keptPings); kept > most {
 		s.problem("%d pings are kept, want %d at most", kept, most)
 	}
 	return nil

@@ -15,9 +15,9 @@ import (
 
 // projectDoc is a project in JSON.
 type projectDoc struct {
-	ID   string      `json:"id"`
-	Name string      `json:"name"`
-	Plan checks.Plan `json:"plan"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Plan string `json:"plan"`
 }
 
 func newProjectDoc(p checks.Project) projectDoc {
@@ -39,7 +39,7 @@ func newCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
 // write prints that the project was created, with its keys.
 func (d createdDoc) write(w io.Writer) {
 	plan := ""
-	if d.Plan == checks.Free {
+	if d.Plan == "free" {
 		plan = " (plan free)"
 	}
 	fmt.Fprintf(w, "Created the project %q%s. Its keys cannot be shown again:\n\n", d.Name, plan)
@@ -75,7 +75,7 @@ Example:
 func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 	return a.withMonitor(ctx, true, func(mon *monitor.Monitor) error {
 		project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{
-			Name: c.Name, Account: c.Account, Plan: checks.Plan(c.Plan), MaxChecks: c.MaxChecks,
+			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks,
 		})
 		if errors.Is(err, checks.ErrExists) {
 			return fmt.Errorf("project %q exists already", c.Name)
@@ -111,7 +111,7 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 		}
 		titles := []string{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"}
 		const plan = 1 // of no interest where all projects have the default
-		hide := !slices.ContainsFunc(projects, func(p checks.Project) bool { return p.Plan != checks.Paid })
+		hide := !slices.ContainsFunc(projects, func(p checks.Project) bool { return p.Plan != "paid" })
 		if hide {
 			titles = slices.Delete(titles, plan, plan+1)
 		}
@@ -123,7 +123,7 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 				if d.limit > 0 {
 					limit = strconv.Itoa(d.limit)
 				}
-				row := []string{d.Name, string(d.Plan), d.Account, limit, d.ID}
+				row := []string{d.Name, d.Plan, d.Account, limit, d.ID}
 				if hide {
 					row = slices.Delete(row, plan, plan+1)
 				}
