@@ -37,7 +37,7 @@
 //     deadline. The transition down stays.
 //   - A failure recorded late counts for AlertAfter only if the check had already gone down when it was received.
 //   - Of pings received in the same microsecond, the one recorded last counts.
-//   - A ping received more than [pings.MaxLate] before the newest is not late: a clock was set back, and it counts as
+//   - A ping received more than 2 minutes before the newest is not late: a clock was set back, and it counts as
 //     the newest.
 //   - A missed run stays in the [History], also if the success that it waited for is recorded after the deadline.
 //

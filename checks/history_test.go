@@ -184,7 +184,7 @@ func TestHistoryCountsRuns(t *testing.T) {
 				h.check, ping, effects, _ = h.check.Ping(drawQueued(t, h.now), h.now)
 			default:
 				kind := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Success}[do-5]
-				late := time.Duration(rapid.IntRange(0, 50).Draw(t, "late")) * time.Second // within pings.MaxLate of the newest
+				late := time.Duration(rapid.IntRange(0, 50).Draw(t, "late")) * time.Second // within 2 minutes of the newest
 				var run uuid.NullUUID
 				if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {
 					run = uuid.NullUUID{UUID: uuid.UUID{n}, Valid: true}

@@ -76,7 +76,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
 // order of receipt, not that of the calls: a ping older than the newest event of the check is logged and counted, and
-// changes only what newer events left open. [pings.MaxLate] bounds how late it may be. The error is a *[FieldError] for a
+// changes only what newer events left open. It may be at most 2 minutes late. The error is a *[FieldError] for a
 // signal that [pings.Signal.Normalized] refuses, or that of [Check.Validate]; nothing has changed then.
 //
 // A signal with an earlier time ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
@@ -120,7 +120,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 }
 
 // Replay is [Check.Ping] for a signal that was received at an instant and waited for the database since. It is late
-// however old it is: if it lies further back than [pings.MaxLate], it counts as a signal that a job sent later.
+// however old it is: if it lies further back than 2 minutes, it counts as a signal that a job sent later.
 func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
 	if newest := c.newest(); at.Before(newest) && !runs.Late(at, newest) {
 		if signal.At.IsZero() {

@@ -18,13 +18,8 @@ const (
 	Ignored Kind = "ign"     // logged and counted, changes nothing else
 )
 
-const (
-	// MaxLate is how far a ping may lie behind the newest recorded ping of its check. Several servers may record pings
-	// out of order; a larger difference means that a clock was set back.
-	MaxLate = 2 * time.Minute
-	// MaxRunTime is the longest run that gets a duration.
-	MaxRunTime = 72 * time.Hour
-)
+// MaxRunTime is the longest run that gets a duration.
+const MaxRunTime = 72 * time.Hour
 
 // Ping is one entry of a check's ping log.
 type Ping struct {

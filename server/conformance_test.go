@@ -21,6 +21,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/openapi"
 )
 
@@ -128,7 +129,7 @@ type conforming struct {
 func (s *site) conform(client *http.Client, config server.Config) {
 	s.Helper()
 	if config.BaseURL == "" {
-		config.BaseURL = server.DefaultBaseURL
+		config.BaseURL = baseurl.Default
 	}
 	if config.PingBaseURL == "" {
 		config.PingBaseURL = strings.TrimSuffix(config.BaseURL, "/") + "/ping"

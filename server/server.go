@@ -82,21 +82,18 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
-// Defaults of a [Config].
-const (
-	DefaultBaseURL       = "http://localhost:8000"
-	defaultPingBodyLimit = 100_000
-)
+// defaultPingBodyLimit is the default of Config.PingBodyLimit.
+const defaultPingBodyLimit = 100_000
 
 // Config configures a [Server] and the pages of Config.Dashboard. The zero value of a field selects its default.
 type Config struct {
 	// BaseURL is the address of the management interface for clients: an http or https URL without a query. If it has a
-	// path, the server answers below that path. Default: [DefaultBaseURL].
+	// path, the server answers below that path. Default: http://localhost:8000.
 	BaseURL string
 	// PingBaseURL is the address of the ping endpoints for jobs. Default: BaseURL + "/ping".
 	PingBaseURL string
 	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
-	// With Authorize, it is for each name and project. Pages have a limit of their own, [PagesPerRequest] times as high.
+	// With Authorize, it is for each name and project. Pages have a limit of their own, 10 times as high.
 	// Pings and badges do not count. Default: no limit.
 	RateLimit int
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Longer bodies are truncated.
@@ -140,10 +137,6 @@ type Config struct {
 	// slog.Default().
 	Logger *slog.Logger
 }
-
-// PagesPerRequest is how many pages Config.RateLimit allows for each request to the management interface. A person with
-// pages of a busy project open in several tabs stays far below the limit.
-const PagesPerRequest = 10
 
 // Pages makes the pages of a [Server] for people. A program needs no implementation but *dashboard.Config; the interface
 // keeps the pages out of programs that do not show them.
@@ -212,7 +205,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		s.pingMethods += ", OPTIONS"
 	}
 	var err error
-	if s.base, err = baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL)); err != nil {
+	if s.base, err = baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, baseurl.Default)); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if s.ping, err = baseurl.Parse("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.Text+"/ping")); err != nil {

@@ -48,8 +48,8 @@ const (
 	lockWait = time.Second
 )
 
-// ErrInUse means that another process has the spool open.
-var ErrInUse = errors.New("spool: another process uses it")
+// errInUse means that another process has the spool open.
+var errInUse = errors.New("spool: another process uses it")
 
 // Config configures a [Spool]. The zero value of a field selects its default.
 type Config struct {
@@ -78,7 +78,7 @@ var (
 )
 
 // Open opens the spool in a directory and makes both if need be. It reads all entries once to count them. If another
-// process has the spool open, Open waits for a second and fails with [ErrInUse].
+// process has the spool open, Open waits for a second and fails.
 func Open(dir string, config *Config) (*Spool, error) {
 	var c Config
 	if config != nil {
@@ -105,7 +105,7 @@ func Open(dir string, config *Config) (*Spool, error) {
 	})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%w: %s", ErrInUse, s.path)
+		return nil, fmt.Errorf("%w: %s", errInUse, s.path)
 	case errors.Is(err, store.ErrSpoolDamaged):
 		return nil, err
 	case err != nil:

@@ -46,6 +46,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // Config configures the pages of a server. The zero value of a field selects its default. What pages share with the rest of
@@ -74,7 +75,7 @@ type Config struct {
 // CheckURL returns the address of the page of a check, for the links of alerts (see monitor.Config.AlertLink). baseURL
 // is that of the pages, or "" for the default of a server.
 func CheckURL(baseURL string, c checks.Check) string {
-	return strings.TrimRight(cmp.Or(baseURL, server.DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
+	return strings.TrimRight(cmp.Or(baseURL, baseurl.Default), "/") + "/checks/" + c.UniqueKey()
 }
 
 // Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.
@@ -102,7 +103,7 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: of.PingBodyLimit, Signer: of.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
 		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
 		ForeignSignIn: of.Authorize != nil, SignInURL: c.SignInURL,
-		RateLimit: of.RateLimit * server.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh,
+		RateLimit: of.RateLimit * limit.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh,
 	})
 	if err != nil {
 		return nil, "", err

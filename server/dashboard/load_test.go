@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // A search has a bounded length, so that its cost is bounded.
@@ -76,7 +76,7 @@ func TestPageLimit(t *testing.T) {
 		b.get(s.path("")).is(http.StatusOK)
 	}
 	b.header.Del("Rollcall-Version")
-	for range server.PagesPerRequest - 2 {
+	for range limit.PagesPerRequest - 2 {
 		b.get(s.path("board")).is(http.StatusOK)
 	}
 	for _, one := range []*browser{b, other} {

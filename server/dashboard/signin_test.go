@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 )
 
 func TestSignInByKey(t *testing.T) {
@@ -280,7 +281,7 @@ func TestMountedElsewhere(t *testing.T) {
 					t.Errorf("%+v: %d %s", c, w.Code, w.Body)
 				}
 			}
-			for _, part := range []string{"level=WARN", "path=" + c.path, "mounted_at=" + c.mount, "base_url=" + cmp.Or(c.baseURL, server.DefaultBaseURL)} {
+			for _, part := range []string{"level=WARN", "path=" + c.path, "mounted_at=" + c.mount, "base_url=" + cmp.Or(c.baseURL, baseurl.Default)} {
 				if strings.Count(log.String(), part) != 1 {
 					t.Errorf("%+v: the log has not once %s: %s", c, part, &log)
 				}

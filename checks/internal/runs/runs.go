@@ -18,12 +18,15 @@ import (
 const (
 	// MaxOpen bounds the open runs of one check. The oldest are dropped first.
 	MaxOpen = 100
+	// MaxLate is how far a ping may lie behind the newest recorded ping of its check. Several servers may record pings out of
+	// order; a larger difference means that a clock was set back.
+	MaxLate = 2 * time.Minute
 	// durationStep is the unit to which durations are rounded.
 	durationStep = 10 * time.Millisecond
 )
 
-// Late reports whether at is before newer, by at most [pings.MaxLate].
-func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <= pings.MaxLate }
+// Late reports whether at is before newer, by at most [MaxLate].
+func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <= MaxLate }
 
 // Run is an open run: it has started and not ended.
 type Run struct {

@@ -29,7 +29,7 @@ type History interface {
 	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:
 	// those with an ID greater than after, in the order of the bytes of their IDs.
 	Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	// PrunePings removes the pings beyond the newest [checks.Project.PingLimit] of their check, and those of deleted
+	// PrunePings removes the pings beyond the newest [PingLimit] of their check, and those of deleted
 	// checks, and returns how many. The numbers of the remaining pings stay. It calls pause at least once in 500 pings
 	// that it removes.
 	//

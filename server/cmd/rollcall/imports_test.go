@@ -90,7 +90,7 @@ func TestImportDirection(t *testing.T) {
 		"server/metrics": {"channels", "checks/monitor", "pings"},
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "overview", "project", "session", "ui"),
-			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl"),
+			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit"),
 		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/internal/..."}, leaves...),
 
 		"server/internal/request":                {"checks"},

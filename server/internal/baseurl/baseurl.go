@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// Default is the address of a server that was given none.
+const Default = "http://localhost:8000"
+
 // URL is a parsed address. Its Host is in lower case, with the port if there is one, and its Path "" or "/…", without a
 // slash at the end.
 type URL struct {

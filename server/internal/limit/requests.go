@@ -7,6 +7,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// PagesPerRequest is how many pages Config.RateLimit allows for each request to the management interface. A person with
+// pages of a busy project open in several tabs stays far below the limit.
+const PagesPerRequest = 10
+
 // Requests limits the requests of each client. It forgets a client whose allowance is full again, so it keeps no more than
 // the clients of the last two minutes. A nil *Requests sets no limit.
 type Requests[K comparable] struct {

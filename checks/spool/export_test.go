@@ -1,0 +1,4 @@
+package spool
+
+// ErrInUse exports errInUse.
+var ErrInUse = errInUse
