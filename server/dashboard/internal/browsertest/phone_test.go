@@ -56,6 +56,8 @@ func TestPhone(t *testing.T) {
 	page.Fits()
 	page.Submit("button[value=edit]")
 	page.WaitText("h1", "Edit 1 check")
+	s.ping(c.ID, pings.Log) // the address of this page is that of a form: it is not fetched again
+	page.WaitText("h1", "Edit 1 check")
 	page.Go("/checks/" + c.UniqueKey())
 	for what, selector := range map[string]string{"verdict": ".verdict", "output": "#output .terminal"} {
 		if end := browsertest.Eval[int](page, "Math.round(document.querySelector("+browsertest.Quote(selector)+").getBoundingClientRect().bottom)"); end > int(phone.Height) {

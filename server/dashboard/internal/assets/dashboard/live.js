@@ -88,7 +88,11 @@ let timer = 0;
 let ready = 0; // when the next fetch may begin
 let running = false;
 
+// The answer to a form, such as the page of a bulk edit, may have an address that nothing is at.
+const got = "zone" in document.body.dataset;
+
 export function refresh() {
+  if (!got) return;
   if (timer || running) {
     running = running && "again";
     return;
@@ -174,7 +178,7 @@ function connect() {
 // A stream that the server has refused stays closed: the session may have ended.
 async function reconnect() {
   try {
-    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
+    const answer = got && await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
     if (answer.redirected) return leave(answer);
   } catch {
     // still out of reach
