@@ -48,7 +48,7 @@ func Defaults(spec checks.Spec, now time.Time) checks.Spec {
 		spec.Channels = new("*")
 	}
 	c, err := checks.New(uuid.Nil, spec, now)
-	if err != nil || spec.Grace != nil { // whoever creates the check refuses what is not valid
+	if err != nil || spec.Grace != nil { // Upsert refuses what is not valid
 		return spec
 	}
 	due := c.ExpectedAfter(now)

@@ -69,7 +69,7 @@ type Metrics struct {
 	read    time.Time // time of the last read
 }
 
-// events counts what observers are told.
+// events counts the events of an observer.
 type events struct {
 	pings         *prometheus.CounterVec // by kind
 	pingsFailed   prometheus.Counter

@@ -26,7 +26,7 @@ type Admin interface {
 	Find(ctx context.Context, f Filter) (Found, error)
 	// Setting returns what is in force under a name at an instant, or the zero value. If s has a Value, it is stored first,
 	// unless there is another one in force. So all callers get the same value, also those that call at once. A setting is
-	// also replaced if it has the same Value, which renews it, and if it ends after s: the clock of whoever stored it was
+	// also replaced if it has the same Value, which renews it, and if it ends after s: the clock of the server that stored it was
 	// wrong. Settings that have ended are removed.
 	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
 }

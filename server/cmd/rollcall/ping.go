@@ -83,7 +83,7 @@ func (t *target) pinger(a *app, userAgent string) (*sending, error) {
 	return s, err
 }
 
-// note collects an error of a ping. One that is retried counts only if that is in vain.
+// note collects an error of a ping. One that is retried counts only if the retries fail.
 func (s *sending) note(_ context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
