@@ -192,7 +192,7 @@ func (s *sender) begin() (pauses pauser, wait time.Duration, tries int) {
 
 // resend sends the pings that wait in memory. ctx ends when nobody waits for them any more.
 func (s *sender) resend(ctx context.Context) {
-	pauses, wait, tries := s.begin()
+	pauses, wait, _ := s.begin()
 	for p := s.memory.oldest(); p != nil; p = s.memory.oldest() {
 		if wait > 0 && sleep(ctx, wait) != nil {
 			return
@@ -201,7 +201,8 @@ func (s *sender) resend(ctx context.Context) {
 		if err != nil && ctx.Err() != nil {
 			return
 		}
-		if tries, wait = s.caller.tries, 0; err == nil {
+		tries := s.caller.tries
+		if wait = 0; err == nil {
 			pauses = pauser{}
 		} else if mayRetry(err, true) {
 			if wait = pauses.after(err); wait > s.caller.maxWait {

@@ -219,10 +219,10 @@ func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.
 		}
 		return err
 	}
-	test, err := try(q, answer)
+	test := try(q, answer)
 	switch {
-	case err != nil:
-		view.Problem = err.Error()
+	case test == nil:
+		view.Problem = tooManyTests
 		return showForm(q, http.StatusTooManyRequests, view)
 	case refused != nil:
 		return refuse(q, view, form, refused)
@@ -234,20 +234,21 @@ func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.
 
 // showTest sends a test alert to a channel as it is stored, and answers with its page and the result.
 func showTest(q *ui.Request, view integrationForm, send func(context.Context) error) error {
-	test, err := try(q, send)
-	if err != nil {
-		view.Problem = err.Error()
+	test := try(q, send)
+	if test == nil {
+		view.Problem = tooManyTests
 		return showForm(q, http.StatusTooManyRequests, view)
 	}
 	view.Test = test
 	return showForm(q, http.StatusOK, view)
 }
 
-var errTooManyTests = errors.New("Too many tests. Wait a few seconds, then try again.")
+const tooManyTests = "Too many tests. Wait a few seconds, then try again."
 
-func try(q *ui.Request, send func(context.Context) error) (*testResult, error) {
+// try sends a test alert. The result is nil if the project has sent too many.
+func try(q *ui.Request, send func(context.Context) error) *testResult {
 	if q.Busy.Wait(q.Project.ID) > 0 {
-		return nil, errTooManyTests
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(q.Ctx(), testTime)
 	defer cancel()
@@ -257,7 +258,7 @@ func try(q *ui.Request, send func(context.Context) error) (*testResult, error) {
 	if failure != nil {
 		result.Errors = strings.Split(failure.Error(), "\n")
 	}
-	return result, nil
+	return result
 }
 
 // deleteIntegrationPage asks before an integration is deleted.
