@@ -73,8 +73,8 @@ func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
 }
 
 // TryChannel does what [Project.TestChannel] does for a channel that need not be stored: with the kind, name and settings of
-// c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate] and
-// [channels.Validate]; nothing is sent then.
+// c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate];
+// nothing is sent then.
 func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 	project, err := p.mon.admin.Project(ctx, p.id)
 	if err != nil {

@@ -137,7 +137,7 @@ func TestDocumentSections(t *testing.T) {
 	}
 }
 
-// published is where the short form of the specification is to be read.
+// published is the address of the short form of the specification.
 const published = "https://github.com/rollcall-dev/rollcall/blob/main/server/API.md"
 
 // publishedDocs returns the comments of a file that pkg.go.dev shows.
