@@ -46,6 +46,9 @@ func contract() []requirement {
 		{"MoveWhileDelivering", testMoveWhileDelivering},
 		{"DeleteCheck", testDeleteCheck},
 
+		{"Records", testRecords},
+		{"Audit", testAudit},
+
 		{"Batches", testBatches},
 		{"MixedBatch", testMixedBatch},
 		{"BatchesWithBodies", testBatchesWithBodies},

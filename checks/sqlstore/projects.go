@@ -115,6 +115,9 @@ func (t *transaction) deleteProject(ctx context.Context, id uuid.UUID) error {
 			return err
 		}
 	}
+	if _, err := t.tx.NewDelete().Table("rollcall_records").Where("owner = ?", id).Exec(ctx); err != nil {
+		return err
+	}
 	_, err := t.tx.NewDelete().Table("rollcall_projects").Where("id = ?", id).Exec(ctx)
 	return err
 }

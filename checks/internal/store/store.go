@@ -23,6 +23,7 @@ type Store interface {
 	BodyQueue
 	Notifier
 	Sharder
+	People
 }
 
 // Handle is what an importer holds of a [Store]. Only this module can use it.
@@ -35,6 +36,7 @@ type Tx interface {
 	CourierTx
 	AdminTx
 	HistoryTx
+	PeopleTx
 }
 
 // Setting is a value of the whole installation, such as a secret, the holder of a lease or the end of a session.
