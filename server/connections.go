@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/server/internal/origin"
 )
 
 // ConnLimits bounds the connections of an HTTP server. A bound of 0 is none.
@@ -35,7 +37,7 @@ const (
 // the same client. If there is none, the listener closes the new connection at the bound for a client. At the bound for
 // all, it accepts no connection until there is room.
 func LimitConns(web *http.Server, l net.Listener, limits ConnLimits) (net.Listener, error) {
-	exempt, err := newProxies(limits.Exempt)
+	exempt, err := origin.New(limits.Exempt)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func LimitConns(web *http.Server, l net.Listener, limits ConnLimits) (net.Listen
 type limitedListener struct {
 	net.Listener
 	limits ConnLimits
-	exempt proxies
+	exempt origin.Proxies
 	freed  chan struct{} // signals that a connection has ended
 	once   sync.Once
 	closed chan struct{}
@@ -99,8 +101,8 @@ func (l *limitedListener) Close() error {
 
 // clientOf returns what connections from an address are counted by, and whether they are bounded.
 func (l *limitedListener) clientOf(remote net.Addr) (client netip.Prefix, counted bool) {
-	addr, ok := parsePeer(remote.String())
-	if !ok || l.exempt.trust(addr) {
+	addr, ok := origin.ParsePeer(remote.String())
+	if !ok || l.exempt.Trust(addr) {
 		return netip.Prefix{}, false
 	}
 	bits := addr.BitLen()

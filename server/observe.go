@@ -78,7 +78,7 @@ func (s *Server) observe(r *http.Request, answer *response, begin time.Time) {
 		method = "other"
 	}
 	if s.accessLog {
-		addr, _ := s.proxies.origin(r)
+		addr, _ := s.proxies.Of(r)
 		s.log.InfoContext(r.Context(), "request", "method", method, "route", answer.route, "status", answer.status,
 			"bytes", answer.bytes, "duration", took, "remote_addr", addr)
 	}

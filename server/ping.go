@@ -62,7 +62,7 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 		return false, err
 	}
 	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
-	signal.RemoteAddr, signal.Scheme = s.proxies.origin(r)
+	signal.RemoteAddr, signal.Scheme = s.proxies.Of(r)
 	if s.acceptLate > 0 {
 		if signal.At, err = s.sentAt(r); err != nil {
 			return false, err

@@ -79,6 +79,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/internal/openapi"
+	"github.com/rollcall-dev/rollcall/server/internal/origin"
 	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
@@ -157,7 +158,7 @@ type Server struct {
 	bodyLimitText string
 	signer        badges.Signer
 	signerSecret  *secret.Secret // signs if signer is zero
-	proxies       proxies
+	proxies       origin.Proxies
 	reportStarted bool
 	flipsObject   bool
 	noLegacy      bool
@@ -211,7 +212,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if s.ping, err = baseurl.Parse("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.Text+"/ping")); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.proxies, err = newProxies(c.TrustedProxies); err != nil {
+	if s.proxies, err = origin.New(c.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if s.rateLimit = c.RateLimit; s.rateLimit > 0 {

@@ -99,6 +99,7 @@ func TestImportDirection(t *testing.T) {
 		"server/internal/healthchecks":           {"checks", "checks/declare", "checks/monitor", "client"},
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
+		"server/internal/origin":                 {},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},

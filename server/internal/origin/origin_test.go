@@ -1,4 +1,4 @@
-package server
+package origin
 
 import (
 	"crypto/tls"
@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-func trusted(t testing.TB, networks ...string) proxies {
+func trusted(t testing.TB, networks ...string) Proxies {
 	var prefixes []netip.Prefix
 	for _, network := range networks {
 		prefixes = append(prefixes, netip.MustParsePrefix(network))
 	}
-	p, err := newProxies(prefixes)
+	p, err := New(prefixes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,15 +69,15 @@ func TestOrigin(t *testing.T) {
 		if c.proto != "" {
 			r.Header["X-Forwarded-Proto"] = strings.Split(c.proto, "|")
 		}
-		if addr, scheme := p.origin(r); addr != c.addr || scheme != c.scheme {
+		if addr, scheme := p.Of(r); addr != c.addr || scheme != c.scheme {
 			t.Errorf("peer %s, for %q, proto %q: %s, %s, want %s, %s", c.peer, c.forwarded, c.proto, addr, scheme, c.addr, c.scheme)
 		}
 	}
 	r := &http.Request{RemoteAddr: "192.0.2.1:5", TLS: &tls.ConnectionState{}}
-	if _, scheme := p.origin(r); scheme != "https" {
+	if _, scheme := p.Of(r); scheme != "https" {
 		t.Errorf("with TLS the scheme is %s, want https", scheme)
 	}
-	if _, err := newProxies([]netip.Prefix{{}}); err == nil {
+	if _, err := New([]netip.Prefix{{}}); err == nil {
 		t.Error("an invalid network was accepted")
 	}
 }
@@ -90,7 +90,7 @@ func FuzzOrigin(f *testing.F) {
 	p := trusted(f, "10.0.0.0/8")
 	f.Fuzz(func(t *testing.T, forwarded string) {
 		origin := func(header string) string {
-			addr, _ := p.origin(&http.Request{RemoteAddr: "10.0.0.1:5", Header: http.Header{"X-Forwarded-For": {header}}})
+			addr, _ := p.Of(&http.Request{RemoteAddr: "10.0.0.1:5", Header: http.Header{"X-Forwarded-For": {header}}})
 			return addr
 		}
 		got := origin(forwarded)
@@ -98,9 +98,9 @@ func FuzzOrigin(f *testing.F) {
 		if err != nil || addr.Is4In6() || addr.Zone() != "" {
 			t.Fatalf("%q: invalid address %q", forwarded, got)
 		}
-		if spoofed := origin("198.51.100.66, " + forwarded); spoofed != got && p.trust(addr) && spoofed != "198.51.100.66" {
+		if spoofed := origin("198.51.100.66, " + forwarded); spoofed != got && p.Trust(addr) && spoofed != "198.51.100.66" {
 			t.Errorf("%q: address %s, but %s with another hop on the left", forwarded, got, spoofed)
-		} else if !p.trust(addr) && spoofed != got {
+		} else if !p.Trust(addr) && spoofed != got {
 			t.Errorf("%q: a hop on the left changed the address from %s to %s", forwarded, got, spoofed)
 		}
 		if mine := origin(forwarded + ", 192.0.2.7"); mine != "192.0.2.7" {
