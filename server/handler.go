@@ -174,7 +174,7 @@ func (m *mux) addPages() {
 
 // pagePaths are the paths of the pages. No ping has such a path: it begins with a UUID or a ping key.
 func pagePaths() []string {
-	return []string{"/projects", "/checks", "/signin", "/signout", "/assets", "/status", "/push.js"}
+	return []string{"/projects", "/checks", "/people", "/account", "/signin", "/signout", "/assets", "/status", "/push.js"}
 }
 
 // page lets the dashboard answer. Its pages have their own headers of security.

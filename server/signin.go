@@ -30,6 +30,8 @@ type ProjectAccess struct {
 	ProjectID uuid.UUID
 	// Edit allows changes. Without it, the person only looks, and sees no identifiers or addresses that take pings.
 	Edit bool
+	// Editor withholds from somebody with Edit what is an owner's: the keys of the project and its deletion.
+	Editor bool
 }
 
 // askProgram asks Config.Authorize who sends the request. The error is [ErrSignedOut] if nobody is signed in.

@@ -47,6 +47,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/origin"
 )
 
 // Config configures the pages of a server. The zero value of a field selects its default. What pages share with the rest of
@@ -70,6 +71,17 @@ type Config struct {
 	ImportClient *http.Client
 	// SignInURL is where a program with server.Config.Authorize lets people sign in. Default: none, and the answer is 401.
 	SignInURL string
+	// Accounts lets people sign in with accounts of the installation: an *accounts.Accounts. It has no effect beside
+	// server.Config.Authorize. Default: people sign in with API keys.
+	Accounts Accounts
+}
+
+// Accounts is what Config.Accounts needs. A program implements it only by package server/dashboard/accounts; the interface
+// keeps people, their passwords and their sessions out of programs without accounts.
+type Accounts interface {
+	// Register adds the pages of accounts and says who sends a request. Keys are the sessions of those who sign in with an
+	// API key.
+	Register(site *ui.Site, keys *session.Sessions)
 }
 
 // CheckURL returns the address of the page of a check, for the links of alerts (see monitor.Config.AlertLink). baseURL
@@ -98,23 +110,32 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 	if err != nil {
 		return nil, "", err
 	}
+	proxies, err := origin.New(of.TrustedProxies)
+	if err != nil {
+		return nil, "", err
+	}
 	site, err := ui.New(mon, base, ui.Config{
 		PingBaseURL: of.PingBaseURL, APIBaseURL: of.BaseURL,
 		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: of.PingBodyLimit, Signer: of.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
 		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
 		ForeignSignIn: of.Authorize != nil, SignInURL: c.SignInURL,
-		RateLimit: of.RateLimit * limit.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh,
+		RateLimit: of.RateLimit * limit.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh, Proxies: proxies,
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	d := &Dashboard{site: site, sessions: session.New(site), status: status}
 	site.Authorize, site.ForgetKeys = d.sessions.Access, d.sessions.Forget
-	if of.Authorize != nil {
+	switch {
+	case of.Authorize != nil:
 		site.Authorize = func(_ http.ResponseWriter, r *http.Request) (ui.Access, error) {
 			access, err := of.Authorize(r)
 			return ui.Access{Access: access}, err
 		}
+	case c.Accounts != nil:
+		c.Accounts.Register(site, d.sessions)
+	default:
+		d.sessions.SignInRoutes()
 	}
 	overview.Register(site)
 	lists.Register(site)

@@ -91,7 +91,7 @@ func TestImportDirection(t *testing.T) {
 		"server/metrics": {"channels", "checks/monitor", "pings"},
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "overview", "project", "session", "ui"),
-			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit"),
+			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/internal/..."}, leaves...),
 
 		"server/internal/request":                {"checks"},
@@ -103,7 +103,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
-		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "pings", "pings/email", "server", "server/internal/..."),
+		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/audit", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "pings", "pings/email", "server", "server/internal/..."),
 		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "flips"),
 		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/schedule", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/check":        append(inDashboard("snippets", "ui", "words"), "channels", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "channels/message", "flips", "pings", "pings/email"),

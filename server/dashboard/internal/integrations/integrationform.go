@@ -243,7 +243,7 @@ const secretsAge = time.Hour
 
 // secretsOf is the purpose of secrets that a page holds: nobody else can use them.
 func secretsOf(q *ui.Request) string {
-	return fmt.Sprintf("secrets %v %q", q.Access.Keys[q.Project.ID], q.Access.Name)
+	return "secrets " + q.Viewer()
 }
 
 // hold encrypts the typed secrets of the request into the page.

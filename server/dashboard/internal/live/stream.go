@@ -50,8 +50,9 @@ func eventOf(n news, version string) event {
 
 // Stream sends the project's changes as Server-Sent Events: "hello" with the current version at first, "change" from then
 // on, and "counts" with the number of checks that are down and late whenever that is another. It ends with the request,
-// or when mayLook says that the viewer may no longer see the project.
-func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func() bool) {
+// or with "gone" when mayLook says that the viewer may no longer see the project. Stream asks that before each event, and
+// once in recheck unless that is 0.
+func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, recheck time.Duration, mayLook func() bool) {
 	one := v.join()
 	defer v.leave(one)
 	send := sender(w)
@@ -63,8 +64,19 @@ func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func()
 	counted := counts{down: -1}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	var look <-chan time.Time
+	if recheck > 0 {
+		ticker := time.NewTicker(recheck)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	for {
 		select {
+		case <-look:
+			if !mayLook() {
+				_ = send("event: gone\ndata: {}\n\n")
+				return
+			}
 		case <-r.Context().Done():
 			return
 		case <-beat.C:
@@ -76,6 +88,10 @@ func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func()
 				return
 			}
 			n, now := v.take(one)
+			if !mayLook() {
+				_ = send("event: gone\ndata: {}\n\n")
+				return
+			}
 			if now != counted {
 				counted = now
 				if send("event: counts\ndata: {\"down\":%d,\"late\":%d}\n\n", now.down, now.late) != nil {
@@ -86,7 +102,7 @@ func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func()
 				continue
 			}
 			data, err := json.Marshal(eventOf(n, v.Version()))
-			if err != nil || !mayLook() || send("event: change\ndata: %s\n\n", data) != nil {
+			if err != nil || send("event: change\ndata: %s\n\n", data) != nil {
 				return
 			}
 		}

@@ -16,8 +16,8 @@ func Register(s *ui.Site) {
 
 	s.Look("GET /projects/{project}/settings", settingsPage)
 	s.Change("GET /projects/{project}/export", export)
-	s.Change("GET /projects/{project}/delete", deleteProjectPage)
-	s.Change("POST /projects/{project}/delete", deleteProject)
+	s.Own("GET /projects/{project}/delete", deleteProjectPage)
+	s.Own("POST /projects/{project}/delete", deleteProject)
 
 	s.Look("GET /projects/{project}/badges", badgesPage)
 

@@ -11,10 +11,10 @@ import (
 )
 
 func (s *Sessions) keyRoutes() {
-	s.site.Change("GET /projects/{project}/keys", s.keysPage)
-	s.site.Change("POST /projects/{project}/keys", s.createKey)
-	s.site.Change("GET /projects/{project}/keys/{key}/revoke", s.revokePage)
-	s.site.Change("POST /projects/{project}/keys/{key}/revoke", s.revokeKey)
+	s.site.Own("GET /projects/{project}/keys", s.keysPage)
+	s.site.Own("POST /projects/{project}/keys", s.createKey)
+	s.site.Own("GET /projects/{project}/keys/{key}/revoke", s.revokePage)
+	s.site.Own("POST /projects/{project}/keys/{key}/revoke", s.revokeKey)
 }
 
 // keysView is the data of the page of keys.
@@ -61,7 +61,7 @@ func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
 
 // ownKeys returns the keys that the viewer is signed in with.
 func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
-	if q.Config.ForeignSignIn {
+	if len(q.Access.Keys) == 0 {
 		return nil
 	}
 	current, err := s.read(q.R)

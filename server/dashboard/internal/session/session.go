@@ -2,7 +2,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"encoding/binary"
@@ -74,9 +73,6 @@ type keyRef struct{ project, key uuid.UUID }
 func New(site *ui.Site) *Sessions {
 	s := &Sessions{site: site, keys: map[uuid.UUID]knownKeys{}, ended: map[uuid.UUID]knownEnd{}}
 	site.AddTemplates(templates, nil)
-	if !site.Config.ForeignSignIn {
-		s.signInRoutes()
-	}
 	s.keyRoutes()
 	return s
 }
@@ -87,7 +83,7 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 	if err != nil {
 		return ui.Access{}, err
 	}
-	access := ui.Access{Keys: map[uuid.UUID]uuid.UUID{}}
+	access := ui.Access{Keys: map[uuid.UUID]checks.Key{}}
 	valid := current.keys[:0]
 	for _, ref := range current.keys {
 		key, err := s.key(r.Context(), ref)
@@ -98,7 +94,9 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 			return ui.Access{}, err
 		}
 		valid = append(valid, ref)
-		access.Keys[ref.project] = cmp.Or(access.Keys[ref.project], ref.key)
+		if _, ok := access.Keys[ref.project]; !ok {
+			access.Keys[ref.project] = key
+		}
 		if known, ok := access.Project(ref.project); !ok {
 			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project, Edit: !key.ReadOnly})
 		} else if !key.ReadOnly && !known.Edit {
@@ -132,19 +130,22 @@ func (s *Sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) e
 	return s.write(w, r, current.id, keys[:min(len(keys), maxSessionKeys)])
 }
 
-// end signs the sender of a request out.
-func (s *Sessions) end(r *http.Request) error {
-	current, err := s.read(r)
-	if errors.Is(err, server.ErrSignedOut) {
+// End signs the sender of a request out.
+func (s *Sessions) End(q *ui.Request) error {
+	if _, err := q.R.Cookie(sessionCookie); err != nil {
 		return nil
 	}
-	if err != nil {
+	current, err := s.read(q.R)
+	if err != nil && !errors.Is(err, server.ErrSignedOut) {
 		return err
 	}
-	if err := s.site.Mon.Installation().EndSession(r.Context(), current.id, s.site.Mon.Now().Add(sessionAge)); err != nil {
-		return err
+	if err == nil {
+		if err := s.site.Mon.Installation().EndSession(q.Ctx(), current.id, s.site.Mon.Now().Add(sessionAge)); err != nil {
+			return err
+		}
+		s.note(current.id, true)
 	}
-	s.note(current.id, true)
+	http.SetCookie(q.W, q.Cookie(sessionCookie, "", -1))
 	return nil
 }
 

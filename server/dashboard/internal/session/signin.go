@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -23,10 +24,12 @@ const linkAge = 24 * time.Hour
 // errUsedLink is the error of a link that has signed somebody in before, or is too old.
 var errUsedLink = errors.New("the link has expired or was already used")
 
-func (s *Sessions) signInRoutes() {
-	s.site.Public("GET /signin", s.signInPage)
-	s.site.Public("POST /signin", s.signIn)
-	s.site.Public("GET /signin/{link}", s.useLink)
+// SignInRoutes adds the pages that sign in with a key and sign out, for a site without accounts.
+func (s *Sessions) SignInRoutes() {
+	s.site.Ways = func(context.Context) (ui.Ways, error) { return ui.Ways{Key: true}, nil }
+	s.site.Public("GET /signin", signInPage)
+	s.site.Public("POST /signin", s.SignIn)
+	s.site.Public("GET /signin/{link}", s.UseLink)
 	s.site.Public("POST /signout", s.signOut)
 }
 
@@ -48,8 +51,8 @@ func (s *Sessions) Link(ctx context.Context, key string) (string, error) {
 	return s.site.URL + "/signin/" + sealed, nil
 }
 
-// useLink signs in by a link, unless a browser only fetches it ahead of a click.
-func (s *Sessions) useLink(q *ui.Request) error {
+// UseLink signs in by a link, unless a browser only fetches it ahead of a click.
+func (s *Sessions) UseLink(q *ui.Request) error {
 	if strings.Contains(q.R.Header.Get("Sec-Purpose"), "prefetch") || q.R.Method != http.MethodGet {
 		q.W.WriteHeader(http.StatusNoContent)
 		return nil
@@ -57,7 +60,7 @@ func (s *Sessions) useLink(q *ui.Request) error {
 	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
 	switch {
 	case errors.Is(err, errUsedLink), errors.Is(err, server.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
-		return showSignIn(q, http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", ui.SignIn{})
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Sign in with an API key."})
 	case err != nil:
 		return err
 	}
@@ -91,19 +94,20 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 }
 
 // signInPage asks for an API key.
-func (s *Sessions) signInPage(q *ui.Request) error {
-	return showSignIn(q, http.StatusOK, "", ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
+func signInPage(q *ui.Request) error {
+	return q.AskToSignIn(http.StatusOK, ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
 }
 
-// signIn starts a session with an API key.
-func (s *Sessions) signIn(q *ui.Request) error {
+// SignIn starts a session with an API key.
+func (s *Sessions) SignIn(q *ui.Request) error {
 	if err := q.R.ParseForm(); err != nil {
 		return ui.FormError(err)
 	}
-	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held"), ByKey: true}
 	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		return showSignIn(q, http.StatusForbidden, "This key is not valid.", page)
+		page.Problem = "This key is not valid."
+		return q.AskToSignIn(http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
@@ -112,25 +116,12 @@ func (s *Sessions) signIn(q *ui.Request) error {
 	if err := s.add(q.W, q.R, key); err != nil {
 		return err
 	}
-	if to := q.HeldFor(page.Held); to != "" {
-		return q.Render("again", "Signed in again", struct{ Held, To string }{page.Held, to})
-	}
-	if page.Next != "" {
-		q.Lead(page.Next)
-		return nil
-	}
-	return q.Redirect("/projects/%s/overview", key.ProjectID)
+	return q.Enter(page, fmt.Sprintf("/projects/%s/overview", key.ProjectID))
 }
 
 func (s *Sessions) signOut(q *ui.Request) error {
-	if err := s.end(q.R); err != nil { // the cookie stays, so that the viewer can try again
+	if err := s.End(q); err != nil { // the cookie stays, so that the viewer can try again
 		return err
 	}
-	http.SetCookie(q.W, q.Cookie(sessionCookie, "", -1))
 	return q.Redirect("/signin")
-}
-
-func showSignIn(q *ui.Request, status int, problem string, page ui.SignIn) error {
-	page.Problem = problem
-	return q.RenderStatus(status, "signin", "Sign in", page)
 }

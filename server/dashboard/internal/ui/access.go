@@ -1,16 +1,39 @@
 package ui
 
 import (
+	"cmp"
+	"net/http"
+
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
 // Access says what a viewer may see and change. [Site].Authorize returns it for each request.
 type Access struct {
 	server.Access
-	Keys map[uuid.UUID]uuid.UUID // the API key for each project, if the viewer has signed in with keys
+	Keys map[uuid.UUID]checks.Key // the API key for each project, if the viewer has signed in with keys
+	// Person is who has signed in with an account, or nil. Name is the e-mail address then.
+	Person *Person
 }
+
+// Person is somebody with an account of the installation.
+type Person struct {
+	ID          uuid.UUID
+	Name, Email string
+	// Admin allows everything in every project, and the page of people.
+	Admin bool
+	// Zone is an IANA time zone and Clock 12 or 24, or the zero value for those of the browser.
+	Zone  string
+	Clock int
+	// FirstPage is a word of [FirstPages], and Theme is light, dark or "".
+	FirstPage, Theme string
+}
+
+// Called is the name of the person, or else the e-mail address.
+func (p *Person) Called() string { return cmp.Or(p.Name, p.Email) }
 
 // Project returns the access to a project, and whether there is any.
 func (a Access) Project(id uuid.UUID) (server.ProjectAccess, bool) {
@@ -22,8 +45,41 @@ func (a Access) Project(id uuid.UUID) (server.ProjectAccess, bool) {
 	return server.ProjectAccess{}, false
 }
 
-// countedBy is whose pages of a project count together.
+// countedBy is whose pages count together: those of a person, or those of a key or a name in a project.
 type countedBy struct {
-	project, key uuid.UUID
-	name         string
+	project, id uuid.UUID
+	name        string
+}
+
+func (q *Request) countedBy() countedBy {
+	if p := q.Access.Person; p != nil {
+		return countedBy{id: p.ID}
+	}
+	return countedBy{project: q.Project.ID, id: q.Access.Keys[q.Project.ID].ID, name: q.Access.Name}
+}
+
+// Viewer names who sends the request, for what is kept on their behalf.
+func (q *Request) Viewer() string {
+	if p := q.Access.Person; p != nil {
+		return p.ID.String()
+	}
+	return q.Access.Keys[q.Project.ID].ID.String() + " " + q.Access.Name
+}
+
+// Actor is who sends the request, for the audit log.
+func (q *Request) Actor() audit.Actor {
+	address := q.Address(q.R)
+	if p := q.Access.Person; p != nil {
+		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address}
+	}
+	if key, ok := q.Access.Keys[q.Project.ID]; ok {
+		return audit.Actor{Kind: audit.Key, ID: key.ID.String(), Name: key.Hint, Address: address}
+	}
+	return audit.Actor{Kind: audit.Person, Name: q.Access.Name, Address: address}
+}
+
+// Address returns the IP address that a request comes from, as the trusted proxies say.
+func (s *Site) Address(r *http.Request) string {
+	address, _ := s.Config.Proxies.Of(r)
+	return address
 }

@@ -77,8 +77,9 @@ type page struct {
 	// Others are the other projects that the viewer may see.
 	Others []checks.Project
 	// Edit says whether the viewer may change the project.
-	Edit bool
-	// Viewer is the name of the viewer. SignedIn says whether the page offers to sign out.
+	Edit, Owner bool
+	// Person is the account of the viewer, or nil. Viewer is the name of the viewer. SignedIn says whether the page offers to sign out.
+	Person   *Person
 	Viewer   string
 	SignedIn bool
 	// Notice is what the last action did, shown once.
@@ -121,8 +122,8 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	}
 	zone := q.Zone()
 	p := &page{
-		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Viewer: q.Access.Name,
-		SignedIn: !q.Config.ForeignSignIn && len(q.Access.Projects) > 0,
+		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Owner: q.Owner, Viewer: q.Access.Name, Person: q.Access.Person,
+		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Zone: zone, Now: q.Mon.Now().In(zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
 	}
@@ -138,6 +139,9 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	for _, other := range q.Access.Projects {
 		if other.ProjectID == q.Project.ID || q.Project.ID == uuid.Nil {
 			continue
+		}
+		if len(p.Others) == maxOthers {
+			break
 		}
 		if project, err := q.Mon.Projects().ByID(q.Ctx(), other.ProjectID); err == nil {
 			project.Name = words.Name(project.Name, "unnamed")
@@ -166,13 +170,16 @@ func (q *Request) RenderPart(page, part string, data any) error {
 	return nil
 }
 
+// maxOthers bounds the menu of projects. A person has the page of all projects besides.
+const maxOthers = 20
+
 // navOf maps pages to entries of the navigation.
 var navOf = map[string]string{
 	"overview": "overview",
 	"checks":   "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks", "rehearsal": "integrations",
 	"board": "board", "failures": "board", "history": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
 	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
-	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
+	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "members": "settings", "memberremove": "settings", "projectdelete": "settings",
 }
 
 var gzipWriters = sync.Pool{New: func() any {

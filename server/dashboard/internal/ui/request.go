@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
@@ -31,6 +32,8 @@ type Request struct {
 	// project.
 	Project checks.Project
 	Edit    bool
+	// Owner says whether the viewer may also manage its keys and delete it.
+	Owner bool
 	// live follows the project, and Version is that from before anything was read. An open page that asks again is a
 	// refresh.
 	live    *live.Follower
@@ -90,6 +93,7 @@ func signedIn(h Handler, edit bool) Handler {
 		if edit && !q.Edit {
 			return ErrForbidden
 		}
+		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.Actor()))
 		if q.R.Method == http.MethodGet && q.Project.ID != uuid.Nil {
 			q.live = q.lives.Follow(q.Project.ID)
 			q.Version = q.live.Version()
@@ -114,8 +118,7 @@ func (e tooManyError) Error() string { return "too many requests" }
 // counted counts a page that is made, and parses the form of an action.
 func counted(h Handler) Handler {
 	return func(q *Request) error {
-		wait := q.pages.Wait(countedBy{project: q.Project.ID, key: q.Access.Keys[q.Project.ID], name: q.Access.Name})
-		if wait > 0 {
+		if wait := q.pages.Wait(q.countedBy()); wait > 0 {
 			return tooManyError{wait}
 		}
 		if q.R.Method == http.MethodPost {
@@ -162,7 +165,7 @@ func (q *Request) open(id uuid.UUID) (err error) {
 	if !ok {
 		return checks.ErrNotFound
 	}
-	q.Edit = access.Edit
+	q.Edit, q.Owner = access.Edit, access.Edit && !access.Editor
 	q.Project, err = q.Mon.Projects().ByID(q.Ctx(), id)
 	return err
 }
@@ -187,14 +190,14 @@ func (s *Site) fail(q *Request, err error) {
 	case errors.Is(err, checks.ErrNotFound):
 		status, title, text = http.StatusNotFound, "Page not found", "This page does not exist, or you do not have access to it."
 	case errors.Is(err, ErrForbidden):
-		status, title, text = http.StatusForbidden, "Not allowed", "You can view this project but not change it. Sign in with a read-write key to make changes."
+		status, title, text = http.StatusForbidden, "Not allowed", q.forbidden()
 	case errors.As(err, &tooLarge):
 		status, title, text = http.StatusRequestEntityTooLarge, "Too large", "The form is larger than 1 MB."
 	case errors.As(err, &tooMany):
 		seconds := int(math.Ceil(tooMany.wait.Seconds()))
 		q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
 		status, title = http.StatusTooManyRequests, "Too many requests"
-		text = "This key has requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
+		text = "You have requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
 	case errors.Is(err, ErrBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
 	case errors.Is(err, checks.ErrUnavailable):
@@ -249,7 +252,9 @@ func (q *Request) askToSignIn() {
 		return
 	}
 	if held != "" {
-		_ = q.RenderStatus(http.StatusUnauthorized, "signin", "Sign in", SignIn{Held: held})
+		if err := q.AskToSignIn(http.StatusUnauthorized, SignIn{Held: held}); err != nil {
+			q.Site.fail(q, err)
+		}
 		return
 	}
 	if !q.Config.ForeignSignIn {
@@ -265,8 +270,55 @@ func (q *Request) askToSignIn() {
 	q.Lead(to)
 }
 
+// forbidden says why the viewer may not do something, and who helps.
+func (q *Request) forbidden() string {
+	switch {
+	case q.Access.Person == nil && !q.Edit:
+		return "You can view this project but not change it. Sign in with a read-write key to make changes."
+	case q.Access.Person == nil:
+		return "This needs an account. Sign in with an e-mail address instead of a key."
+	case q.Project.ID == uuid.Nil:
+		return "Only administrators of this installation can open this page."
+	}
+	return "Your role in this project does not allow this. Ask one of its owners."
+}
+
 // SignIn is the data of the page "signin". Next is the page to which it leads, and Held a form that is sent after it.
-type SignIn struct{ Problem, Next, Held string }
+type SignIn struct {
+	Problem, Next, Held, Email string
+	// ByKey says that the form for a key is the one that was sent.
+	ByKey bool
+	Ways  Ways
+}
+
+// Ways are the ways to sign in.
+type Ways struct {
+	Password, Key, Passkey bool
+	// Provider is the name of the provider of sign-in that the button shows, or "".
+	Provider string
+}
+
+// Enter leads somebody who has just signed in to the form that the page held, or to its next page, or else to a path below
+// the base.
+func (q *Request) Enter(page SignIn, path string) error {
+	if to := q.HeldFor(page.Held); to != "" {
+		return q.Render("again", "Signed in again", struct{ Held, To string }{page.Held, to})
+	}
+	if page.Next != "" {
+		q.Lead(page.Next)
+		return nil
+	}
+	q.Lead(q.Base + path)
+	return nil
+}
+
+// AskToSignIn answers with the page to sign in.
+func (q *Request) AskToSignIn(status int, page SignIn) (err error) {
+	if page.Ways, err = q.Ways(q.Ctx()); err != nil {
+		return err
+	}
+	return q.RenderStatus(status, "signin", "Sign in", page)
+}
 
 // FormError keeps the error of a form that is too large, and turns others into ErrBadForm.
 func FormError(err error) error {
@@ -279,8 +331,13 @@ func FormError(err error) error {
 // zoneCookie has the name of the viewer's time zone, which a script of ours sets.
 const zoneCookie = "rollcall_zone"
 
-// Zone returns the viewer's time zone: UTC until a script has said which.
+// Zone returns the viewer's time zone: that of the account, or that of the browser, or UTC until a script has said which.
 func (q *Request) Zone() *time.Location {
+	if p := q.Access.Person; p != nil && p.Zone != "" {
+		if zone, err := schedule.LoadLocation(p.Zone); err == nil {
+			return zone
+		}
+	}
 	if c, err := q.R.Cookie(zoneCookie); err == nil && len(c.Value) < 64 {
 		if zone, err := schedule.LoadLocation(c.Value); err == nil {
 			return zone

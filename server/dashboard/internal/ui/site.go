@@ -4,6 +4,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
@@ -22,6 +24,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/origin"
 	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
@@ -38,7 +41,9 @@ type Config struct {
 	ForeignSignIn bool
 	SignInURL     string
 	RateLimit     int
-	Logger        *slog.Logger
+	// Proxies say which address a request comes from.
+	Proxies origin.Proxies
+	Logger  *slog.Logger
 	// RefreshStatusPages makes a change of a status page visible at once.
 	RefreshStatusPages func()
 }
@@ -55,6 +60,10 @@ type Site struct {
 	Busy *limit.Requests[uuid.UUID]
 	// Authorize says what the sender of a request may see and change. It may renew a cookie.
 	Authorize func(http.ResponseWriter, *http.Request) (Access, error)
+	// Ways are the ways to sign in that the page offers.
+	Ways func(context.Context) (Ways, error)
+	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
+	Recheck time.Duration
 	// ForgetKeys makes the next request read the keys of a project again.
 	ForgetKeys func(project uuid.UUID)
 
@@ -156,6 +165,16 @@ func (s *Site) Look(pattern string, h Handler) { s.handle(pattern, signedIn(h, f
 // Change registers a page or an action of a project, {project}, or of a check, {check}, for those who may edit it.
 func (s *Site) Change(pattern string, h Handler) { s.handle(pattern, signedIn(h, true)) }
 
+// Own registers a page or an action of a project, {project}, for its owners.
+func (s *Site) Own(pattern string, h Handler) {
+	s.Change(pattern, func(q *Request) error {
+		if !q.Owner {
+			return ErrForbidden
+		}
+		return h(q)
+	})
+}
+
 func (s *Site) handle(pattern string, h Handler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	answer := s.protect.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,24 +219,39 @@ func (s *Site) get(path string, h http.Handler) {
 	s.router.Handler(http.MethodHead, s.Base+path, h)
 }
 
-// home leads to the first project.
-func home(q *Request) error {
-	access, err := q.Authorize(q.W, q.R)
-	if err != nil {
+// FirstPages are the pages that a person may see first, as [Person].FirstPage names them. Without a choice it is the page of
+// all projects, or the overview of the only one.
+var FirstPages = []string{"projects", "overview", "checks", "board"}
+
+// home leads to the first page of the viewer.
+func home(q *Request) (err error) {
+	if q.Access, err = q.Authorize(q.W, q.R); err != nil {
 		return err
 	}
-	if len(access.Projects) == 0 {
+	projects, page := q.Access.Projects, "overview"
+	if p := q.Access.Person; p != nil {
+		if page = p.FirstPage; page == "" && len(projects) == 1 {
+			page = "overview"
+		}
+		if page == "projects" || page == "" || len(projects) == 0 {
+			return q.Redirect("/projects")
+		}
+	}
+	if len(projects) == 0 {
 		return ErrForbidden
 	}
-	return q.Redirect("/projects/%s/overview", access.Projects[0].ProjectID)
+	if page == "checks" {
+		page = ""
+	}
+	return q.Redirect("/projects/%s/%s", projects[0].ProjectID, page)
 }
 
 // events is the stream of a project's changes.
 func events(q *Request) error {
-	q.lives.Follow(q.Project.ID).Stream(q.W, q.R, func() bool {
+	q.lives.Follow(q.Project.ID).Stream(q.W, q.R, q.Recheck, func() bool {
 		access, err := q.Authorize(q.W, q.R)
 		if err != nil {
-			return false
+			return errors.Is(err, checks.ErrUnavailable) // nothing changes meanwhile
 		}
 		_, ok := access.Project(q.Project.ID)
 		return ok

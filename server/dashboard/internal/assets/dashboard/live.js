@@ -13,8 +13,8 @@ const zoneCookie = "rollcall_zone=" + zone;
 const zoneKnown = () => document.cookie.split("; ").includes(zoneCookie);
 if (zone && !zoneKnown()) {
   document.cookie = `${zoneCookie}; path=${base}/; max-age=31536000; samesite=lax`;
-  // The first page of a browser is in UTC, because the server did not know better.
-  if ((document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
+  // The first page of a browser is in UTC, because the server did not know better. A zone that the viewer has chosen stays.
+  if (!("chosen" in document.body.dataset) && (document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
 }
 
 // A phone shows a part of the navigation: the part with the page.
@@ -40,7 +40,10 @@ function relative(seconds) {
 // The server's clock counts, because a viewer's may be wrong.
 const ahead = Date.parse(document.body.dataset.now) - performance.timeOrigin - performance.now();
 const serverNow = () => performance.timeOrigin + performance.now() + ahead;
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const clock = document.body.dataset.clock; // 12 or 24, if the viewer has chosen
+const full = new Intl.DateTimeFormat(undefined, {
+  dateStyle: "medium", timeStyle: "long", timeZone: document.body.dataset.tz, ...(clock && { hour12: clock === "12" }),
+});
 
 function showTimes() {
   const now = serverNow();
@@ -169,6 +172,10 @@ function connect() {
     mention(event);
     if (concerns(event)) refresh();
   });
+  stream.addEventListener("gone", () => { // signed out, or no longer of this project
+    stream.close();
+    reconnect();
+  });
   stream.addEventListener("error", () => {
     lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
     if (stream.readyState === EventSource.CLOSED) setTimeout(reconnect, 3000);
@@ -179,7 +186,7 @@ function connect() {
 async function reconnect() {
   try {
     const answer = got && await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
-    if (answer.redirected) return leave(answer);
+    if (answer.redirected || answer.status === 404) return leave(answer);
   } catch {
     // still out of reach
   }
