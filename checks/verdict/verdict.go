@@ -124,9 +124,9 @@ func Time(t, now time.Time, zone *time.Location) string {
 // instant returns the words for the time of a part.
 func (p Part) instant(now time.Time, zone *time.Location, dated bool) string {
 	t := p.At.In(zone)
-	clock := t.Format("15:04")
+	clock := Format(t, "15:04")
 	if p.precise {
-		clock = t.Format("15:04:05")
+		clock = Format(t, "15:04:05")
 	}
 	if repeated(t) {
 		clock += " " + abbreviation(t)

@@ -14,9 +14,11 @@ package board
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // Width is the width of the axis, in pixels, for which lanes merge what would touch.
@@ -100,7 +102,7 @@ func (a *Axis) ticks() (list []Tick) {
 			if !at.After(a.From) || skipped && hour > 0 {
 				continue
 			}
-			t := Tick{X: a.X(at), At: at, Label: at.Format("15:04"), Day: hour == 0}
+			t := Tick{X: a.X(at), At: at, Label: strings.Replace(verdict.Format(at, "15:04"), ":00 ", " ", 1), Day: hour == 0}
 			if t.Day {
 				t.Label = midnight.Format("Mon 2")
 			}
@@ -146,7 +148,13 @@ func (a *Axis) label(list []Tick) {
 // changes returns the changes of the clock on the axis.
 func (a *Axis) changes() (list []Change) {
 	for _, c := range schedule.ClockChanges(a.Zone, a.From, a.To) {
-		shows := func(offset time.Duration) string { return c.At.UTC().Add(offset).Format("15:04") }
+		shows := func(offset time.Duration) string {
+			at := c.At.UTC().Add(offset)
+			if verdict.HasTwelveHours(a.Zone) {
+				at = at.In(verdict.TwelveHours(time.UTC))
+			}
+			return verdict.Format(at, "15:04")
+		}
 		list = append(list, Change{X: a.X(c.At), At: c.At, Before: shows(c.Before), After: shows(c.After), Back: c.After < c.Before})
 	}
 	return list

@@ -54,7 +54,7 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 	chart.Median, chart.P95 = verdict.Duration(median), verdict.Duration(p95)
 	chart.Text = fmt.Sprintf("Over the last %d runs: median %s, p95 %s, longest %s.",
 		len(runs), chart.Median, chart.P95, verdict.Duration(top))
-	chart.From, chart.To = runs[0].at.In(zone).Format("2 Jan 15:04"), runs[len(runs)-1].at.In(zone).Format("2 Jan 15:04")
+	chart.From, chart.To = verdict.Format(runs[0].at.In(zone), "2 Jan 15:04"), verdict.Format(runs[len(runs)-1].at.In(zone), "2 Jan 15:04")
 	chart.draw(runs, median, p95, top, zone)
 	return chart
 }
@@ -77,7 +77,7 @@ func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration
 	}
 	fmt.Fprintf(&out, `<polyline class="line" points="%s"/>`, strings.Join(points, " "))
 	for i, r := range runs {
-		title := r.at.In(zone).Format("Mon 2 Jan 15:04") + ", " + verdict.Duration(r.took)
+		title := verdict.Format(r.at.In(zone), "Mon 2 Jan 15:04") + ", " + verdict.Duration(r.took)
 		if r.failed {
 			fmt.Fprintf(&out, `<path class="bad" d="M%.1f %.1fl5 9h-10z"><title>%s, failed</title></path>`, x(i), y(r.took)-5, title)
 		} else {

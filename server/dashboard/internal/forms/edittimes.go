@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -100,11 +101,10 @@ func dayAndTime(t, now time.Time) string {
 	if t.Year() != now.Year() {
 		layout += "2006 "
 	}
-	layout += "15:04"
 	if t.Second() != 0 {
-		layout += ":05"
+		return verdict.Format(t, layout+"15:04:05")
 	}
-	return t.Format(layout)
+	return verdict.Format(t, layout+"15:04")
 }
 
 // fail sets the problem, with the place of the fault in the expression.

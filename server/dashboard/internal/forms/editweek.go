@@ -145,7 +145,7 @@ func (d *weekDay) add(begin, end, from, to time.Time) {
 		first = minuteOf(begin)
 	}
 	if end.Before(to) {
-		last, until = minuteOf(end), end.Format("15:04")
+		last, until = minuteOf(end), verdict.Format(end, "15:04")
 	}
 	since := fmt.Sprintf("%02d:%02d", first/60, first%60)
 	// A clock that is set back can show an earlier time at the end.

@@ -54,6 +54,7 @@ func (s *Site) funcs() template.FuncMap {
 		"ago":    words.Ago,
 		"took":   verdict.Duration,
 		"clock":  words.Clock,
+		"timeOf": verdict.Format,
 		"title":  documentTitle,
 		"icon":   func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
 		"plural": verdict.Count[int],

@@ -332,7 +332,17 @@ func FormError(err error) error {
 const zoneCookie = "rollcall_zone"
 
 // Zone returns the viewer's time zone: that of the account, or that of the browser, or UTC until a script has said which.
-func (q *Request) Zone() *time.Location {
+func (q *Request) Zone() *time.Location { return q.clocked(q.zone()) }
+
+// clocked returns a zone with the clock of the viewer.
+func (q *Request) clocked(zone *time.Location) *time.Location {
+	if p := q.Access.Person; p != nil && p.Clock == 12 {
+		return verdict.TwelveHours(zone)
+	}
+	return zone
+}
+
+func (q *Request) zone() *time.Location {
 	if p := q.Access.Person; p != nil && p.Zone != "" {
 		if zone, err := schedule.LoadLocation(p.Zone); err == nil {
 			return zone
@@ -351,7 +361,7 @@ func (q *Request) Zone() *time.Location {
 func (q *Request) OwnZone() *time.Location {
 	if q.Check.IsCron() {
 		if zone, err := schedule.LoadLocation(q.Check.TZ); err == nil {
-			return zone
+			return q.clocked(zone)
 		}
 	}
 	return q.Zone()

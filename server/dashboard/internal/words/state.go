@@ -89,7 +89,7 @@ func Clock(t time.Time, viewer, own *time.Location) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	text := t.In(viewer).Format("2 Jan 2006 15:04:05") + zoneOf(t, viewer)
+	text := verdict.Format(t.In(viewer), "2 Jan 2006 15:04:05") + zoneOf(t, viewer)
 	html := `<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(text) + `</time>`
 	if there := Beside(t, viewer, own); there != "" {
 		html += ` <span class="own">` + template.HTMLEscapeString(there) + `</span>`
@@ -108,12 +108,15 @@ func Beside(t time.Time, viewer, own *time.Location) string {
 	if here.Day() != there.Day() {
 		layout = "2 Jan 15:04"
 	}
-	return "(" + there.Format(layout) + zoneOf(t, own) + " " + City(own) + ")"
+	if verdict.HasTwelveHours(viewer) {
+		there = t.In(verdict.TwelveHours(own))
+	}
+	return "(" + verdict.Format(there, layout) + zoneOf(t, own) + " " + City(own) + ")"
 }
 
 // zoneOf is the abbreviation of a zone, after a blank, at a time of day that comes twice because clocks are set back.
 func zoneOf(t time.Time, zone *time.Location) string {
-	return strings.TrimPrefix(verdict.Time(t, t, zone), t.In(zone).Format("15:04"))
+	return strings.TrimPrefix(verdict.Time(t, t, zone), verdict.Format(t.In(zone), "15:04"))
 }
 
 // City is the part of the name of a time zone that people say: "New York", "UTC".
