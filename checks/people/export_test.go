@@ -1,0 +1,6 @@
+package people
+
+var (
+	Verify        = verify
+	CheckPassword = checkPassword
+)

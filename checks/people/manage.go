@@ -1,0 +1,343 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// linkAge is how long a link can be used.
+const linkAge = 72 * time.Hour
+
+// Spec is a new person.
+type Spec struct {
+	Email, Name string
+	Admin       bool
+	Roles       map[uuid.UUID]Role
+}
+
+// Link lets one person choose a password, once. Who has the token is let in.
+type Link struct {
+	Token string
+	// Person is who chooses a password, or the zero value for the link of [People.First].
+	Person Person
+	Until  time.Time
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// newLink returns a link and its record, which has only a hash of the token.
+func (p *People) newLink(q Person) (Link, store.Record) {
+	l := Link{Token: rand.Text() + rand.Text(), Person: q, Until: p.now().Add(linkAge)}
+	return l, store.Record{Kind: kindLink, Key: hashOf(l.Token), Owner: q.ID, Value: []byte(`{}`), Until: l.Until}
+}
+
+// newDocument checks a new person.
+func (p *People) newDocument(s Spec) (*document, error) {
+	email, err := normalEmail(s.Email)
+	if err != nil {
+		return nil, err
+	}
+	for _, role := range s.Roles {
+		if _, err := ParseRole(string(role)); err != nil {
+			return nil, err
+		}
+	}
+	return &document{ID: uuid.New(), Email: email, Name: s.Name, Admin: s.Admin, Roles: maps.Clone(s.Roles), CreatedAt: p.now().UTC().Truncate(time.Microsecond)}, nil
+}
+
+// add saves a new person, with more records. The error is [checks.ErrExists] if the address is taken.
+func (p *People) add(ctx context.Context, tx store.Tx, d *document, more ...store.Record) error {
+	r, err := d.record()
+	if err != nil {
+		return err
+	}
+	if err := tx.SaveRecords(ctx, p.now(), append([]store.Record{pointer(kindEmail, d.Email, d.ID), r}, more...)...); err != nil {
+		return err
+	}
+	entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.create", d.Email, audit.Change{Field: "admin", To: fmt.Sprint(d.Admin)})}
+	for project, role := range d.Roles {
+		entries = append(entries, p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", To: string(role)}))
+	}
+	return p.saveAudit(ctx, tx, entries...)
+}
+
+// Create adds a person, who chooses a password by the link. The error is [checks.ErrExists] for an e-mail address that is
+// taken, or a *[checks.FieldError].
+func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
+	d, err := p.newDocument(s)
+	if err != nil {
+		return Person{}, Link{}, err
+	}
+	link, record := p.newLink(d.person())
+	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return p.add(ctx, tx, d, record) })
+	if err != nil {
+		return Person{}, Link{}, err
+	}
+	return d.person(), link, nil
+}
+
+// First returns a link that makes the first administrator. The error is [checks.ErrExists] if there are people.
+func (p *People) First(ctx context.Context) (Link, error) {
+	list, err := p.List(ctx)
+	if err == nil && len(list) > 0 {
+		err = checks.ErrExists
+	}
+	if err != nil {
+		return Link{}, err
+	}
+	link, record := p.newLink(Person{})
+	return link, p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, p.now(), record) })
+}
+
+// SetRole gives a person a role in a project; "" takes it away. It ends the sessions of the person.
+func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) error {
+	if role != "" {
+		if _, err := ParseRole(string(role)); err != nil {
+			return err
+		}
+	}
+	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		before := d.Roles[project]
+		if before == role {
+			return false, nil, nil
+		}
+		if d.Roles == nil {
+			d.Roles = map[uuid.UUID]Role{}
+		}
+		if d.Roles[project] = role; role == "" {
+			delete(d.Roles, project)
+		}
+		return true, []audit.Entry{p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", From: string(before), To: string(role)})}, nil
+	})
+}
+
+// SetAdmin makes a person an administrator, or none. It ends the sessions of the person. The error is [ErrLastAdmin] for the
+// last administrator.
+func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
+	change := func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		if d.Admin == on {
+			return false, nil, nil
+		}
+		d.Admin = on
+		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.admin", d.Email, audit.Change{Field: "admin", From: fmt.Sprint(!on), To: fmt.Sprint(on)})}, nil
+	}
+	if on {
+		return p.update(ctx, id, change)
+	}
+	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		d, err := p.dispensable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return p.apply(ctx, tx, d, change)
+	})
+}
+
+// dispensable locks all people, so that two administrators cannot leave at once, and returns a person. The error is
+// [ErrLastAdmin] for the only administrator.
+func (p *People) dispensable(ctx context.Context, tx store.Tx, id uuid.UUID) (*document, error) {
+	kind := kindPerson
+	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	if err != nil {
+		return nil, err
+	}
+	var found *document
+	admins := 0
+	for _, r := range all {
+		d, err := parse(r)
+		if err != nil {
+			return nil, err
+		}
+		if d.Admin {
+			admins++
+		}
+		if d.ID == id {
+			found = d
+		}
+	}
+	switch {
+	case found == nil:
+		return nil, checks.ErrNotFound
+	case found.Admin && admins == 1:
+		return nil, ErrLastAdmin
+	}
+	return found, nil
+}
+
+// Delete deletes a person with everything that leads to them. The error is [ErrLastAdmin] for the last administrator.
+func (p *People) Delete(ctx context.Context, id uuid.UUID) error {
+	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		d, err := p.dispensable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		owned, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Owner: &id})
+		if err != nil {
+			return err
+		}
+		for _, r := range owned {
+			if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: r.Kind, Key: r.Key}); err != nil {
+				return err
+			}
+		}
+		return p.saveAudit(ctx, tx, p.note(ctx, uuid.Nil, "person.delete", d.Email))
+	})
+}
+
+// SetName changes the name that pages show.
+func (p *People) SetName(ctx context.Context, id uuid.UUID, name string) error {
+	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		before := d.Name
+		if d.Name = name; before == name {
+			return false, nil, nil
+		}
+		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.name", d.Email, audit.Change{Field: "name", From: before, To: name})}, nil
+	})
+}
+
+// SetPreferences changes what the person prefers. It is no change for the audit log.
+func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Preferences) error {
+	return p.update(ctx, id, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.Preferences = prefs
+		return false, nil, nil
+	})
+}
+
+// ResetPassword forgets the password, ends the sessions and the older links of a person, and returns a link for a new one.
+func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, err error) {
+	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.Password = ""
+		if err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
+			return false, nil, err
+		}
+		var record store.Record
+		link, record = p.newLink(d.person())
+		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)"})}, tx.SaveRecords(ctx, p.now(), record)
+	})
+	return link, err
+}
+
+// ResetMFA removes the authenticator app, the recovery codes and the passkeys of a person, and ends the sessions.
+func (p *People) ResetMFA(ctx context.Context, id uuid.UUID) error {
+	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.TOTP, d.Recovery, d.Passkeys = "", nil, nil
+		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.mfa", d.Email, audit.Change{Field: "second factors", From: "(secret)"})}, p.deleteOwned(ctx, tx, kindPasskey, id, nil)
+	})
+}
+
+// Link returns what a token is for, without using it up. The error is [checks.ErrNotFound] for one that was used or has ended.
+func (p *People) Link(ctx context.Context, token string) (Link, error) {
+	r, err := p.one(ctx, kindLink, hashOf(token))
+	if err != nil {
+		return Link{}, err
+	}
+	l := Link{Token: token, Until: r.Until}
+	if r.Owner != uuid.Nil {
+		l.Person, err = p.ByID(ctx, r.Owner)
+	} else if list, listErr := p.List(ctx); listErr != nil || len(list) > 0 {
+		err = cmp.Or(listErr, checks.ErrNotFound)
+	}
+	return l, err
+}
+
+// UseLink stores the password that a person chose, ends their sessions, and uses the link up. email and name count only for
+// the link of [People.First]. The error is a *[checks.FieldError] for what was typed, and [checks.ErrNotFound] for a link
+// that was used or has ended.
+func (p *People) UseLink(ctx context.Context, token, email, name, password string) (Person, error) {
+	link, err := p.Link(ctx, token)
+	if err != nil {
+		return Person{}, err
+	}
+	first := link.Person.ID == uuid.Nil
+	var fresh *document
+	if first {
+		if fresh, err = p.newDocument(Spec{Email: email, Name: name, Admin: true}); err != nil {
+			return Person{}, err
+		}
+		link.Person = fresh.person()
+	}
+	hash, err := p.choose(ctx, password, link.Person.Email)
+	if err != nil {
+		return Person{}, err
+	}
+	kind, key := kindLink, hashOf(token)
+	take := func(ctx context.Context, tx store.Tx) error {
+		found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+		if err == nil && len(found) == 0 {
+			err = checks.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return tx.SaveRecords(ctx, p.now(), store.Record{Kind: kind, Key: key})
+	}
+	if first {
+		fresh.Password = hash
+		err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+			if err := take(ctx, tx); err != nil {
+				return err
+			}
+			return p.addFirst(ctx, tx, fresh)
+		})
+		return fresh.person(), err
+	}
+	var person Person
+	err = p.update(ctx, link.Person.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		if err := take(ctx, tx); err != nil {
+			return false, nil, err
+		}
+		d.Password = hash
+		person = d.person()
+		return true, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", To: "(secret)"})}, nil
+	})
+	return person, err
+}
+
+// addFirst adds the first administrator, unless another link has made one meanwhile.
+func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
+	kind := kindPerson
+	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	if err == nil && len(all) > 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d)
+}
+
+// actorOf is a person who acts for themselves, from the address of the context.
+func actorOf(ctx context.Context, d *document) audit.Actor {
+	return audit.Actor{Kind: audit.Person, ID: d.ID.String(), Name: d.Email, Address: audit.ActorOf(ctx).Address}
+}
+
+// External is who signed in at an identity provider.
+type External struct {
+	Issuer, Subject, Email, Name string
+	EmailVerified                bool
+	// HasRoles says that the provider decides about Admin and Roles, which are by name of the project.
+	HasRoles, Admin bool
+	Roles           map[string]Role
+}
+
+// identity is the key of the record of an account at a provider.
+func identity(e External) string {
+	text, _ := json.Marshal([]string{e.Issuer, e.Subject})
+	return hashOf(string(text))
+}

@@ -1,0 +1,354 @@
+// Package people has the people of an installation: their passwords, second factors, roles in projects, one-time links and
+// sessions. It needs neither HTTP nor a monitor; package server/dashboard/accounts has its pages.
+//
+//	known, err := people.New(store, nil)
+//	ann, link, err := known.Create(ctx, people.Spec{Email: "ann@example.org", Admin: true})
+//	fmt.Println("https://rollcall.example.org/signin/" + link.Token)
+//
+// # Passwords
+//
+// Passwords have 12 characters or more and are no common ones. The database keeps argon2id hashes. Hashes of Django, argon2id
+// and PBKDF2, verify too, and a sign-in replaces them. At most Config.Hashing are computed at once, so that a flood of
+// sign-ins leaves the machine to pings.
+//
+// # Sessions
+//
+// Changing a password, a role or a second factor deletes the sessions of the person in its transaction. Nothing caches sessions,
+// so they end at once on every server.
+package people
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// Role is what a person may do in a project.
+type Role string
+
+// The roles. A viewer looks. An editor also changes checks, integrations and status pages. An owner also manages keys and
+// members, and deletes the project.
+const (
+	Viewer Role = "viewer"
+	Editor Role = "editor"
+	Owner  Role = "owner"
+)
+
+// ParseRole reads the name of a role.
+func ParseRole(text string) (Role, error) {
+	switch r := Role(text); r {
+	case Viewer, Editor, Owner:
+		return r, nil
+	}
+	return "", &checks.FieldError{Field: "role", Reason: fmt.Sprintf("is unknown: %q; the roles are viewer, editor and owner", text)}
+}
+
+// Edits reports whether the role may change checks, integrations and status pages.
+func (r Role) Edits() bool { return r == Editor || r == Owner }
+
+// Owns reports whether the role may also manage keys and members, and delete the project.
+func (r Role) Owns() bool { return r == Owner }
+
+// Person is somebody with an account.
+type Person struct {
+	ID          uuid.UUID
+	Email, Name string
+	// Admin makes the person the owner of every project, and allows to manage people.
+	Admin bool
+	// Roles are the roles by project, without what Admin adds.
+	Roles                map[uuid.UUID]Role
+	CreatedAt            time.Time
+	HasPassword, HasTOTP bool
+	// RecoveryCodes is how many are left.
+	RecoveryCodes int
+	Passkeys      []Passkey
+	// Issuer is the identity provider that the person signs in at, or "".
+	Issuer      string
+	Preferences Preferences
+}
+
+// Role returns the role in a project: "" for none, [Owner] for an administrator.
+func (p Person) Role(project uuid.UUID) Role {
+	if p.Admin {
+		return Owner
+	}
+	return p.Roles[project]
+}
+
+// Preferences are a person's own. The zero value of a field is the choice of the browser.
+type Preferences struct {
+	// Zone is an IANA time zone, and Clock is 12 or 24 hours.
+	Zone  string `json:"zone,omitempty"`
+	Clock int    `json:"clock,omitempty"`
+	// FirstPage and Theme are words of the pages.
+	FirstPage string `json:"first_page,omitempty"`
+	Theme     string `json:"theme,omitempty"`
+}
+
+// Passkey is a credential of WebAuthn. Package people does not look into Credential.
+type Passkey struct {
+	ID         []byte          `json:"id"`
+	Name       string          `json:"name"`
+	AddedAt    time.Time       `json:"added_at"`
+	Credential json.RawMessage `json:"credential"`
+}
+
+// Errors of signing in. One text is for all reasons, so that it tells nobody whether an account exists.
+var ErrRefused = errors.New("people: the sign-in was refused")
+
+// ErrLastAdmin reports that the last administrator would be gone.
+var ErrLastAdmin = &checks.FieldError{Field: "admin", Reason: "is needed: this is the last administrator; make somebody else one first"}
+
+// Config configures people. The zero value of a field selects its default.
+type Config struct {
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Logger receives refused sign-ins, without secrets. Default: slog.Default().
+	Logger *slog.Logger
+	// Audit adds changes to the audit log.
+	Audit bool
+	// Hashing is how many passwords are hashed at once; each takes 19 MiB. Default: 2.
+	Hashing int
+}
+
+// People is safe for concurrent use.
+type People struct {
+	db      store.Store
+	now     func() time.Time
+	log     *slog.Logger
+	audit   bool
+	hashing *semaphore.Weighted
+	limits  limits
+}
+
+// New returns the people on a store whose schema is up to date. A nil config selects the defaults.
+func New(h store.Handle, c *Config) (*People, error) {
+	if h == nil {
+		return nil, errors.New("people: the store is nil")
+	}
+	if c == nil {
+		c = &Config{}
+	}
+	p := &People{db: h.Contract(), now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(int64(cmp.Or(c.Hashing, 2)))}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	p.log = cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people"))
+	return p, nil
+}
+
+// The kinds of records.
+const (
+	kindPerson, kindEmail, kindLink, kindSession, kindIdentity, kindPasskey = "person", "email", "link", "session", "identity", "passkey"
+)
+
+// document is the record of a person.
+type document struct {
+	ID          uuid.UUID          `json:"id"`
+	Email       string             `json:"email"`
+	Name        string             `json:"name,omitempty"`
+	Admin       bool               `json:"admin,omitempty"`
+	Roles       map[uuid.UUID]Role `json:"roles,omitempty"`
+	CreatedAt   time.Time          `json:"created_at"`
+	Password    string             `json:"password,omitempty"` // the hash
+	TOTP        string             `json:"totp,omitempty"`     // the secret
+	TOTPStep    int64              `json:"totp_step,omitempty"`
+	Recovery    []string           `json:"recovery,omitempty"` // hashes
+	Passkeys    []Passkey          `json:"passkeys,omitempty"`
+	Issuer      string             `json:"issuer,omitempty"`
+	Subject     string             `json:"subject,omitempty"`
+	Preferences Preferences        `json:"preferences"`
+	// Known are the addresses from which the person has signed in last; limits by account do not hold for them.
+	Known []string `json:"known,omitempty"`
+}
+
+func (d *document) person() Person {
+	roles := maps.Clone(d.Roles)
+	if roles == nil {
+		roles = map[uuid.UUID]Role{}
+	}
+	return Person{
+		ID: d.ID, Email: d.Email, Name: d.Name, Admin: d.Admin, Roles: roles, CreatedAt: d.CreatedAt, HasPassword: d.Password != "", HasTOTP: d.TOTP != "",
+		RecoveryCodes: len(d.Recovery), Passkeys: slices.Clone(d.Passkeys), Issuer: d.Issuer, Preferences: d.Preferences,
+	}
+}
+
+func (d *document) record() (store.Record, error) {
+	text, err := json.Marshal(d)
+	return store.Record{Kind: kindPerson, Key: d.ID.String(), Owner: d.ID, Value: text}, err
+}
+
+// pointer is the record of what leads to a person.
+func pointer(kind, key string, to uuid.UUID) store.Record {
+	return store.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
+}
+
+// normalEmail returns the form of an address by which people are told apart.
+func normalEmail(text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	parsed, err := mail.ParseAddress(text)
+	if err != nil || parsed.Address != text || len(text) > 254 {
+		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
+	}
+	return text, nil
+}
+
+// one returns a record that has not ended.
+func (p *People) one(ctx context.Context, kind, key string) (store.Record, error) {
+	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	if err == nil && len(found) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return store.Record{}, err
+	}
+	return found[0], nil
+}
+
+func (p *People) document(ctx context.Context, id uuid.UUID) (*document, error) {
+	r, err := p.one(ctx, kindPerson, id.String())
+	if err != nil {
+		return nil, err
+	}
+	return parse(r)
+}
+
+func parse(r store.Record) (*document, error) {
+	d := new(document)
+	if err := json.Unmarshal(r.Value, d); err != nil {
+		return nil, fmt.Errorf("people: person %s: %w", r.Key, err)
+	}
+	return d, nil
+}
+
+// ByID returns a person, or [checks.ErrNotFound].
+func (p *People) ByID(ctx context.Context, id uuid.UUID) (Person, error) {
+	d, err := p.document(ctx, id)
+	if err != nil {
+		return Person{}, err
+	}
+	return d.person(), nil
+}
+
+// ByEmail returns the person with an e-mail address, or [checks.ErrNotFound].
+func (p *People) ByEmail(ctx context.Context, email string) (Person, error) {
+	return p.by(ctx, kindEmail, strings.ToLower(strings.TrimSpace(email)))
+}
+
+// by returns the person that a record leads to.
+func (p *People) by(ctx context.Context, kind, key string) (Person, error) {
+	r, err := p.one(ctx, kind, key)
+	if err != nil {
+		return Person{}, err
+	}
+	return p.ByID(ctx, r.Owner)
+}
+
+// List returns all people, by e-mail address.
+func (p *People) List(ctx context.Context) ([]Person, error) {
+	kind := kindPerson
+	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	list := make([]Person, len(found))
+	for i, r := range found {
+		d, err := parse(r)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = d.person()
+	}
+	slices.SortFunc(list, func(a, b Person) int { return strings.Compare(a.Email, b.Email) })
+	return list, err
+}
+
+// Members returns the people with a role in a project, by e-mail address. Administrators without one are none.
+func (p *People) Members(ctx context.Context, project uuid.UUID) ([]Person, error) {
+	list, err := p.List(ctx)
+	return slices.DeleteFunc(list, func(q Person) bool { return q.Roles[project] == "" }), err
+}
+
+// note returns an entry of the audit log about a person.
+func (p *People) note(ctx context.Context, project uuid.UUID, action, email string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{At: p.now(), Actor: audit.ActorOf(ctx), ProjectID: project, Action: action, Object: email, Changes: changes}
+}
+
+// change is a change of a person. It returns whether all sessions end, and what the audit log says.
+type change func(ctx context.Context, tx store.Tx, d *document) (end bool, entries []audit.Entry, err error)
+
+// update changes a person in a transaction.
+func (p *People) update(ctx context.Context, id uuid.UUID, change change) error {
+	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		kind, key := kindPerson, id.String()
+		found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+		if err == nil && len(found) == 0 {
+			err = checks.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d, err := parse(found[0])
+		if err != nil {
+			return err
+		}
+		return p.apply(ctx, tx, d, change)
+	})
+}
+
+// apply changes a person whose record is locked.
+func (p *People) apply(ctx context.Context, tx store.Tx, d *document, change change) error {
+	end, entries, err := change(ctx, tx, d)
+	if err != nil {
+		return err
+	}
+	r, err := d.record()
+	if err != nil {
+		return err
+	}
+	if err := tx.SaveRecords(ctx, p.now(), r); err != nil {
+		return err
+	}
+	if end {
+		if err := p.deleteOwned(ctx, tx, kindSession, d.ID, nil); err != nil {
+			return err
+		}
+	}
+	return p.saveAudit(ctx, tx, entries...)
+}
+
+func (p *People) saveAudit(ctx context.Context, tx store.Tx, entries ...audit.Entry) error {
+	if !p.audit {
+		return nil
+	}
+	return tx.SaveAudit(ctx, entries...)
+}
+
+// deleteOwned deletes the records of a kind that a person owns, but those that keep says to keep.
+func (p *People) deleteOwned(ctx context.Context, tx store.Tx, kind string, owner uuid.UUID, keep func(store.Record) bool) error {
+	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Owner: &owner})
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		if keep != nil && keep(r) {
+			continue
+		}
+		if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: r.Kind, Key: r.Key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

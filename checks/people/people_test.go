@@ -1,0 +1,372 @@
+package people_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
+	"golang.org/x/crypto/argon2"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Run(m)) }
+
+const password = "correct horse battery"
+
+// town is people on a database, with a clock to move and a log.
+type town struct {
+	*testing.T
+	*people.People
+	store *sqlstore.Store
+	clock *dbtest.Clock
+	log   *bytes.Buffer
+}
+
+// each runs a test on each database.
+func each(t *testing.T, test func(v *town)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		v := &town{T: t, store: db.Open(t), clock: dbtest.NewClock(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)), log: new(bytes.Buffer)}
+		var err error
+		v.People, err = people.New(v.store, &people.Config{Now: v.clock.Now, Audit: true, Logger: slog.New(slog.NewTextHandler(v.log, nil))})
+		v.must(err)
+		test(v)
+	})
+}
+
+func (v *town) must(err error) {
+	v.Helper()
+	if err != nil {
+		v.Fatal(err)
+	}
+}
+
+func (v *town) is(err, want error) {
+	v.Helper()
+	if !errors.Is(err, want) {
+		v.Errorf("the error is %v, want %v", err, want)
+	}
+}
+
+// settled adds a person with a password.
+func (v *town) settled(s people.Spec) people.Person {
+	v.Helper()
+	_, link, err := v.Create(v.Context(), s)
+	v.must(err)
+	p, err := v.UseLink(v.Context(), link.Token, "", "", password)
+	v.must(err)
+	return p
+}
+
+func (v *town) signIn(email, password, address string) error {
+	_, err := v.SignIn(v.Context(), people.Attempt{Email: email, Password: password, Address: address})
+	return err
+}
+
+func TestPeople(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		first, err := v.First(ctx)
+		v.must(err)
+		_, err = v.UseLink(ctx, first.Token, "nobody", "", password)
+		if _, ok := errors.AsType[*checks.FieldError](err); !ok {
+			v.Errorf("an invalid address: %v", err)
+		}
+		ann, err := v.UseLink(ctx, first.Token, " Ann@Example.org ", "Ann", password)
+		v.must(err)
+		if !ann.Admin || ann.Email != "ann@example.org" || !ann.HasPassword || ann.Role(uuid.New()) != people.Owner {
+			v.Errorf("the first administrator is %+v", ann)
+		}
+		_, err = v.UseLink(ctx, first.Token, "eve@example.org", "", password)
+		v.is(err, checks.ErrNotFound)
+		_, err = v.First(ctx)
+		v.is(err, checks.ErrExists)
+		_, _, err = v.Create(ctx, people.Spec{Email: "ANN@example.org"})
+		v.is(err, checks.ErrExists)
+
+		project := uuid.New()
+		bob, link, err := v.Create(ctx, people.Spec{Email: "bob@example.org", Roles: map[uuid.UUID]people.Role{project: people.Viewer}})
+		v.must(err)
+		v.is(v.signIn("bob@example.org", "", "192.0.2.1"), people.ErrRefused)
+		_, err = v.UseLink(ctx, link.Token, "eve@example.org", "Eve", password)
+		v.must(err)
+		v.must(v.signIn("bob@example.org", password, "192.0.2.1"))
+		members, err := v.Members(ctx, project)
+		v.must(err)
+		if len(members) != 1 || members[0].ID != bob.ID || members[0].Role(project) != people.Viewer {
+			v.Errorf("the members are %+v", members)
+		}
+		v.is(v.SetAdmin(ctx, ann.ID, false), people.ErrLastAdmin)
+		v.is(v.Delete(ctx, ann.ID), people.ErrLastAdmin)
+		v.must(v.SetAdmin(ctx, bob.ID, true))
+		v.must(v.Delete(ctx, ann.ID))
+		_, err = v.ByEmail(ctx, "ann@example.org")
+		v.is(err, checks.ErrNotFound)
+		_, _, err = v.Create(ctx, people.Spec{Email: "ann@example.org"}) // the address is free again
+		v.must(err)
+		_, old, err := v.Create(ctx, people.Spec{Email: "late@example.org"})
+		v.must(err)
+		v.clock.Advance(72 * time.Hour)
+		_, err = v.Link(ctx, old.Token)
+		v.is(err, checks.ErrNotFound)
+	})
+}
+
+// TestSessionsEnd: what changes the password or a role deletes the sessions, and a late visit does not bring one back.
+func TestSessionsEnd(t *testing.T) {
+	each(t, func(v *town) {
+		ctx, project := v.Context(), uuid.New()
+		v.settled(people.Spec{Email: "root@example.org", Admin: true})
+		ann := v.settled(people.Spec{Email: "ann@example.org"})
+		sessions := v.SessionStore()
+		commit := func(token string, seen time.Duration) {
+			now := v.clock.Now()
+			data := fmt.Sprintf(`{"person":%q,"created_at":%q,"seen_at":%q}`, ann.ID, now.Format(time.RFC3339), now.Add(seen).Format(time.RFC3339))
+			v.must(sessions.Commit(token, []byte(data), time.Now().Add(time.Hour)))
+		}
+		for name, end := range map[string]func() error{
+			"role":     func() error { return v.SetRole(ctx, ann.ID, project, people.Editor) },
+			"admin":    func() error { return v.SetAdmin(ctx, ann.ID, true) },
+			"mfa":      func() error { return v.ResetMFA(ctx, ann.ID) },
+			"all":      func() error { return v.EndSessions(ctx, ann.ID, "") },
+			"one":      func() error { return v.EndSession(ctx, ann.ID, people.SessionID("token")) },
+			"time":     func() error { v.clock.Advance(time.Hour + time.Second); return nil },
+			"password": func() error { return v.ChangePassword(ctx, ann.ID, password, password+"!", "") },
+		} {
+			commit("token", 0)
+			if _, found, err := sessions.Find("token"); err != nil || !found {
+				v.Fatalf("%s: no session, %v", name, err)
+			}
+			v.must(end())
+			commit("token", time.Minute)
+			if _, found, err := sessions.Find("token"); err != nil || found {
+				v.Errorf("%s: the session goes on, %v", name, err)
+			}
+			if name == "password" {
+				v.must(v.ChangePassword(ctx, ann.ID, password+"!", password, ""))
+			}
+		}
+		commit("mine", 0)
+		commit("other", 0)
+		v.must(v.EndSessions(ctx, ann.ID, people.SessionID("mine")))
+		list, err := v.Sessions(ctx, ann.ID)
+		v.must(err)
+		if len(list) != 1 || list[0].ID != people.SessionID("mine") {
+			v.Errorf("the sessions are %+v", list)
+		}
+		v.is(v.EndSession(ctx, uuid.New(), people.SessionID("mine")), checks.ErrNotFound)
+	})
+}
+
+func TestCodes(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		ann := v.settled(people.Spec{Email: "ann@example.org"})
+		begun, err := v.BeginTOTP(ctx, ann.ID)
+		v.must(err)
+		code := func() string {
+			text, err := totp.GenerateCode(begun.Secret, v.clock.Now())
+			v.must(err)
+			return text
+		}
+		_, err = v.ConfirmTOTP(ctx, ann.ID, begun.Secret, "000000")
+		v.is(err, people.ErrRefused)
+		used := code()
+		recovery, err := v.ConfirmTOTP(ctx, ann.ID, begun.Secret, used)
+		v.must(err)
+		v.is(v.CheckCode(ctx, ann.ID, used, ""), people.ErrRefused)
+		v.clock.Advance(time.Minute)
+		used = code()
+		v.must(v.CheckCode(ctx, ann.ID, used, ""))
+		v.is(v.CheckCode(ctx, ann.ID, used, ""), people.ErrRefused)
+		v.must(v.CheckCode(ctx, ann.ID, strings.ToUpper(recovery[3]), ""))
+		v.is(v.CheckCode(ctx, ann.ID, recovery[3], ""), people.ErrRefused)
+		v.is(v.RemoveTOTP(ctx, ann.ID, "wrong"), people.ErrRefused)
+		v.must(v.RemoveTOTP(ctx, ann.ID, password))
+		v.clock.Advance(time.Minute)
+		v.is(v.CheckCode(ctx, ann.ID, code(), ""), people.ErrRefused)
+		v.is(v.CheckCode(ctx, ann.ID, recovery[4], ""), people.ErrRefused)
+	})
+}
+
+func TestExternal(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		mon, err := monitor.New(v.store, nil)
+		v.must(err)
+		project, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
+		v.must(err)
+		local := v.settled(people.Spec{Email: "ann@example.org"})
+		ann := people.External{Issuer: "https://id.example.org", Subject: "1", Email: "Ann@example.org"}
+		_, err = v.SignInExternal(ctx, ann)
+		v.is(err, people.ErrRefused) // not verified
+		ann.EmailVerified = true
+		found, err := v.SignInExternal(ctx, ann)
+		v.must(err)
+		if found.ID != local.ID || found.Issuer != ann.Issuer {
+			v.Errorf("found %+v", found)
+		}
+		other := ann
+		other.Subject = "2"
+		_, err = v.SignInExternal(ctx, other)
+		v.is(err, people.ErrRefused)
+		ann.Email, ann.HasRoles, ann.Roles = "moved@example.org", true, map[string]people.Role{"harbor": people.Editor, "gone": people.Owner}
+		found, err = v.SignInExternal(ctx, ann)
+		v.must(err)
+		if found.ID != local.ID || len(found.Roles) != 1 || found.Roles[project.ID] != people.Editor {
+			v.Errorf("found %+v", found)
+		}
+		fresh, err := v.SignInExternal(ctx, people.External{Issuer: "https://id.example.org", Subject: "3", Email: "bob@example.org", EmailVerified: true})
+		v.must(err)
+		if fresh.HasPassword || fresh.Email != "bob@example.org" {
+			v.Errorf("a new person is %+v", fresh)
+		}
+		v.must(v.SavePasskey(ctx, fresh.ID, people.Passkey{ID: []byte{1, 2}, Name: "phone"}))
+		v.is(v.SavePasskey(ctx, local.ID, people.Passkey{ID: []byte{1, 2}}), checks.ErrExists)
+		owner, err := v.ByPasskey(ctx, []byte{1, 2})
+		v.must(err)
+		if owner.ID != fresh.ID {
+			v.Errorf("the passkey is of %+v", owner)
+		}
+		v.must(v.DeletePasskey(ctx, fresh.ID, []byte{1, 2}))
+		_, err = v.ByPasskey(ctx, []byte{1, 2})
+		v.is(err, checks.ErrNotFound)
+	})
+}
+
+// TestLimits: attempts are limited by address and by account, and a flood from elsewhere does not lock a person out. Each
+// refusal is logged once, without what was typed.
+func TestLimits(t *testing.T) {
+	each(t, func(v *town) {
+		ann := v.settled(people.Spec{Email: "ann@example.org"})
+		v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
+		v.log.Reset()
+		refused, limited := 0, 0
+		for i := range 200 {
+			err := v.signIn("ann@example.org", "wr0ng-secret", fmt.Sprintf("198.51.100.%d", i))
+			if _, ok := errors.AsType[*people.LimitedError](err); ok {
+				limited++
+			} else if v.is(err, people.ErrRefused); err != nil {
+				refused++
+			}
+		}
+		if refused != 100 || limited != 100 {
+			v.Errorf("%d attempts were refused and %d limited, want 100 and 100", refused, limited)
+		}
+		if n := strings.Count(v.log.String(), "refused a sign-in"); n != 200 {
+			v.Errorf("%d lines for 200 refusals", n)
+		}
+		if text := v.log.String(); strings.Contains(text, "wr0ng") || !strings.Contains(text, ann.ID.String()) {
+			v.Errorf("the log: %.500s", text)
+		}
+		v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
+		for range 30 {
+			v.must(v.signIn("ann@example.org", password, "192.0.2.1")) // successes do not count
+		}
+		for range 10 {
+			v.is(v.signIn("eve@example.org", "wrong", "203.0.113.9"), people.ErrRefused)
+		}
+		if err := v.signIn("eve@example.org", "wrong", "203.0.113.9"); errors.Is(err, people.ErrRefused) {
+			v.Error("an unknown account has no limit")
+		}
+	})
+}
+
+func TestHashesOfDjango(t *testing.T) {
+	salt := []byte("c29tZXNhbHRzb21lc2FsdA")
+	b := base64.RawStdEncoding
+	django := fmt.Sprintf("argon2$argon2id$v=19$m=102400,t=2,p=8$%s$%s", b.EncodeToString(salt), b.EncodeToString(argon2.IDKey([]byte(password), salt, 2, 102400, 8, 32)))
+	for _, hash := range []string{django, "pbkdf2_sha256$600000$nTLZvO1aYkkCZ5vK9bFq3d$n7SqrY5hIWXf8D4LmWrUIXaWEkAlYaNPK+rMHSYs2lA="} {
+		for text, want := range map[string]bool{password: true, password + "x": false, "": false} {
+			if ok, replace := people.Verify(hash, text); ok != want || !replace {
+				t.Errorf("%s verifies %q: %v, replaced %v", hash, text, ok, replace)
+			}
+		}
+	}
+	for _, hash := range []string{"", "$", "$argon2id$v=19$m=999999999,t=2,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAAAAAAA", "pbkdf2_sha256$9999999999$s$AAAA", "md5$x"} {
+		if ok, _ := people.Verify(hash, password); ok {
+			t.Errorf("%q verifies", hash)
+		}
+	}
+}
+
+func TestPasswords(t *testing.T) {
+	for text, good := range map[string]bool{
+		password: true, "zwölf-Zeichen": true, "short": false, strings.Repeat("a", 40): false, "Password1234": false, "123456789012": false,
+		"qwertyuiopqw": false, "abcabcabcabc": false, "ann@example.org": false, "annabel12345": true, strings.Repeat("long ", 300): false,
+		"harrypotter1": true, "anna-lena1234": false,
+	} {
+		if err := people.CheckPassword(text, "anna-lena@example.org"); (err == nil) != good && text != "ann@example.org" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if people.CheckPassword("ann@example.org", "ann@example.org") == nil {
+		t.Error("the address is taken as a password")
+	}
+}
+
+// TestAudit: changes are in the log, and secrets are not.
+func TestAudit(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := audit.WithActor(v.Context(), audit.Actor{Kind: audit.CommandLine, Name: "root"})
+		project := uuid.New()
+		ann := v.settled(people.Spec{Email: "ann@example.org"})
+		v.must(v.SetRole(ctx, ann.ID, project, people.Editor))
+		v.must(v.ChangePassword(ctx, ann.ID, password, password+"!", ""))
+		entries, err := v.store.Contract().Audit(ctx, audit.Query{})
+		v.must(err)
+		text := fmt.Sprint(entries)
+		for _, want := range []string{"person.create", "person.role", "person.password", "ann@example.org", "root", string(people.Editor)} {
+			if !strings.Contains(text, want) {
+				v.Errorf("the audit log has no %s: %s", want, text)
+			}
+		}
+		if strings.Contains(text, password) || strings.Contains(text, "argon2") {
+			v.Errorf("the audit log has a secret: %s", text)
+		}
+	})
+}
+
+// TestLinkOnce: of many who use a link at once, one gets in.
+func TestLinkOnce(t *testing.T) {
+	each(t, func(v *town) {
+		_, link, err := v.Create(v.Context(), people.Spec{Email: "ann@example.org"})
+		v.must(err)
+		var wait sync.WaitGroup
+		results := make(chan error, 6)
+		for range cap(results) {
+			wait.Go(func() {
+				_, err := v.UseLink(context.Background(), link.Token, "", "", password)
+				results <- err
+			})
+		}
+		wait.Wait()
+		close(results)
+		used := 0
+		for err := range results {
+			if err == nil {
+				used++
+			} else {
+				v.is(err, checks.ErrNotFound)
+			}
+		}
+		if used != 1 {
+			v.Errorf("the link was used %d times", used)
+		}
+	})
+}

@@ -1,0 +1,256 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/totp"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// LimitedError reports too many failed attempts.
+type LimitedError struct{ Wait time.Duration }
+
+func (e *LimitedError) Error() string {
+	return "people: too many failed attempts: wait " + e.Wait.Round(time.Second).String()
+}
+
+// Attempt is what somebody typed to sign in. Address is the IP address that the request came from.
+type Attempt struct{ Email, Password, Address string }
+
+// refuse logs why a sign-in was refused, once, without what was typed, and returns [ErrRefused].
+func (p *People) refuse(ctx context.Context, why, person string) error {
+	p.log.WarnContext(ctx, "refused a sign-in", "reason", why, "person", person, "address", audit.ActorOf(ctx).Address)
+	return ErrRefused
+}
+
+// limited logs an attempt beyond the limits, and returns a *[LimitedError].
+func (p *People) limited(ctx context.Context, wait time.Duration, address string) error {
+	p.log.WarnContext(ctx, "refused a sign-in", "reason", "too many failed attempts", "address", address)
+	return &LimitedError{Wait: wait}
+}
+
+// SignIn verifies a password. The caller then asks a person with HasTOTP for a code. The error is [ErrRefused], for an unknown
+// account after the same time, or a *[LimitedError].
+func (p *People) SignIn(ctx context.Context, a Attempt) (Person, error) {
+	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: a.Address})
+	email := strings.ToLower(strings.TrimSpace(a.Email))
+	var d *document
+	r, err := p.one(ctx, kindEmail, email)
+	if err == nil {
+		d, err = p.document(ctx, r.Owner)
+	}
+	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return Person{}, err
+	}
+	succeeded, wait := p.limits.attempt(p.now(), email, a.Address, d != nil && slices.Contains(d.Known, a.Address))
+	if wait > 0 {
+		return Person{}, p.limited(ctx, wait, a.Address)
+	}
+	hash := nobody
+	if d != nil && d.Password != "" {
+		hash = d.Password
+	}
+	if err := p.hashing.Acquire(ctx, 1); err != nil {
+		return Person{}, err
+	}
+	ok, replace := verify(hash, a.Password)
+	p.hashing.Release(1)
+	switch {
+	case d == nil:
+		return Person{}, p.refuse(ctx, "unknown account", "")
+	case !ok:
+		return Person{}, p.refuse(ctx, "wrong password", d.ID.String())
+	}
+	succeeded()
+	return p.welcome(ctx, d, a, replace)
+}
+
+// maxKnown bounds the addresses that are remembered of a person.
+const maxKnown = 10
+
+// welcome remembers the address of a sign-in, and replaces a hash of another kind.
+func (p *People) welcome(ctx context.Context, d *document, a Attempt, replace bool) (Person, error) {
+	if !replace && slices.Contains(d.Known, a.Address) {
+		return d.person(), nil
+	}
+	fresh, before := d.Password, d.Password
+	if replace {
+		if hash, err := p.choose(ctx, a.Password, d.Email); err == nil { // one that is too short stays as it is
+			fresh = hash
+		}
+	}
+	person := d.person()
+	err := p.update(ctx, d.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		if d.Password != before { // it was changed meanwhile
+			return false, nil, ErrRefused
+		}
+		d.Password = fresh
+		if !slices.Contains(d.Known, a.Address) {
+			d.Known = append(d.Known, a.Address)
+			d.Known = d.Known[max(0, len(d.Known)-maxKnown):]
+		}
+		person = d.person()
+		return false, nil, nil
+	})
+	return person, err
+}
+
+// ChangePassword changes a password that the person knows, and ends the sessions but the one with the identifier keep. The
+// error is [ErrRefused], a *[LimitedError] or a *[checks.FieldError].
+func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, keep string) error {
+	d, err := p.confirm(ctx, id, old)
+	if err != nil {
+		return err
+	}
+	hash, err := p.choose(ctx, new, d.Email)
+	if err != nil {
+		return err
+	}
+	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, now *document) (bool, []audit.Entry, error) {
+		if now.Password != d.Password {
+			return false, nil, ErrRefused
+		}
+		now.Password = hash
+		entry := p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)", To: "(secret)"})
+		return false, []audit.Entry{entry}, p.deleteOwned(ctx, tx, kindSession, id, func(r store.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
+	})
+}
+
+// confirm verifies the password of somebody who is signed in.
+func (p *People) confirm(ctx context.Context, id uuid.UUID, password string) (*document, error) {
+	d, err := p.document(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	succeeded, wait := p.limits.confirm(p.now(), id.String())
+	if wait > 0 {
+		return nil, p.limited(ctx, wait, audit.ActorOf(ctx).Address)
+	}
+	if err := p.hashing.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	ok, _ := verify(d.Password, password)
+	p.hashing.Release(1)
+	if !ok {
+		return nil, p.refuse(ctx, "wrong password", d.ID.String())
+	}
+	succeeded()
+	return d, nil
+}
+
+// TOTP is a secret of an authenticator app, and the URL of its QR code.
+type TOTP struct{ Secret, URL string }
+
+// period is the length of a step in seconds.
+const period = 30
+
+// BeginTOTP returns a new secret. It is stored by [People.ConfirmTOTP].
+func (p *People) BeginTOTP(ctx context.Context, id uuid.UUID) (TOTP, error) {
+	d, err := p.document(ctx, id)
+	if err != nil {
+		return TOTP{}, err
+	}
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Rollcall", AccountName: d.Email, Period: period})
+	if err != nil {
+		return TOTP{}, fmt.Errorf("people: %w", err)
+	}
+	return TOTP{Secret: key.Secret(), URL: key.URL()}, nil
+}
+
+// step returns the step of a code that is after another one, and whether there is one within a period of now.
+func (p *People) step(secret, code string, after int64) (int64, bool) {
+	now := p.now().Unix() / period
+	for _, step := range []int64{now, now - 1, now + 1} {
+		want, err := totp.GenerateCodeCustom(secret, time.Unix(step*period, 0), totp.ValidateOpts{Period: period, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		if err == nil && step > after && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			return step, true
+		}
+	}
+	return 0, false
+}
+
+// recoveryCodes is how many recovery codes a person gets.
+const recoveryCodes = 10
+
+// ConfirmTOTP stores a secret once a code of it is right, and returns recovery codes, which the database keeps as hashes. The
+// other sessions stay. The error is [ErrRefused] or a *[LimitedError].
+func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, secret, code string) (recovery []string, err error) {
+	succeeded, wait := p.limits.confirm(p.now(), id.String())
+	if wait > 0 {
+		return nil, p.limited(ctx, wait, audit.ActorOf(ctx).Address)
+	}
+	step, ok := p.step(secret, code, 0)
+	if !ok {
+		return nil, ErrRefused
+	}
+	succeeded()
+	var hashes []string
+	for range recoveryCodes {
+		raw := make([]byte, 10)
+		_, _ = rand.Read(raw) // never fails
+		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))
+		text = text[:5] + "-" + text[5:10]
+		recovery, hashes = append(recovery, text), append(hashes, hashOf(plainCode(text)))
+	}
+	return recovery, p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.TOTP, d.TOTPStep, d.Recovery = secret, step, hashes
+		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", To: "(secret)"})}, nil
+	})
+}
+
+// plainCode is a recovery code as it is hashed: without the hyphen, in lower case.
+func plainCode(text string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", ""))
+}
+
+// RemoveTOTP turns codes off. The error is [ErrRefused] for a wrong password, or a *[LimitedError].
+func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) error {
+	if _, err := p.confirm(ctx, id, password); err != nil {
+		return err
+	}
+	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.TOTP, d.Recovery = "", nil
+		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", From: "(secret)"})}, nil
+	})
+}
+
+// CheckCode verifies a code of the authenticator app, which is good once, or uses a recovery code up. The error is
+// [ErrRefused] or a *[LimitedError].
+func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string) error {
+	succeeded, wait := p.limits.confirm(p.now(), "code "+id.String())
+	if wait > 0 {
+		return p.limited(ctx, wait, address)
+	}
+	err := p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		if step, ok := p.step(d.TOTP, code, d.TOTPStep); ok && d.TOTP != "" {
+			d.TOTPStep = step
+			return false, nil, nil
+		}
+		i := slices.Index(d.Recovery, hashOf(plainCode(code)))
+		if i < 0 {
+			return false, nil, ErrRefused
+		}
+		d.Recovery = slices.Delete(d.Recovery, i, i+1)
+		return false, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.recovery", d.Email, audit.Change{Field: "recovery code", From: "(secret)"})}, nil
+	})
+	if errors.Is(err, ErrRefused) {
+		return p.refuse(audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: address}), "wrong code", id.String())
+	}
+	if err == nil {
+		succeeded()
+	}
+	return err
+}
