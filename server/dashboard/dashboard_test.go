@@ -27,6 +27,7 @@ var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 // site is a dashboard on a monitor in memory, whose clock a test moves.
 type site struct {
 	t       *testing.T
+	db      monitor.Store
 	mon     *monitor.Monitor
 	pages   *dashboard.Dashboard
 	web     *httptest.Server
@@ -43,13 +44,12 @@ func newSite(t *testing.T, configure ...func(*config)) *site {
 // newSiteStored is newSite with a hook around the operations of its database; see [dbtest.Hooked].
 func newSiteStored(t *testing.T, around func(op string, do func() error) error, configure ...func(*config)) *site {
 	t.Helper()
-	s := &site{t: t}
+	s := &site{t: t, db: dbtest.Memory(t)}
 	var err error
-	var db monitor.Store = dbtest.Memory(t)
 	if around != nil {
-		db = &dbtest.Hooked{Store: db.(*sqlstore.Store), Around: around}
+		s.db = &dbtest.Hooked{Store: s.db.(*sqlstore.Store), Around: around}
 	}
-	s.mon, err = monitor.New(db, &monitor.Config{Now: s.now, Channels: standard.Kinds(), DeliveredElsewhere: true})
+	s.mon, err = monitor.New(s.db, &monitor.Config{Now: s.now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}

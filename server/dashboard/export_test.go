@@ -6,3 +6,6 @@ import "github.com/google/uuid"
 func ForgetKeys(d *Dashboard, project uuid.UUID) {
 	d.sessions.Forget(project)
 }
+
+// Patterns returns the methods and paths of all pages.
+func Patterns(d *Dashboard) []string { return d.site.Patterns }

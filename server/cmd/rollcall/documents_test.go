@@ -227,7 +227,7 @@ func TestDocumentFlags(t *testing.T) {
 	texts := documents(t)
 	for _, name := range []string{
 		"README.md", "client/README.md", "checks/README.md", "server/README.md", "server/CONFIGURE.md", "server/OPERATE.md",
-		"server/INTEGRATE.md", "server/PERFORMANCE.md", "server/THREATS.md", ".github/SECURITY.md",
+		"server/INTEGRATE.md", "server/PEOPLE.md", "server/PERFORMANCE.md", "server/THREATS.md", ".github/SECURITY.md",
 	} {
 		text := texts[filepath.Join(root, name)]
 		if _, after, found := strings.Cut(text, "\n## Past one machine\n"); found {

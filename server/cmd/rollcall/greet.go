@@ -10,7 +10,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // defaultProject is the first project of a database, and the default of --project.
@@ -18,8 +17,8 @@ const defaultProject = "default"
 
 // greet creates the first project of an empty database and prints its keys with commands for a first check. If several
 // servers start at once, only one of them greets.
-func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, pages *dashboard.Dashboard, stdout io.Writer) error {
-	project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: defaultProject, First: true})
+func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) error {
+	project, keys, err := s.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: defaultProject, First: true})
 	if errors.Is(err, checks.ErrExists) {
 		return nil // there are projects already
 	}
@@ -28,12 +27,12 @@ func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, pages *dashb
 	}
 	out := bufio.NewWriter(stdout)
 	c.printGreeting(out, project, keys)
-	if pages != nil {
-		link, err := pages.SignInLink(ctx, keys.ReadWrite)
+	if s.pages != nil {
+		link, err := s.people.First(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "Or open the dashboard with this link, which works once and expires in a day:\n\n  %s\n\n", link)
+		fmt.Fprintf(out, "Or open the dashboard with this link, which creates the first account, works once and expires in three days:\n\n  %s/signin/%s\n\n", c.BaseURL, link.Token)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("created the project %q, but could not print its keys (rollcall key create makes new ones): %w", project.Name, err)

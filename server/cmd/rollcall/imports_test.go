@@ -47,6 +47,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/asynqcheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/audit":                 {},
+		"checks/people":                {"checks", "checks/audit", "checks/internal/store"},
 		"checks/internal/store":        append([]string{"checks", "checks/audit"}, leaves...),
 		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/message"}, leaves...),
 		"checks/internal/cause":        {"channels/message"},
@@ -100,6 +101,7 @@ func TestImportDirection(t *testing.T) {
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard"),
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
@@ -161,6 +163,9 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest") ||
 			pkg == "checks/monitor/monitortest" || pkg == "client/clienttest"
 	}
+	ofPeople := func(pkg string) bool {
+		return pkg == "checks/people" || strings.HasPrefix(pkg, "server/dashboard/accounts")
+	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
 		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
 	rules := []struct {
@@ -189,6 +194,10 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/prometheus", func(pkg string) bool {
 			return pkg == "server" || pkg == "server/metrics" || strings.HasPrefix(pkg, "server/dashboard") && pkg != "server/dashboard/statuspage" || anywhere(pkg)
 		}},
+		{"golang.org/x/crypto/argon2", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
+		{"github.com/pquerna/otp", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
+		{"github.com/alexedwards/scs", func(pkg string) bool { return strings.HasPrefix(pkg, "server/dashboard/accounts") || anywhere(pkg) }},
+		{module + "checks/people", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/chromedp", func(pkg string) bool {
 			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")
 		}},

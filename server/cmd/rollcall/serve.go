@@ -41,6 +41,7 @@ type serveCmd struct {
 
 	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
 	NoDashboard bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
+	KeySignIn   bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
 
 	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
@@ -164,7 +165,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if err := s.assemble(ctx, store); err != nil {
 			return err
 		}
-		if err := c.greet(ctx, s.mon, s.pages, a.stdout); err != nil {
+		if err := c.greet(ctx, s, a.stdout); err != nil {
 			return err
 		}
 		component(s.log, "serve").Info("started", "version", version(buildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)

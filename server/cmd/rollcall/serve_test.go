@@ -153,7 +153,7 @@ func TestGreetingThatCannotBeShown(t *testing.T) {
 	}
 	defer full.Close()
 	mon := openMonitor(t, dbtest.SQLite(t))
-	if err := c.greet(t.Context(), mon, nil, full); err == nil || !strings.Contains(err.Error(), "rollcall key create makes new ones") {
+	if err := c.greet(t.Context(), &service{mon: mon}, full); err == nil || !strings.Contains(err.Error(), "rollcall key create makes new ones") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,10 +23,12 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
@@ -43,6 +45,7 @@ type service struct {
 	front *front
 
 	mon     *monitor.Monitor
+	people  *people.People
 	web     *server.Server
 	pages   *dashboard.Dashboard
 	mail    *smtpd.Server
@@ -118,6 +121,9 @@ func (s *service) observer() monitor.Observer {
 // assemble creates the parts of the service.
 func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err error) {
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
+		return err
+	}
+	if s.people, err = people.New(store, &people.Config{Logger: s.log, Audit: true}); err != nil {
 		return err
 	}
 	if s.web, err = s.newServer(ctx); err != nil {
@@ -235,7 +241,7 @@ func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error
 	if err != nil {
 		return nil, err
 	}
-	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
+	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain, Accounts: accounts.New(s.people, &accounts.Config{KeySignIn: s.KeySignIn})}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
 		return nil, usageError{err}
 	}

@@ -19,11 +19,13 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
@@ -51,11 +53,28 @@ type site struct {
 	web     *http.Server
 	project checks.Project
 	keys    monitor.Keys
+	people  *people.People // nil without accounts
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	return (&site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}).open()
+}
+
+// newTown is newSite with accounts.
+func newTown(t *testing.T) *site {
+	t.Helper()
 	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}
+	var err error
+	s.people, err = people.New(s.store, &people.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	s.must(err)
+	return s.open()
+}
+
+// open starts the server and adds a project.
+func (s *site) open() *site {
+	t := s.T
+	t.Helper()
 	s.start()
 	t.Cleanup(s.stop)
 	var err error
@@ -92,7 +111,11 @@ func (s *site) start() {
 	s.must(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 	s.must(err)
-	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: &dashboard.Config{PushKey: pushKey}})
+	pages := &dashboard.Config{PushKey: pushKey}
+	if s.people != nil {
+		pages.Accounts = accounts.New(s.people, &accounts.Config{KeySignIn: true})
+	}
+	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: pages})
 	s.must(err)
 	s.pages = handler.Pages().(*dashboard.Dashboard)
 	s.web = &http.Server{Handler: handler}

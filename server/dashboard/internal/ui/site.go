@@ -73,13 +73,15 @@ type Site struct {
 	base        baseurl.URL
 	misplaced   sync.Once
 	router      *httprouter.Router
-	protect     *http.CrossOriginProtection
-	templates   map[string]*template.Template
-	assets      *assetSet
-	pages       *limit.Requests[countedBy] // nil without a limit
-	lives       *live.Followers
-	undos       keptUndos
-	failures    failures
+	// Patterns are the pages that packages have added.
+	Patterns  []string
+	protect   *http.CrossOriginProtection
+	templates map[string]*template.Template
+	assets    *assetSet
+	pages     *limit.Requests[countedBy] // nil without a limit
+	lives     *live.Followers
+	undos     keptUndos
+	failures  failures
 }
 
 // New returns a site without pages. The caller sets Authorize and ForgetKeys.
@@ -176,6 +178,7 @@ func (s *Site) Own(pattern string, h Handler) {
 }
 
 func (s *Site) handle(pattern string, h Handler) {
+	s.Patterns = append(s.Patterns, pattern)
 	method, path, _ := strings.Cut(pattern, " ")
 	answer := s.protect.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &Request{Site: s, W: w, R: r, route: path}

@@ -1,0 +1,179 @@
+package accounts
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+func (a *Accounts) accountRoutes() {
+	for pattern, h := range map[string]ui.Handler{
+		"GET /account": a.accountPage, "POST /account": a.saveAccount, "POST /account/password": a.changePassword,
+		"GET /account/totp": a.totpPage, "POST /account/totp": a.confirmTOTP, "POST /account/totp/remove": a.removeTOTP,
+		"POST /account/sessions": a.endSessions,
+	} {
+		a.site.Look(pattern, personal(h))
+	}
+}
+
+func templateFuncs() template.FuncMap {
+	return template.FuncMap{"browser": browserOf, "howLong": words.For}
+}
+
+// accountView is the data of the page of an account.
+type accountView struct {
+	people.Person
+	Sessions   []sessionRow
+	Zones      []string
+	FirstPages []choice
+	// At names the form that was refused, and Problem says why.
+	At, Problem string
+}
+
+// choice is an option of a select element.
+type choice struct{ Value, Label string }
+
+// sessionRow is a session in the list. Current says that it is that of the request.
+type sessionRow struct {
+	people.Session
+	Current bool
+}
+
+// account loads the person who sends the request.
+func (a *Accounts) account(q *ui.Request) (people.Person, error) {
+	return a.people.ByID(q.Ctx(), q.Access.Person.ID)
+}
+
+func (a *Accounts) accountPage(q *ui.Request) error {
+	return a.showAccount(q, http.StatusOK, "", "")
+}
+
+// showAccount shows the account, with what was wrong with one of its forms.
+func (a *Accounts) showAccount(q *ui.Request, status int, at, problem string) error {
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	view := accountView{Person: person, At: at, Problem: problem, Zones: schedule.Zones(), FirstPages: []choice{
+		{"", "Overview of the project, or of all projects"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
+		{"checks", "Checks of the first project"}, {"board", "Board of the first project"},
+	}}
+	if at == "profile" {
+		view.Name, view.Preferences = typedName(q), typedPreferences(q)
+	}
+	list, err := a.people.Sessions(q.Ctx(), person.ID)
+	if err != nil {
+		return err
+	}
+	own := people.SessionID(a.token(q.R))
+	for _, s := range list {
+		view.Sessions = append(view.Sessions, sessionRow{s, s.ID == own})
+	}
+	slices.SortStableFunc(view.Sessions, func(x, y sessionRow) int { return y.SeenAt.Compare(x.SeenAt) })
+	return q.RenderStatus(status, "account", "Your account", view)
+}
+
+func typedName(q *ui.Request) string { return words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "") }
+
+func typedPreferences(q *ui.Request) people.Preferences {
+	form := q.R.PostForm
+	clock, _ := strconv.Atoi(form.Get("clock"))
+	return people.Preferences{Zone: strings.TrimSpace(form.Get("zone")), Clock: clock, FirstPage: form.Get("first"), Theme: form.Get("theme")}
+}
+
+// saveAccount stores the name and the preferences.
+func (a *Accounts) saveAccount(q *ui.Request) error {
+	p := typedPreferences(q)
+	if _, err := schedule.LoadLocation(p.Zone); p.Zone != "" && err != nil {
+		return a.showAccount(q, http.StatusBadRequest, "profile", "Unknown time zone: "+words.Cut(words.Plain(p.Zone), 40)+". Write it like Europe/Riga.")
+	}
+	if !slices.Contains([]int{0, 12, 24}, p.Clock) || !slices.Contains([]string{"", "light", "dark"}, p.Theme) || p.FirstPage != "" && !slices.Contains(ui.FirstPages, p.FirstPage) {
+		return ui.ErrBadForm
+	}
+	id := q.Access.Person.ID
+	if err := a.people.SetName(q.Ctx(), id, typedName(q)); err != nil {
+		return err
+	}
+	if err := a.people.SetPreferences(q.Ctx(), id, p); err != nil {
+		return err
+	}
+	q.Notice("Saved.")
+	return q.Redirect("/account")
+}
+
+// changePassword changes the password. The other sessions of the person end, and this one continues.
+func (a *Accounts) changePassword(q *ui.Request) error {
+	form, id := q.R.PostForm, q.Access.Person.ID
+	err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
+	if problem, status := refusal(q, err, "The current password is wrong."); problem != "" {
+		return a.showAccount(q, status, "password", problem)
+	}
+	if field, ok := errors.AsType[*checks.FieldError](err); ok {
+		return a.showAccount(q, http.StatusBadRequest, "password", sentence(field))
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.start(q, id, false); err != nil {
+		return err
+	}
+	q.Notice("Password changed. Your other sessions have ended.")
+	return q.Redirect("/account")
+}
+
+// sentence makes the error of a field one.
+func sentence(err *checks.FieldError) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// endSessions ends one session, or all but this one.
+func (a *Accounts) endSessions(q *ui.Request) error {
+	id, own := q.R.PostForm.Get("id"), people.SessionID(a.token(q.R))
+	if id == "others" {
+		if err := a.people.EndSessions(q.Ctx(), q.Access.Person.ID, own); err != nil {
+			return err
+		}
+		q.Notice("All other sessions have ended.")
+		return q.Redirect("/account")
+	}
+	if err := a.people.EndSession(q.Ctx(), q.Access.Person.ID, id); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	if id == own {
+		return q.Redirect("/signin")
+	}
+	q.Notice("The session has ended.")
+	return q.Redirect("/account")
+}
+
+// browserOf says in a few words which browser sent a User-Agent header, as far as the usual ones can be told apart.
+func browserOf(agent string) string {
+	find := func(names [][2]string) string {
+		for _, n := range names {
+			if strings.Contains(agent, n[0]) {
+				return n[1]
+			}
+		}
+		return ""
+	}
+	browser := find([][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}})
+	system := find([][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"}})
+	switch {
+	case browser != "" && system != "":
+		return fmt.Sprintf("%s on %s", browser, system)
+	case browser+system != "":
+		return browser + system
+	}
+	return words.Cut(words.Name(agent, "unknown browser"), 60)
+}

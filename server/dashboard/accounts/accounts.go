@@ -1,0 +1,177 @@
+// Package accounts lets people sign in to the dashboard with accounts of the installation, and manage them there: their
+// passwords, sessions and preferences, the members of projects, and all people.
+//
+//	known, err := people.New(store, nil)
+//	config := &dashboard.Config{Accounts: accounts.New(known, &accounts.Config{KeySignIn: true})}
+//
+// A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password or a role
+// changes. The database keeps it, so it outlives the server, and each page looks it up, so its end holds on every server at
+// once. The stream of an open page asks every five seconds.
+package accounts
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// recheck is how often an open page asks whether its session has ended.
+const recheck = 5 * time.Second
+
+// Config configures accounts. The zero value of a field selects its default.
+type Config struct {
+	// KeySignIn lets people also sign in with API keys.
+	KeySignIn bool
+	// Provider signs people in elsewhere. Default: none.
+	Provider Provider
+	// Mail sends a link to the e-mail address of the person that it is for. Default: the page shows the link, and whoever
+	// asked for it passes it on.
+	Mail func(ctx context.Context, address, subject, text string) error
+}
+
+// Accounts is the value of dashboard.Config.Accounts. It belongs to one server.
+type Accounts struct {
+	Config
+	people   *people.People
+	site     *ui.Site
+	keys     *session.Sessions
+	sessions *scs.SessionManager
+	cookie   string
+	// someone says that the installation has people: then the page to sign in asks for a password first.
+	someone atomic.Bool
+	// words are the handlers of /signin/WORD beside the links.
+	words map[string]map[string]ui.Handler
+}
+
+var _ dashboard.Accounts = (*Accounts)(nil)
+
+// New returns accounts of people. It reads nothing.
+func New(p *people.People, c *Config) *Accounts {
+	a := &Accounts{people: p}
+	if c != nil {
+		a.Config = *c
+	}
+	return a
+}
+
+// Register adds the pages to a site. [server.New] calls it through the dashboard; programs do not.
+func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
+	a.site, a.keys = site, keys
+	a.newSessions()
+	site.AddTemplates(templates, templateFuncs())
+	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, recheck
+	a.signInRoutes()
+	a.accountRoutes()
+	a.memberRoutes()
+	a.peopleRoutes()
+	site.Look("GET /projects", a.projectsPage)
+}
+
+// ways says how people can sign in here. Without people, a key is all that anybody has.
+func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
+	ways := ui.Ways{Key: a.KeySignIn}
+	if a.Provider != nil {
+		ways.Provider = a.Provider.Name()
+	}
+	if !a.someone.Load() {
+		all, err := a.people.List(ctx)
+		if err != nil {
+			return ways, err
+		}
+		a.someone.Store(len(all) > 0)
+	}
+	ways.Password = a.someone.Load() || !ways.Key && a.Provider == nil
+	return ways, nil
+}
+
+// authorize says what the person or the key of a session may see and change.
+func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
+	current, err := a.current(r)
+	if err == nil && current.data.Pending {
+		return ui.Access{}, server.ErrSignedOut
+	}
+	if errors.Is(err, server.ErrSignedOut) && a.KeySignIn {
+		return a.keys.Access(w, r)
+	}
+	if err != nil {
+		return ui.Access{}, err
+	}
+	person, err := a.people.ByID(r.Context(), current.data.Person)
+	if errors.Is(err, checks.ErrNotFound) {
+		return ui.Access{}, server.ErrSignedOut
+	}
+	if err != nil {
+		return ui.Access{}, err
+	}
+	if err := a.renew(w, r, current); err != nil {
+		return ui.Access{}, err
+	}
+	return a.access(r.Context(), person)
+}
+
+// access returns what a person may see and change, the projects by name.
+func (a *Accounts) access(ctx context.Context, p people.Person) (ui.Access, error) {
+	access := ui.Access{Access: server.Access{Name: p.Email}, Person: &ui.Person{
+		ID: p.ID, Name: p.Name, Email: p.Email, Admin: p.Admin,
+		Zone: p.Preferences.Zone, Clock: p.Preferences.Clock, FirstPage: p.Preferences.FirstPage, Theme: p.Preferences.Theme,
+	}}
+	if !p.Admin && len(p.Roles) == 0 {
+		return access, nil
+	}
+	projects, err := a.site.Mon.Projects().List(ctx)
+	for _, project := range projects {
+		if role := p.Role(project.ID); role != "" {
+			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: project.ID, Edit: role.Edits(), Editor: !role.Owns()})
+		}
+	}
+	return access, err
+}
+
+// personal answers only people with accounts, not those who signed in with a key.
+func personal(h ui.Handler) ui.Handler {
+	return func(q *ui.Request) error {
+		if q.Access.Person == nil {
+			return ui.ErrForbidden
+		}
+		return h(q)
+	}
+}
+
+// admin answers only administrators.
+func admin(h ui.Handler) ui.Handler {
+	return func(q *ui.Request) error {
+		if q.Access.Person == nil || !q.Access.Person.Admin {
+			return ui.ErrForbidden
+		}
+		return h(q)
+	}
+}
+
+// public parses the form of somebody who is not signed in, and says where the request comes from.
+func public(h ui.Handler) ui.Handler {
+	return func(q *ui.Request) error {
+		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)}))
+		if q.R.Method == http.MethodPost {
+			if err := q.R.ParseForm(); err != nil {
+				return ui.FormError(err)
+			}
+		}
+		return h(q)
+	}
+}

@@ -1,0 +1,214 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+func (a *Accounts) memberRoutes() {
+	a.site.Own("GET /projects/{project}/members", personal(a.membersPage))
+	a.site.Own("POST /projects/{project}/members", personal(a.invite))
+	a.site.Own("GET /projects/{project}/members/{person}/remove", personal(a.removePage))
+	a.site.Own("POST /projects/{project}/members/{person}/remove", personal(a.removeMember))
+	a.site.Own("POST /projects/{project}/members/{person}/role", personal(a.changeRole))
+}
+
+// roles are the roles as forms offer them.
+var roles = []choice{
+	{string(people.Viewer), "Viewer"}, {string(people.Editor), "Editor"}, {string(people.Owner), "Owner"},
+}
+
+// invitation is a link that was just made, for the page that shows it once.
+type invitation struct {
+	Email, URL string
+	Until      string
+	// Sent says that the person has it by e-mail too.
+	Sent bool
+	// Reset says that it is for a new password of somebody who has an account.
+	Reset bool
+}
+
+// invited returns what a page shows of a link, after sending it if the server sends e-mail.
+func (a *Accounts) invited(q *ui.Request, l people.Link, reset bool) (*invitation, error) {
+	i := &invitation{Email: l.Person.Email, URL: a.site.URL + "/signin/" + l.Token, Until: verdict.Format(l.Until.In(q.Zone()), "2 Jan 15:04"), Reset: reset}
+	if a.Mail == nil {
+		return i, nil
+	}
+	subject, text := "Your invitation to Rollcall", "Choose a password to sign in to Rollcall at "+a.site.URL+":"
+	if reset {
+		subject, text = "Choose a new password for Rollcall", "Choose a new password for Rollcall at "+a.site.URL+":"
+	}
+	text += "\n\n" + i.URL + "\n\nThe link works once. If you did not expect this message, ignore it.\n"
+	if err := a.Mail(q.Ctx(), i.Email, subject, text); err != nil {
+		a.site.Log.WarnContext(q.Ctx(), "cannot send a link to sign in", "error", err)
+		return i, q.Ctx().Err()
+	}
+	i.Sent = true
+	return i, nil
+}
+
+// membersView is the data of the page of members.
+type membersView struct {
+	Members []memberRow
+	Roles   []choice
+	Fresh   *invitation
+	// Email, Role and Problem are those of an invitation that was refused.
+	Email, Role, Problem string
+}
+
+// memberRow is a member in the list. Self says that it is the viewer.
+type memberRow struct {
+	people.Person
+	Role people.Role
+	Self bool
+}
+
+func (a *Accounts) membersPage(q *ui.Request) error {
+	return a.showMembers(q, http.StatusOK, membersView{Role: string(people.Viewer)})
+}
+
+func (a *Accounts) showMembers(q *ui.Request, status int, view membersView) error {
+	list, err := a.people.Members(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if role := p.Roles[q.Project.ID]; role != "" {
+			view.Members = append(view.Members, memberRow{p, role, p.ID == q.Access.Person.ID})
+		}
+	}
+	slices.SortFunc(view.Members, func(x, y memberRow) int { return strings.Compare(x.Email, y.Email) })
+	view.Roles = roles
+	return q.RenderStatus(status, "members", "Members", view)
+}
+
+// invite gives somebody a role in the project: a person of the installation, or a new one, whose link the page shows.
+func (a *Accounts) invite(q *ui.Request) error {
+	view := membersView{Email: strings.TrimSpace(q.R.PostForm.Get("email")), Role: q.R.PostForm.Get("role")}
+	role, err := people.ParseRole(view.Role)
+	if err != nil {
+		return ui.ErrBadForm
+	}
+	known, err := a.people.ByEmail(q.Ctx(), view.Email)
+	switch {
+	case err == nil && known.Roles[q.Project.ID] != "":
+		view.Problem = words.Cut(words.Plain(view.Email), 100) + " is a member already. Change the role in the list."
+		return a.showMembers(q, http.StatusBadRequest, view)
+	case err == nil:
+		return a.setRole(q, known, role, fmt.Sprintf("%s is now %s of this project.", known.Email, withArticle(role)))
+	case !errors.Is(err, checks.ErrNotFound):
+		return err
+	}
+	fresh, problem, err := a.create(q, people.Spec{Email: view.Email, Roles: map[uuid.UUID]people.Role{q.Project.ID: role}})
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		view.Problem = problem
+		return a.showMembers(q, http.StatusBadRequest, view)
+	}
+	return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Role: string(people.Viewer)})
+}
+
+// create adds a person. problem says what is wrong with the form.
+func (a *Accounts) create(q *ui.Request, spec people.Spec) (fresh *invitation, problem string, err error) {
+	_, link, err := a.people.Create(q.Ctx(), spec)
+	if field, ok := errors.AsType[*checks.FieldError](err); ok {
+		return nil, sentence(field), nil
+	}
+	if errors.Is(err, checks.ErrExists) {
+		return nil, "There is an account with this e-mail address already.", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	a.someone.Store(true)
+	fresh, err = a.invited(q, link, false)
+	return fresh, "", err
+}
+
+func withArticle(r people.Role) string {
+	if r == people.Viewer {
+		return "a viewer"
+	}
+	return "an " + string(r)
+}
+
+// setRole changes a role, and leads to the page of members.
+func (a *Accounts) setRole(q *ui.Request, p people.Person, role people.Role, notice string) error {
+	if err := a.people.SetRole(q.Ctx(), p.ID, q.Project.ID, role); err != nil {
+		return err
+	}
+	if p.ID == q.Access.Person.ID { // whose sessions have ended
+		if err := a.start(q, p.ID, false); err != nil {
+			return err
+		}
+	}
+	q.Notice(notice)
+	if p.ID == q.Access.Person.ID && !p.Admin && !role.Owns() {
+		return q.Redirect("/")
+	}
+	return q.Redirect("/projects/%s/members", q.Project.ID)
+}
+
+// member returns the member that the path names.
+func (a *Accounts) member(q *ui.Request) (people.Person, error) {
+	p, err := a.person(q.Ctx(), q.R.PathValue("person"))
+	if err == nil && p.Roles[q.Project.ID] == "" {
+		err = checks.ErrNotFound
+	}
+	return p, err
+}
+
+// person returns the person with an identifier of a path.
+func (a *Accounts) person(ctx context.Context, id string) (people.Person, error) {
+	parsed, err := uuid.Parse(id)
+	if err != nil {
+		return people.Person{}, checks.ErrNotFound
+	}
+	return a.people.ByID(ctx, parsed)
+}
+
+func (a *Accounts) changeRole(q *ui.Request) error {
+	role, err := people.ParseRole(q.R.PostForm.Get("role"))
+	if err != nil {
+		return ui.ErrBadForm
+	}
+	p, err := a.member(q)
+	if err != nil {
+		return err
+	}
+	if p.Roles[q.Project.ID] == role {
+		return q.Redirect("/projects/%s/members", q.Project.ID)
+	}
+	return a.setRole(q, p, role, fmt.Sprintf("%s is now %s. Their sessions have ended.", p.Email, withArticle(role)))
+}
+
+// removePage asks before somebody loses the project.
+func (a *Accounts) removePage(q *ui.Request) error {
+	p, err := a.member(q)
+	if err != nil {
+		return err
+	}
+	return q.Render("memberremove", "Remove a member", memberRow{p, p.Roles[q.Project.ID], p.ID == q.Access.Person.ID})
+}
+
+func (a *Accounts) removeMember(q *ui.Request) error {
+	p, err := a.member(q)
+	if err != nil {
+		return err
+	}
+	return a.setRole(q, p, "", p.Email+" is no longer a member.")
+}

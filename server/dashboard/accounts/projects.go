@@ -1,0 +1,112 @@
+package accounts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// maxProjects bounds the projects of the overview. Each costs a query; a search finds the others.
+const maxProjects = 200
+
+// projectsView is the data of the overview of all projects that the viewer may see.
+type projectsView struct {
+	Rows []projectRow
+	// Down and Late count the checks of all rows. More is how many projects are not listed.
+	Total, Down, Late, Up, More int
+	Search                      string
+}
+
+// Counts returns how many checks are down and late, for the title of the page.
+func (v projectsView) Counts() (down, late int) { return v.Down, v.Late }
+
+// projectRow is a project in the overview. Worst is the check that has been down or late for the shortest time: what
+// somebody who is woken looks for.
+type projectRow struct {
+	checks.Project
+	ui.Summary
+	Role            string
+	Worst, WorstKey string
+	WorstSince      time.Time
+	WorstStatus     checks.Status
+}
+
+// Word is the word of the worst state.
+func (r projectRow) Word() string {
+	switch {
+	case r.Down > 0:
+		return "down"
+	case r.Late > 0:
+		return "late"
+	case r.Up > 0:
+		return "up"
+	}
+	return "idle"
+}
+
+// projectsPage lists the projects, those with checks that are down first.
+func (a *Accounts) projectsPage(q *ui.Request) error {
+	view := projectsView{Search: strings.TrimSpace(q.R.URL.Query().Get("q"))}
+	all, err := q.Mon.Projects().List(q.Ctx())
+	if err != nil {
+		return err
+	}
+	for _, project := range all {
+		access, ok := q.Access.Project(project.ID)
+		if project.Name = words.Name(project.Name, "unnamed"); !ok || !strings.Contains(strings.ToLower(project.Name), strings.ToLower(view.Search)) {
+			continue
+		}
+		if len(view.Rows) == maxProjects {
+			view.More++
+			continue
+		}
+		row := projectRow{Project: project, Role: "viewer"}
+		if access.Edit {
+			row.Role = map[bool]string{true: "editor", false: "owner"}[access.Editor]
+		}
+		if err := row.count(q); err != nil {
+			return err
+		}
+		view.Rows = append(view.Rows, row)
+		view.Total, view.Down, view.Late, view.Up = view.Total+row.Total, view.Down+row.Down, view.Late+row.Late, view.Up+row.Up
+	}
+	slices.SortStableFunc(view.Rows, func(x, y projectRow) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), strings.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)))
+	})
+	return q.Render("projects", "Projects", view)
+}
+
+func rank(r projectRow) int {
+	return slices.Index([]string{"down", "late", "up", "idle"}, r.Word())
+}
+
+// count counts the checks of the project and finds the worst.
+func (r *projectRow) count(q *ui.Request) error {
+	list, err := q.Mon.Views().Checks(q.Ctx(), r.ID, checks.Query{})
+	if err != nil {
+		return err
+	}
+	now := q.Mon.Now()
+	for _, c := range list {
+		status := c.Status(now)
+		r.Total++
+		switch status {
+		case checks.StatusDown:
+			r.Down++
+		case checks.StatusGrace:
+			r.Late++
+		case checks.StatusUp:
+			r.Up++
+		}
+		bad := status == checks.StatusDown || status == checks.StatusGrace
+		if worse := status == checks.StatusDown && r.WorstStatus != checks.StatusDown; bad && (worse || status == r.WorstStatus && c.Since(now).After(r.WorstSince) || r.Worst == "") {
+			r.Worst, r.WorstKey, r.WorstSince, r.WorstStatus = ui.NameOf(c), c.UniqueKey(), c.Since(now), status
+		}
+	}
+	return nil
+}

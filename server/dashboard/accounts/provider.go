@@ -1,0 +1,122 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// Provider signs people in elsewhere, such as at a provider of OpenID Connect. The browser goes there from /signin/oidc and
+// comes back to /signin/oidc/callback.
+type Provider interface {
+	// Name is what the button says after "Sign in with".
+	Name() string
+	// Begin returns the address that the browser goes to, and what Finish needs to know of the attempt, such as state, nonce
+	// and verifier: at most 2 kB, which the browser keeps, encrypted. callback is the URL that the browser comes back to.
+	Begin(ctx context.Context, callback string) (to string, kept []byte, err error)
+	// Finish returns who has signed in. query is that of the callback. kept is from the Begin of the same browser, at most ten
+	// minutes ago; it can come twice. Errors are logged, and the page says that the sign-in failed; one that wraps
+	// [checks.ErrUnavailable] says that the provider is away.
+	Finish(ctx context.Context, callback string, kept []byte, query url.Values) (people.External, error)
+}
+
+const (
+	attemptCookie = "rollcall_attempt"
+	// attemptAge is how long signing in at a provider may take.
+	attemptAge = 10 * time.Minute
+)
+
+// attempt is what the browser keeps while it is at the provider.
+type attempt struct {
+	Kept  []byte
+	Next  string
+	Until time.Time
+}
+
+func (a *Accounts) callback() string { return a.site.URL + "/signin/oidc/callback" }
+
+// beginProvider leads to the provider.
+func (a *Accounts) beginProvider(q *ui.Request) error {
+	to, kept, err := a.Provider.Begin(q.Ctx(), a.callback())
+	if err != nil {
+		return a.providerFailed(q, err)
+	}
+	text, err := json.Marshal(attempt{Kept: kept, Next: ui.LocalPath(q.R.URL.Query().Get("next")), Until: q.Mon.Now().Add(attemptAge)})
+	if err != nil {
+		return err
+	}
+	hidden, err := q.Seals.Hide(q.Ctx(), "attempt", text)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(q.W, q.Cookie(attemptCookie, hidden, attemptAge))
+	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+	return nil
+}
+
+// finishProvider signs in whom the provider names.
+func (a *Accounts) finishProvider(q *ui.Request) error {
+	if a.Provider == nil || q.R.PathValue("link") != "oidc" {
+		return checks.ErrNotFound
+	}
+	begun, err := a.takeAttempt(q)
+	if errors.Is(err, server.ErrSignedOut) {
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Signing in took too long, or began in another browser. Try again."})
+	}
+	if err != nil {
+		return err
+	}
+	who, err := a.Provider.Finish(q.Ctx(), a.callback(), begun.Kept, q.R.URL.Query())
+	if err != nil {
+		return a.providerFailed(q, err)
+	}
+	person, err := a.people.SignInExternal(q.Ctx(), who)
+	if errors.Is(err, people.ErrRefused) {
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Your account at " + a.Provider.Name() + " gives no access here. Ask an administrator.", Next: begun.Next})
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.start(q, person.ID, false); err != nil {
+		return err
+	}
+	return q.Enter(ui.SignIn{Next: begun.Next}, "/")
+}
+
+// takeAttempt returns what the browser has kept. The error is [server.ErrSignedOut] if it is gone.
+func (a *Accounts) takeAttempt(q *ui.Request) (begun attempt, err error) {
+	cookie, err := q.R.Cookie(attemptCookie)
+	if err != nil {
+		return begun, server.ErrSignedOut
+	}
+	http.SetCookie(q.W, q.Cookie(attemptCookie, "", -1))
+	text, err := q.Seals.Reveal(q.Ctx(), "attempt", cookie.Value)
+	if err != nil {
+		return begun, err
+	}
+	if err := json.Unmarshal(text, &begun); err != nil || q.Mon.Now().After(begun.Until) {
+		return begun, server.ErrSignedOut
+	}
+	return begun, nil
+}
+
+// providerFailed logs why the provider did not sign somebody in, and says that it did not.
+func (a *Accounts) providerFailed(q *ui.Request, err error) error {
+	if q.Ctx().Err() != nil {
+		return err
+	}
+	status, problem := http.StatusForbidden, a.Provider.Name()+" did not sign you in. Try again, or ask an administrator."
+	if errors.Is(err, checks.ErrUnavailable) {
+		status, problem = http.StatusServiceUnavailable, a.Provider.Name()+" is not responding. Try again in a moment."
+	}
+	a.site.Log.WarnContext(q.Ctx(), "cannot sign in with the provider", "error", err, "address", q.Address(q.R))
+	return q.AskToSignIn(status, ui.SignIn{Problem: problem})
+}

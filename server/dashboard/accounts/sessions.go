@@ -1,0 +1,153 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+const (
+	// Idle is how long a session lasts after the last visit, and Lifetime how long in any case.
+	Idle, Lifetime = 12 * time.Hour, 30 * 24 * time.Hour
+	// pendingAge is how long a person has for the code after the password.
+	pendingAge = 10 * time.Minute
+	// renewAfter is the age of the last note of a visit at which a visit is noted again.
+	renewAfter = 5 * time.Minute
+	// maxAgent bounds the name of a browser that a session keeps.
+	maxAgent = 200
+	dataKey  = "session"
+)
+
+// codec writes the data of a session as the list of a person's sessions reads it.
+type codec struct{}
+
+func (codec) Encode(deadline time.Time, values map[string]any) ([]byte, error) {
+	data, _ := values[dataKey].(people.SessionData)
+	data.Deadline = deadline
+	return json.Marshal(data)
+}
+
+func (codec) Decode(text []byte) (time.Time, map[string]any, error) {
+	var data people.SessionData
+	err := json.Unmarshal(text, &data)
+	return data.Deadline, map[string]any{dataKey: data}, err
+}
+
+func (a *Accounts) newSessions() {
+	a.sessions = scs.New()
+	a.sessions.Store, a.sessions.Codec = a.people.SessionStore(), codec{}
+	a.sessions.IdleTimeout, a.sessions.Lifetime = Idle, Lifetime
+	a.cookie = "rollcall_person"
+	if a.site.Base == "" && strings.HasPrefix(a.site.URL, "https://") {
+		a.cookie = "__Host-" + a.cookie // no other host of the domain can set it
+	}
+}
+
+// current is the session of a request.
+type current struct {
+	ctx  context.Context
+	data people.SessionData
+}
+
+func (a *Accounts) token(r *http.Request) string {
+	cookie, err := r.Cookie(a.cookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// current returns the session of a request, or [server.ErrSignedOut].
+func (a *Accounts) current(r *http.Request) (current, error) {
+	token := a.token(r)
+	if token == "" {
+		return current{}, server.ErrSignedOut
+	}
+	ctx, err := a.sessions.Load(r.Context(), token)
+	if err != nil {
+		return current{}, err
+	}
+	data, _ := a.sessions.Get(ctx, dataKey).(people.SessionData)
+	if data.Person == uuid.Nil {
+		return current{}, server.ErrSignedOut
+	}
+	return current{ctx, data}, nil
+}
+
+// start begins a session of a person in place of that of the request, under a new token. A pending one waits for a code and
+// opens no page.
+func (a *Accounts) start(q *ui.Request, person uuid.UUID, pending bool) error {
+	ctx, err := a.sessions.Load(q.Ctx(), a.token(q.R))
+	if err != nil {
+		return err
+	}
+	if err := a.sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	if err := a.keys.End(q); err != nil { // a browser is signed in in one way
+		return err
+	}
+	if pending {
+		a.sessions.SetDeadline(ctx, time.Now().Add(pendingAge))
+	}
+	now := q.Mon.Now()
+	a.sessions.Put(ctx, dataKey, people.SessionData{
+		Person: person, Pending: pending, CreatedAt: now, SeenAt: now, Address: q.Address(q.R), Agent: words.Cut(q.R.UserAgent(), maxAgent),
+	})
+	return a.save(ctx, q.W)
+}
+
+// save stores a session, and its token in the browser.
+func (a *Accounts) save(ctx context.Context, w http.ResponseWriter) error {
+	token, until, err := a.sessions.Commit(ctx)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, a.site.Cookie(a.cookie, token, time.Until(until)))
+	return nil
+}
+
+// renew notes a visit. What an open page asks for by itself is none.
+func (a *Accounts) renew(w http.ResponseWriter, r *http.Request, c current) error {
+	now := a.site.Mon.Now()
+	if r.Header.Get("Rollcall-Version") != "" || strings.HasSuffix(r.URL.Path, "/events") || now.Sub(c.data.SeenAt) < renewAfter {
+		return nil
+	}
+	c.data.SeenAt, c.data.Address = now, a.site.Address(r)
+	a.sessions.Put(c.ctx, dataKey, c.data)
+	return a.save(c.ctx, w)
+}
+
+// end ends the session of a request, of a person or with a key.
+func (a *Accounts) end(q *ui.Request) error {
+	if err := a.endPerson(q); err != nil {
+		return err
+	}
+	return a.keys.End(q)
+}
+
+func (a *Accounts) endPerson(q *ui.Request) error {
+	token := a.token(q.R)
+	if token == "" {
+		return nil
+	}
+	ctx, err := a.sessions.Load(q.Ctx(), token)
+	if err != nil {
+		return err
+	}
+	if err := a.sessions.Destroy(ctx); err != nil {
+		return err
+	}
+	http.SetCookie(q.W, q.Cookie(a.cookie, "", -1))
+	return nil
+}

@@ -1,0 +1,193 @@
+package accounts
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// signInRoutes adds the pages that sign in and out. The router has one route for links and words, so words are no link.
+func (a *Accounts) signInRoutes() {
+	a.words = map[string]map[string]ui.Handler{http.MethodGet: {}, http.MethodPost: {"code": a.giveCode}}
+	if a.Provider != nil {
+		a.words[http.MethodGet]["oidc"] = a.beginProvider
+	}
+	a.site.Public("GET /signin", public(a.signInPage))
+	a.site.Public("POST /signin", public(a.signIn))
+	a.site.Public("GET /signin/{link}", public(a.wordOr(a.linkPage)))
+	a.site.Public("POST /signin/{link}", public(a.wordOr(a.useLink)))
+	a.site.Public("GET /signin/{link}/callback", public(a.finishProvider))
+	a.site.Public("POST /signout", public(a.signOut))
+}
+
+// wordOr answers with the handler of a word, or else as for a link.
+func (a *Accounts) wordOr(link ui.Handler) ui.Handler {
+	return func(q *ui.Request) error {
+		if h := a.words[q.R.Method][q.R.PathValue("link")]; h != nil {
+			return h(q)
+		}
+		return link(q)
+	}
+}
+
+func (a *Accounts) signInPage(q *ui.Request) error {
+	return q.AskToSignIn(http.StatusOK, ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
+}
+
+// signIn signs in with a password, or with an API key.
+func (a *Accounts) signIn(q *ui.Request) error {
+	form := q.R.PostForm
+	if form.Has("key") {
+		if !a.KeySignIn {
+			return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This server does not accept API keys here."})
+		}
+		if err := a.endPerson(q); err != nil { // a browser is signed in in one way
+			return err
+		}
+		return a.keys.SignIn(q)
+	}
+	page := ui.SignIn{Next: ui.LocalPath(form.Get("next")), Held: form.Get("held"), Email: strings.TrimSpace(form.Get("email"))}
+	person, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: page.Email, Password: form.Get("password"), Address: q.Address(q.R)})
+	if problem, status := refusal(q, err, "The e-mail address or the password is wrong."); problem != "" {
+		page.Problem = problem
+		return q.AskToSignIn(status, page)
+	}
+	if err != nil {
+		return err
+	}
+	return a.enter(q, person, page)
+}
+
+// enter begins the session of a person whose password is right, or asks for the code.
+func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) error {
+	if err := a.start(q, person.ID, person.HasTOTP); err != nil {
+		return err
+	}
+	if person.HasTOTP {
+		return showCode(q, http.StatusOK, page)
+	}
+	return q.Enter(page, "/")
+}
+
+func showCode(q *ui.Request, status int, page ui.SignIn) error {
+	return q.RenderStatus(status, "code", "Sign in", page)
+}
+
+// giveCode takes the code that follows the password.
+func (a *Accounts) giveCode(q *ui.Request) error {
+	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	current, err := a.current(q.R)
+	if errors.Is(err, server.ErrSignedOut) || err == nil && !current.data.Pending {
+		page.Problem = "Signing in took too long. Enter your password again."
+		return q.AskToSignIn(http.StatusForbidden, page)
+	}
+	if err != nil {
+		return err
+	}
+	err = a.people.CheckCode(q.Ctx(), current.data.Person, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""), q.Address(q.R))
+	if problem, status := refusal(q, err, "This code is wrong or was already used."); problem != "" {
+		page.Problem = problem
+		return showCode(q, status, page)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.start(q, current.data.Person, false); err != nil {
+		return err
+	}
+	return q.Enter(page, "/")
+}
+
+// refusal returns what a page says of a sign-in that was refused, and its status.
+func refusal(q *ui.Request, err error, wrong string) (problem string, status int) {
+	if limited, ok := errors.AsType[*people.LimitedError](err); ok {
+		seconds := max(1, int(math.Ceil(limited.Wait.Seconds())))
+		q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
+		wait := verdict.Count(seconds, "second")
+		if limited.Wait > 2*time.Minute {
+			wait = verdict.Count((seconds+59)/60, "minute")
+		}
+		return "Too many failed attempts. Try again in " + wait + ".", http.StatusTooManyRequests
+	}
+	if errors.Is(err, people.ErrRefused) {
+		return wrong, http.StatusForbidden
+	}
+	return "", 0
+}
+
+func (a *Accounts) signOut(q *ui.Request) error {
+	if err := a.end(q); err != nil { // the cookie stays, so that the viewer can try again
+		return err
+	}
+	return q.Redirect("/signin")
+}
+
+// linkView is the data of the page on which somebody chooses a password.
+type linkView struct {
+	people.Person
+	// First says that the link makes the first administrator, who also types the address.
+	First         bool
+	Link, Problem string
+}
+
+// linkPage asks for a password. Only its form uses the link up, because browsers and mail programs fetch links ahead.
+func (a *Accounts) linkPage(q *ui.Request) error {
+	link, err := a.people.Link(q.Ctx(), q.R.PathValue("link"))
+	if errors.Is(err, checks.ErrNotFound) {
+		return a.noLink(q)
+	}
+	if err != nil {
+		return err
+	}
+	return showLink(q, http.StatusOK, linkView{Person: link.Person, First: link.Person.Email == ""})
+}
+
+// noLink answers a link that no person has: it may be that of a key.
+func (a *Accounts) noLink(q *ui.Request) error {
+	if a.KeySignIn && q.R.Method == http.MethodGet {
+		return a.keys.UseLink(q)
+	}
+	return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})
+}
+
+func showLink(q *ui.Request, status int, view linkView) error {
+	view.Link = q.R.PathValue("link")
+	return q.RenderStatus(status, "link", "Choose a password", view)
+}
+
+// useLink stores the password and signs in.
+func (a *Accounts) useLink(q *ui.Request) error {
+	token, form := q.R.PathValue("link"), q.R.PostForm
+	link, err := a.people.Link(q.Ctx(), token)
+	if errors.Is(err, checks.ErrNotFound) {
+		return a.noLink(q)
+	}
+	if err != nil {
+		return err
+	}
+	view := linkView{Person: link.Person, First: link.Person.Email == ""}
+	if view.First {
+		view.Email, view.Name = strings.TrimSpace(form.Get("email")), strings.TrimSpace(form.Get("name"))
+	}
+	person, err := a.people.UseLink(q.Ctx(), token, view.Email, view.Name, form.Get("password"))
+	if field, ok := errors.AsType[*checks.FieldError](err); ok {
+		view.Problem = field.Error() + "."
+		return showLink(q, http.StatusBadRequest, view)
+	}
+	if errors.Is(err, checks.ErrNotFound) {
+		return a.noLink(q)
+	}
+	if err != nil {
+		return err
+	}
+	return a.enter(q, person, ui.SignIn{})
+}

@@ -1,0 +1,117 @@
+package accounts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/boombuler/barcode/qr"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// totpView is the data of the page that sets up codes of an authenticator app.
+type totpView struct {
+	people.TOTP
+	QR template.HTML
+	// Kept is the secret, encrypted, for the form.
+	Kept, Problem string
+}
+
+// begunTOTP is what the page keeps until the first code.
+type begunTOTP struct {
+	Person uuid.UUID
+	TOTP   people.TOTP
+	Until  time.Time
+}
+
+// totpPage shows a new secret. Nothing is stored until the first code shows that the app has it.
+func (a *Accounts) totpPage(q *ui.Request) error {
+	fresh, err := a.people.BeginTOTP(q.Ctx(), q.Access.Person.ID)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(begunTOTP{q.Access.Person.ID, fresh, q.Mon.Now().Add(time.Hour)})
+	if err != nil {
+		return err
+	}
+	kept, err := q.Seals.Hide(q.Ctx(), "totp", text)
+	if err != nil {
+		return err
+	}
+	return showTOTP(q, http.StatusOK, totpView{TOTP: fresh, Kept: kept})
+}
+
+func showTOTP(q *ui.Request, status int, view totpView) (err error) {
+	if view.QR, err = qrCode(view.URL); err != nil {
+		return err
+	}
+	return q.RenderStatus(status, "totp", "Authenticator app", view)
+}
+
+// confirmTOTP stores the secret once a code of it is right, and shows the recovery codes, which no other answer ever does.
+func (a *Accounts) confirmTOTP(q *ui.Request) error {
+	kept := q.R.PostForm.Get("kept")
+	text, err := q.Seals.Reveal(q.Ctx(), "totp", kept)
+	var begun begunTOTP
+	if errors.Is(err, server.ErrSignedOut) || err == nil && json.Unmarshal(text, &begun) != nil {
+		return ui.ErrBadForm
+	}
+	if err != nil {
+		return err
+	}
+	if begun.Person != q.Access.Person.ID || q.Mon.Now().After(begun.Until) {
+		return q.Redirect("/account/totp")
+	}
+	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
+	problem, status := refusal(q, err, "This code is wrong. Check the clock of your phone, and enter the newest code.")
+	if field, ok := errors.AsType[*checks.FieldError](err); ok {
+		problem, status = sentence(field), http.StatusBadRequest
+	}
+	if problem != "" {
+		return showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Problem: problem})
+	}
+	if err != nil {
+		return err
+	}
+	return q.Render("recovery", "Recovery codes", codes)
+}
+
+// removeTOTP turns the codes off. It needs the password, so that an open browser does not suffice.
+func (a *Accounts) removeTOTP(q *ui.Request) error {
+	err := a.people.RemoveTOTP(q.Ctx(), q.Access.Person.ID, q.R.PostForm.Get("password"))
+	if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
+		return a.showAccount(q, status, "totp", problem)
+	}
+	if err != nil {
+		return err
+	}
+	q.Notice("The authenticator app is off.")
+	return q.Redirect("/account")
+}
+
+// qrCode draws a text as a QR code, dark on a light ground in both themes, because readers need that.
+func qrCode(text string) (template.HTML, error) {
+	code, err := qr.Encode(text, qr.M, qr.Auto)
+	if err != nil {
+		return "", err
+	}
+	var path strings.Builder
+	size := code.Bounds().Dx()
+	for y := range size {
+		for x := range size {
+			if r, _, _, _ := code.At(x, y).RGBA(); r == 0 {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x, y)
+			}
+		}
+	}
+	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %[1]d" role="img" aria-label="QR code with the secret" shape-rendering="crispEdges"><path d="%s" fill="#000"/></svg>`, size, path.String())), nil
+}

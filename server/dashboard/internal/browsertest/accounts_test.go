@@ -1,0 +1,220 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
+)
+
+// password is that of everybody.
+const password = "correct horse battery"
+
+// person adds a person who has chosen the password; without a role, an administrator.
+func (s *site) person(email string, role people.Role) people.Person {
+	s.Helper()
+	spec := people.Spec{Email: email, Admin: role == ""}
+	if role != "" {
+		spec.Roles = map[uuid.UUID]people.Role{s.project.ID: role}
+	}
+	_, link, err := s.people.Create(s.Context(), spec)
+	s.must(err)
+	p, err := s.people.UseLink(s.Context(), link.Token, "", "", password)
+	s.must(err)
+	return p
+}
+
+// signIn fills in the form of the page that a browser shows.
+func signIn(page *browsertest.Page, email string) {
+	page.Type("#email", email)
+	page.Type("#password", password)
+	page.Submit("form:has(#password) button")
+}
+
+// as is a browser in which a person has signed in.
+func (s *site) as(email string) *browsertest.Page {
+	s.Helper()
+	page := browsertest.Open(s.T, s.url)
+	page.Go("/signin")
+	signIn(page, email)
+	return page
+}
+
+// code returns the code that an authenticator app shows for a secret.
+func (s *site) code(secret string) string {
+	s.Helper()
+	text, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), s.clock.Now())
+	s.must(err)
+	return text
+}
+
+// setUpApp turns codes on for the person of a browser, and returns the secret.
+func (s *site) setUpApp(page *browsertest.Page) string {
+	s.Helper()
+	page.Go("/account/totp")
+	secret := page.Text("#totp-secret")
+	page.Type("#code", s.code(secret))
+	page.Submit("main form .primary")
+	page.WaitText("main", "Your recovery codes")
+	s.advance(time.Minute)
+	return secret
+}
+
+func TestSignInWithCode(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	page := s.as("ann@example.org")
+	page.WaitText("h1", "Overview")
+	secret := s.setUpApp(page)
+	page.Click(".who summary")
+	page.Submit(".who button")
+	page.Tolerate("status of 403")
+	page.Go(s.path("board"))
+	page.WaitText("h1", "Sign in")
+	signIn(page, "ann@example.org")
+	page.WaitText("h1", "Enter your code")
+	page.Type("#code", "000000")
+	page.Submit("main .primary")
+	page.WaitText("main", "wrong or was already used")
+	page.Type("#code", s.code(secret))
+	page.Submit("main .primary")
+	if got, want := page.Path(), s.path("board"); got != want {
+		t.Errorf("signing in led to %s, want %s", got, want)
+	}
+}
+
+func TestInvitation(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	owner := s.as("ann@example.org")
+	owner.Go(s.path("members"))
+	owner.Type("#email", "bob@example.org")
+	owner.Submit("form:has(#email) .primary")
+	owner.WaitText(".fresh", "Invitation for bob@example.org")
+	link := owner.Text("#fresh-link")
+
+	bob := browsertest.Open(t, s.url)
+	bob.Go(strings.TrimPrefix(link, s.url))
+	bob.WaitText("main", "bob@example.org")
+	bob.Type("#password", password)
+	bob.Submit("main .primary")
+	bob.WaitText("h1", "Overview")
+	bob.WaitText("header", "read-only")
+}
+
+// TestRoleChange: an open page follows a change of the role of its viewer.
+func TestRoleChange(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	bob := s.person("bob@example.org", people.Viewer)
+	page := s.as("bob@example.org")
+	page.Tolerate("status of 401")
+	page.Go(s.path(""))
+	page.WaitText("header", "read-only")
+	s.must(s.people.SetRole(t.Context(), bob.ID, s.project.ID, people.Editor))
+	page.WaitText("h1", "Sign in")
+	signIn(page, "bob@example.org")
+	page.WaitText("h1", "Checks")
+	if strings.Contains(page.Text("header"), "read-only") {
+		t.Error("an editor is shown as a viewer")
+	}
+	page.WaitText("main", "New check")
+}
+
+// TestHalfTyped ends a session elsewhere while a form is half typed: it stays, and after signing in with password and code
+// it is as it was.
+func TestHalfTyped(t *testing.T) {
+	t.Parallel()
+	for _, script := range []bool{true, false} {
+		t.Run(fmt.Sprint("script ", script), func(t *testing.T) {
+			t.Parallel()
+			s := newTown(t)
+			ann := s.person("ann@example.org", people.Owner)
+			page := s.as("ann@example.org")
+			secret := s.setUpApp(page)
+			page.Tolerate("status of 401", "status of 404")
+			if !script {
+				page.NoScript()
+			}
+			page.Go(s.path("checks/new"))
+			page.Type("#name", "nightly-backup")
+			s.must(s.people.EndSessions(t.Context(), ann.ID, ""))
+			if script {
+				page.WaitText("#gone", "Your session has ended")
+				page.Click("#edit .actions .primary")
+				page.WaitText("#edit .problem", "your session has ended")
+				if got := value(page, "#name"); got != "nightly-backup" {
+					t.Errorf("the name is %q", got)
+				}
+				return
+			}
+			page.Submit(".actions .primary")
+			page.WaitText("main", "What you typed is not lost")
+			signIn(page, "ann@example.org")
+			page.Type("#code", s.code(secret))
+			page.Submit("main .primary")
+			page.WaitText("h1", "Signed in again")
+			page.Submit("main .primary")
+			page.WaitText("h1", "nightly-backup")
+		})
+	}
+}
+
+// TestPreferences: a page speaks the zone and the clock of the person, and the theme.
+func TestPreferences(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	c := s.create(checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(time.Hour)})
+	s.ping(c.ID, pings.Success)
+	page := s.as("ann@example.org")
+	page.TimeZone("Asia/Tokyo")
+	page.Go("/checks/" + c.UniqueKey())
+	page.WaitText("footer", "Times in Asia/Tokyo")
+	page.Go("/account")
+	page.Type("#zone", "America/New_York")
+	browsertest.Eval[any](page, "document.querySelector('#clock').value = '12', document.querySelector('#theme').value = 'dark', 0")
+	page.Submit("form:has(#zone) .primary")
+	page.WaitText(".notice", "Saved")
+	if got := browsertest.Eval[string](page, "getComputedStyle(document.documentElement).colorScheme"); got != "dark" {
+		t.Errorf("the theme is %s", got)
+	}
+	page.Go("/checks/" + c.UniqueKey())
+	page.WaitText("footer", "Times in America/New_York")
+	page.WaitText("main", "7:00:00 am (2:00 pm Riga)")
+}
+
+// TestPagesOfPeople visits every page of people; see TestEveryPage.
+func TestPagesOfPeople(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.fill()
+	for _, name := range []string{"quiet harbor", hostile[:90]} {
+		_, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: name})
+		s.must(err)
+	}
+	s.person("ann@example.org", "")
+	bob := s.person("bob@example.org", people.Editor)
+	s.must(s.people.SetName(t.Context(), bob.ID, hostile[:90]))
+	_, link, err := s.people.Create(t.Context(), people.Spec{Email: strings.Repeat("long-", 10) + "@example.org", Roles: map[uuid.UUID]people.Role{s.project.ID: people.Viewer}})
+	s.must(err)
+	page := s.as("ann@example.org")
+	for _, path := range []string{
+		"/projects", "/account", "/account/totp", s.path("members"), s.path("members/" + bob.ID.String() + "/remove"), s.path("settings"),
+		"/people", "/people/" + bob.ID.String(), "/people/" + bob.ID.String() + "/delete", "/signin", "/signin/" + link.Token,
+	} {
+		inspect(t, page, path)
+	}
+}
