@@ -1,6 +1,10 @@
 package people
 
-var (
-	Verify        = verify
-	CheckPassword = checkPassword
-)
+// Verify reports whether a hash can be read and is that of a password, and whether a sign-in replaces it.
+func Verify(hash, password string) (ok, replace bool) {
+	parsed, err := parseHash(hash)
+	return err == nil && parsed.matches(password), err == nil && !parsed.own()
+}
+
+// Weak reports whether a password is refused as easy to guess.
+var Weak = weak

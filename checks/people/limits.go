@@ -1,6 +1,7 @@
 package people
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -14,8 +15,8 @@ type limitRule struct {
 }
 
 var (
-	// byPair is for one account from one address, byAddress for all accounts from one, and byAccount for one account from
-	// strange addresses: those from which its person has not signed in before. So a flood from elsewhere never locks the
+	// byPair is for one account from one network, byAddress for all accounts from one, and byAccount for one account from
+	// strange networks: those from which its person has not signed in before. So a flood from elsewhere never locks the
 	// person out.
 	byPair    = limitRule{10, time.Minute}
 	byAddress = limitRule{50, 6 * time.Second}
@@ -91,10 +92,10 @@ func (l *limits) take(now time.Time, keys []string, rules []limitRule) (succeede
 }
 
 // attempt counts a sign-in until it succeeds.
-func (l *limits) attempt(now time.Time, email, address string, known bool) (succeeded func(), wait time.Duration) {
-	keys, rules := []string{"pair " + email + " " + address}, []limitRule{byPair}
+func (l *limits) attempt(now time.Time, account, network string, known bool) (succeeded func(), wait time.Duration) {
+	keys, rules := []string{"pair " + account + " " + network}, []limitRule{byPair}
 	if !known {
-		keys, rules = append(keys, "address "+address, "account "+email), append(rules, byAddress, byAccount)
+		keys, rules = append(keys, "network "+network, "account "+account), append(rules, byAddress, byAccount)
 	}
 	return l.take(now, keys, rules)
 }
@@ -102,4 +103,17 @@ func (l *limits) attempt(now time.Time, email, address string, known bool) (succ
 // confirm counts what a person who is known types, until it is right.
 func (l *limits) confirm(now time.Time, key string) (succeeded func(), wait time.Duration) {
 	return l.take(now, []string{"confirm " + key}, []limitRule{byCode})
+}
+
+// networkOf returns an IPv4 address, or the /64 network of an IPv6 address: one customer has all of it.
+func networkOf(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if a = a.Unmap().WithZone(""); a.Is4() {
+		return a.String()
+	}
+	network, _ := a.Prefix(64) // never fails
+	return network.String()
 }

@@ -23,9 +23,13 @@ const linkAge = 72 * time.Hour
 
 // Spec is a new person.
 type Spec struct {
+	// Email is an address of 254 bytes at most, and Name has 100 characters at most.
 	Email, Name string
 	Admin       bool
 	Roles       map[uuid.UUID]Role
+	// PasswordHash is the hash of a password that the person has elsewhere: argon2id as a PHC string, or argon2 or
+	// pbkdf2_sha256 of Django. Default: none, and the person chooses a password by the link.
+	PasswordHash string
 }
 
 // Link lets one person choose a password, once. Who has the token is let in.
@@ -53,12 +57,24 @@ func (p *People) newDocument(s Spec) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	name, err := normalName(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	if s.PasswordHash != "" {
+		if _, err := parseHash(s.PasswordHash); err != nil {
+			return nil, &checks.FieldError{Field: "password hash", Reason: "cannot be verified: it is " + err.Error(), Err: err}
+		}
+	}
 	for _, role := range s.Roles {
 		if _, err := ParseRole(string(role)); err != nil {
 			return nil, err
 		}
 	}
-	return &document{ID: uuid.New(), Email: email, Name: s.Name, Admin: s.Admin, Roles: maps.Clone(s.Roles), CreatedAt: p.now().UTC().Truncate(time.Microsecond)}, nil
+	return &document{
+		ID: uuid.New(), Email: email, Name: name, Admin: s.Admin, Roles: maps.Clone(s.Roles), Password: s.PasswordHash,
+		CreatedAt: p.now().UTC().Truncate(time.Microsecond),
+	}, nil
 }
 
 // add saves a new person, with more records. The error is [checks.ErrExists] if the address is taken.
@@ -202,6 +218,10 @@ func (p *People) Delete(ctx context.Context, id uuid.UUID) error {
 
 // SetName changes the name that pages show.
 func (p *People) SetName(ctx context.Context, id uuid.UUID, name string) error {
+	name, err := normalName(name)
+	if err != nil {
+		return err
+	}
 	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
 		before := d.Name
 		if d.Name = name; before == name {
@@ -213,6 +233,9 @@ func (p *People) SetName(ctx context.Context, id uuid.UUID, name string) error {
 
 // SetPreferences changes what the person prefers. It is no change for the audit log.
 func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Preferences) error {
+	if err := prefs.check(); err != nil {
+		return err
+	}
 	return p.update(ctx, id, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
 		d.Preferences = prefs
 		return false, nil, nil
@@ -272,7 +295,7 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 		}
 		link.Person = fresh.person()
 	}
-	hash, err := p.choose(ctx, password, link.Person.Email)
+	hash, err := p.newPassword(ctx, password, link.Person.Email, link.Person.Name)
 	if err != nil {
 		return Person{}, err
 	}

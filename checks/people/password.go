@@ -6,136 +6,154 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 	"unicode/utf8"
 
+	"github.com/trustelem/zxcvbn"
 	"golang.org/x/crypto/argon2"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const (
-	minPassword, maxPassword = 12, 1024 // characters, bytes
-	// The cost of a hash: 19 MiB and two passes, as OWASP recommends for argon2id.
-	hashMemory, hashTime, hashLength, saltLength = 19 << 10, 2, 32, 16
-	// The costs of foreign hashes that are computed at most.
-	maxMemory, maxTime, maxIterations = 256 << 10, 10, 5_000_000
+	minPassword, maxPassword = 12, 256 // characters
+	// guessed is how much of a password is weighed. Its cost grows faster than the length.
+	guessed = 64
+	// minScore is the score of zxcvbn from 0 to 4 that a password must have: 2 is a million guesses.
+	minScore = 2
 )
 
-//go:embed common.txt
-var commonText string
+// Cost of our own hashes. Memory is in KiB.
+const (
+	hashMemory, hashPasses, hashLanes = 19 * 1024, 2, 1
+	saltLength, keyLength             = 16, 32
+)
 
-// common are passwords of 12 characters or more that many people have.
-var common = sync.OnceValue(func() []string { return strings.Fields(commonText) })
+// Bounds of hashes from elsewhere.
+const (
+	maxMemory     = 256 * 1024
+	maxPasses     = 16
+	maxLanes      = 16
+	maxIterations = 5_000_000
+)
 
-// checkPassword returns a *[checks.FieldError] for a password that nobody should have.
-func checkPassword(password, email string) error {
-	refuse := func(reason string) error { return &checks.FieldError{Field: "password", Reason: reason} }
-	lower := strings.ToLower(password)
-	local, _, _ := strings.Cut(email, "@")
-	var different []rune
-	for _, r := range lower {
-		if !slices.Contains(different, r) {
-			different = append(different, r)
+var errHash = errors.New("neither argon2id nor pbkdf2_sha256, or costlier than 256 MiB, 16 passes or 5,000,000 iterations")
+
+// passwordHash is a hash that was read.
+type passwordHash struct {
+	salt, key             []byte
+	memory, passes, lanes uint32
+	iterations            int // of PBKDF2, or 0 for argon2id
+}
+
+// own reports whether the hash is as costly as new ones.
+func (h *passwordHash) own() bool {
+	return h.iterations == 0 && h.memory == hashMemory && h.passes == hashPasses && h.lanes == hashLanes
+}
+
+// parseHash reads argon2id as a PHC string, with or without the prefix of Django, and pbkdf2_sha256 of Django.
+func parseHash(text string) (*passwordHash, error) {
+	parts := strings.Split(strings.TrimPrefix(text, "argon2"), "$")
+	if len(parts) == 4 && parts[0] == "pbkdf2_sha256" {
+		key, err := base64.StdEncoding.DecodeString(parts[3])
+		n, nErr := strconv.Atoi(parts[1])
+		if err != nil || nErr != nil || n < 1 || n > maxIterations || len(key) == 0 {
+			return nil, errHash
 		}
+		return &passwordHash{salt: []byte(parts[2]), key: key, iterations: n}, nil
 	}
-	switch n := utf8.RuneCountInString(password); {
-	case n < minPassword:
-		return refuse(fmt.Sprintf("is too short: %d characters, the minimum is %d", n, minPassword))
-	case len(password) > maxPassword:
-		return refuse(fmt.Sprintf("is too long: %d bytes, the maximum is %d", len(password), maxPassword))
-	case len(different) < 5, slices.Contains(common(), lower), ordered(lower):
-		return refuse("is too common: choose some random words")
-	case lower == email, len(local) >= 4 && strings.HasPrefix(lower, local) && len(lower)-len(local) < 6:
-		return refuse("is too close to the e-mail address: choose some random words")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return nil, errHash
 	}
+	h := &passwordHash{}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.memory, &h.passes, &h.lanes); err != nil {
+		return nil, errHash
+	}
+	var saltErr, keyErr error
+	h.salt, saltErr = base64.RawStdEncoding.DecodeString(parts[4])
+	h.key, keyErr = base64.RawStdEncoding.DecodeString(parts[5])
+	small := h.memory < 8 || h.passes < 1 || h.lanes < 1 || len(h.key) == 0
+	if saltErr != nil || keyErr != nil || small || h.memory > maxMemory || h.passes > maxPasses || h.lanes > maxLanes {
+		return nil, errHash
+	}
+	return h, nil
+}
+
+// matches reports whether a password has the hash.
+func (h *passwordHash) matches(password string) bool {
+	var key []byte
+	if h.iterations > 0 {
+		var err error
+		if key, err = pbkdf2.Key(sha256.New, password, h.salt, h.iterations, len(h.key)); err != nil {
+			return false
+		}
+	} else {
+		key = argon2.IDKey([]byte(password), h.salt, h.passes, h.memory, uint8(h.lanes), uint32(len(h.key)))
+	}
+	return subtle.ConstantTimeCompare(key, h.key) == 1
+}
+
+// unknown is the hash that is verified where there is none, so that it costs the same.
+var unknown = &passwordHash{
+	salt: make([]byte, saltLength), key: make([]byte, keyLength), memory: hashMemory, passes: hashPasses, lanes: hashLanes,
+}
+
+// newHash returns the hash of a password.
+func newHash(password string) string {
+	salt := make([]byte, saltLength)
+	_, _ = rand.Read(salt) // never fails
+	key := argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, hashLanes, keyLength)
+	b64 := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, hashMemory, hashPasses, hashLanes, b64(salt), b64(key))
+}
+
+// busyWait is what a caller waits when too many passwords are hashed already.
+const busyWait = 5 * time.Second
+
+// hash runs fn in one of the places that hash passwords. The error is [*LimitedError] if too many wait.
+func (p *People) hash(ctx context.Context, fn func()) error {
+	if !p.waiting.TryAcquire(1) {
+		return &LimitedError{Wait: busyWait}
+	}
+	defer p.waiting.Release(1)
+	if err := p.hashing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer p.hashing.Release(1)
+	fn()
 	return nil
 }
 
-// ordered reports whether a password is a walk along the alphabet, the digits or a row of the keyboard, maybe again and again.
-func ordered(password string) bool {
-	for _, row := range []string{"abcdefghijklmnopqrstuvwxyz", "1234567890", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn"} {
-		if strings.Contains(strings.Repeat(row, 8), password) {
-			return true
+// newPassword returns the hash of a new password of a person, or a [*checks.FieldError] if it is too easy to guess.
+func (p *People) newPassword(ctx context.Context, password, email, name string) (hash string, err error) {
+	switch n := utf8.RuneCountInString(password); {
+	case !utf8.ValidString(password):
+		return "", &checks.FieldError{Field: "password", Reason: "is not valid UTF-8"}
+	case n < minPassword:
+		return "", &checks.FieldError{Field: "password", Reason: fmt.Sprintf("is too short: the minimum is %d characters", minPassword)}
+	case n > maxPassword:
+		return "", &checks.FieldError{Field: "password", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxPassword)}
+	}
+	easy := false
+	err = p.hash(ctx, func() {
+		if easy = weak(password, email, name); !easy {
+			hash = newHash(password)
 		}
+	})
+	if easy {
+		return "", &checks.FieldError{Field: "password", Reason: "is too easy to guess: it is common, or made of common words, names or rows of keys"}
 	}
-	for n := 1; n <= len(password)/3; n++ {
-		if strings.HasPrefix(strings.Repeat(password[:n], len(password)/n+1), password) {
-			return true
-		}
-	}
-	return false
+	return hash, err
 }
 
-// choose checks a new password and returns its hash.
-func (p *People) choose(ctx context.Context, password, email string) (string, error) {
-	if err := checkPassword(password, email); err != nil {
-		return "", err
-	}
-	if err := p.hashing.Acquire(ctx, 1); err != nil {
-		return "", err
-	}
-	defer p.hashing.Release(1)
-	salt := make([]byte, saltLength)
-	_, _ = rand.Read(salt) // never fails
-	return encodeHash(salt, argon2.IDKey([]byte(password), salt, hashTime, hashMemory, 1, hashLength)), nil
-}
-
-func encodeHash(salt, key []byte) string {
-	b := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashTime, b.EncodeToString(salt), b.EncodeToString(key))
-}
-
-// nobody is the hash of an account that does not exist, so that the answer takes as long.
-var nobody = encodeHash(make([]byte, saltLength), make([]byte, hashLength))
-
-// verify reports whether a hash is that of a password, and whether a new hash should replace it. Unreadable hashes verify nothing.
-func verify(hash, password string) (ok, replace bool) {
-	if len(password) > maxPassword {
-		password = "" // as slow as any other
-	}
-	if rest, foreign := strings.CutPrefix(hash, "argon2$"); foreign { // of Django
-		ok, _ := verify("$"+rest, password)
-		return ok, true
-	}
-	if rest, foreign := strings.CutPrefix(hash, "pbkdf2_sha256$"); foreign {
-		return verifyPBKDF2(rest, password), true
-	}
-	var version, memory, time, threads int
-	parts := strings.Split(hash, "$")
-	if len(parts) != 6 || parts[1] != "argon2id" {
-		return false, false
-	}
-	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil || version != argon2.Version ||
-		memory < 1 || memory > maxMemory || time < 1 || time > maxTime || threads < 1 || threads > 255 {
-		return false, false
-	}
-	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
-	key, err2 := base64.RawStdEncoding.DecodeString(parts[5])
-	if err1 != nil || err2 != nil || len(key) < 16 || len(key) > 128 {
-		return false, false
-	}
-	got := argon2.IDKey([]byte(password), salt, uint32(time), uint32(memory), uint8(threads), uint32(len(key)))
-	return subtle.ConstantTimeCompare(got, key) == 1, memory != hashMemory || time != hashTime || threads != 1
-}
-
-// verifyPBKDF2 verifies what follows pbkdf2_sha256$ in a hash of Django: iterations, salt and hash.
-func verifyPBKDF2(rest, password string) bool {
-	parts := strings.Split(rest, "$")
-	if len(parts) != 3 {
-		return false
-	}
-	iterations, err := strconv.Atoi(parts[0])
-	key, err2 := base64.StdEncoding.DecodeString(parts[2])
-	if err != nil || err2 != nil || iterations < 1 || iterations > maxIterations || len(key) < 16 || len(key) > 128 {
-		return false
-	}
-	got, err := pbkdf2.Key(sha256.New, password, []byte(parts[1]), iterations, len(key))
-	return err == nil && subtle.ConstantTimeCompare(got, key) == 1
+// weak reports whether a password is easy to guess for somebody who knows the address and the name.
+func weak(password, email, name string) bool {
+	known := append(strings.FieldsFunc(email, func(r rune) bool { return r == '@' || r == '.' }), strings.Fields(name)...)
+	head := []rune(password)
+	return zxcvbn.PasswordStrength(string(head[:min(len(head), guessed)]), append(known, email, "rollcall")).Score < minScore
 }

@@ -7,9 +7,17 @@
 //
 // # Passwords
 //
-// Passwords have 12 characters or more and are no common ones. The database keeps argon2id hashes. Hashes of Django, argon2id
-// and PBKDF2, verify too, and a sign-in replaces them. At most Config.Hashing are computed at once, so that a flood of
-// sign-ins leaves the machine to pings.
+// Passwords have 12 to 256 characters and are neither common nor easy to guess. The database keeps argon2id hashes (19 MiB, two
+// passes). Hashes of Django, argon2id and PBKDF2, verify too, and a sign-in replaces them. At most Config.Hashing are computed
+// at once, so that a flood of sign-ins leaves the machine to pings.
+//
+// # Attacks
+//
+// Failed attempts are limited by network, an IPv4 address or an IPv6 /64, and by account. The limit of an account does not
+// count for networks from which its person has signed in, so nobody elsewhere can lock the person out. A one-time link, a
+// passkey and an identity provider work in any case. Known and unknown accounts get the same answer after the same time,
+// but for an account whose hash is still Django's. Each refusal is logged once, without what was typed. Each server counts
+// for itself.
 //
 // # Sessions
 //
@@ -26,16 +34,21 @@ import (
 	"log/slog"
 	"maps"
 	"net/mail"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 // Role is what a person may do in a project.
@@ -95,9 +108,24 @@ type Preferences struct {
 	// Zone is an IANA time zone, and Clock is 12 or 24 hours.
 	Zone  string `json:"zone,omitempty"`
 	Clock int    `json:"clock,omitempty"`
-	// FirstPage and Theme are words of the pages.
+	// FirstPage and Theme are words of the pages, of 100 bytes at most.
 	FirstPage string `json:"first_page,omitempty"`
 	Theme     string `json:"theme,omitempty"`
+}
+
+func (f Preferences) check() error {
+	if f.Zone != "" {
+		if _, err := schedule.LoadLocation(f.Zone); err != nil {
+			return &checks.FieldError{Field: "time zone", Reason: "is unknown; use a name such as Europe/Berlin", Err: err}
+		}
+	}
+	if f.Clock != 0 && f.Clock != 12 && f.Clock != 24 {
+		return &checks.FieldError{Field: "clock", Reason: "must be 12 or 24"}
+	}
+	if len(f.FirstPage) > maxName || len(f.Theme) > maxName {
+		return &checks.FieldError{Field: "first page", Reason: "and theme must be words of these pages"}
+	}
+	return nil
 }
 
 // Passkey is a credential of WebAuthn. Package people does not look into Credential.
@@ -122,7 +150,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Audit adds changes to the audit log.
 	Audit bool
-	// Hashing is how many passwords are hashed at once; each takes 19 MiB. Default: 2.
+	// Hashing is how many passwords are hashed at once; each takes 19 MiB, and one core for about 20 ms. Eight times as many may
+	// wait; more are refused with a [*LimitedError]. Default: half of the cores, at most 4.
 	Hashing int
 }
 
@@ -132,7 +161,8 @@ type People struct {
 	now     func() time.Time
 	log     *slog.Logger
 	audit   bool
-	hashing *semaphore.Weighted
+	hashing *semaphore.Weighted // passwords that are hashed
+	waiting *semaphore.Weighted // those and the ones that wait
 	limits  limits
 }
 
@@ -144,7 +174,13 @@ func New(h store.Handle, c *Config) (*People, error) {
 	if c == nil {
 		c = &Config{}
 	}
-	p := &People{db: h.Contract(), now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(int64(cmp.Or(c.Hashing, 2)))}
+	if c.Hashing < 0 {
+		return nil, errors.New("people: Hashing is negative")
+	}
+	n := int64(cmp.Or(c.Hashing, min(4, max(1, runtime.NumCPU()/2))))
+	p := &People{
+		db: h.Contract(), now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
+	}
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -173,7 +209,7 @@ type document struct {
 	Issuer      string             `json:"issuer,omitempty"`
 	Subject     string             `json:"subject,omitempty"`
 	Preferences Preferences        `json:"preferences"`
-	// Known are the addresses from which the person has signed in last; limits by account do not hold for them.
+	// Known are the networks from which the person has signed in last; limits by account do not hold for them.
 	Known []string `json:"known,omitempty"`
 }
 
@@ -198,15 +234,36 @@ func pointer(kind, key string, to uuid.UUID) store.Record {
 	return store.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
 }
 
-// normalEmail returns the form of an address by which people are told apart.
+// maxName bounds a name in characters.
+const maxName = 100
+
+// foldEmail returns the form of an address by which people are told apart.
+func foldEmail(text string) string { return norm.NFC.String(strings.ToLower(strings.TrimSpace(text))) }
+
+// normalEmail returns an address as it is stored.
 func normalEmail(text string) (string, error) {
-	text = strings.ToLower(strings.TrimSpace(text))
+	text = foldEmail(text)
 	parsed, err := mail.ParseAddress(text)
-	if err != nil || parsed.Address != text || len(text) > 254 {
+	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, hidden) {
 		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
 	}
 	return text, nil
 }
+
+// normalName returns a name as it is stored.
+func normalName(text string) (string, error) {
+	text = norm.NFC.String(strings.TrimSpace(text))
+	if utf8.RuneCountInString(text) > maxName {
+		return "", &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxName)}
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, hidden) {
+		return "", &checks.FieldError{Field: "name", Reason: "contains characters that nobody sees"}
+	}
+	return text, nil
+}
+
+// hidden reports whether a character is not shown, such as one that turns the direction of text.
+func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // one returns a record that has not ended.
 func (p *People) one(ctx context.Context, kind, key string) (store.Record, error) {
@@ -247,7 +304,7 @@ func (p *People) ByID(ctx context.Context, id uuid.UUID) (Person, error) {
 
 // ByEmail returns the person with an e-mail address, or [checks.ErrNotFound].
 func (p *People) ByEmail(ctx context.Context, email string) (Person, error) {
-	return p.by(ctx, kindEmail, strings.ToLower(strings.TrimSpace(email)))
+	return p.by(ctx, kindEmail, foldEmail(email))
 }
 
 // by returns the person that a record leads to.

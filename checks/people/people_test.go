@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -305,19 +307,78 @@ func TestHashesOfDjango(t *testing.T) {
 	}
 }
 
+// TestPasswords: short, long, common and guessable passwords are refused in words that say why.
 func TestPasswords(t *testing.T) {
-	for text, good := range map[string]bool{
-		password: true, "zwölf-Zeichen": true, "short": false, strings.Repeat("a", 40): false, "Password1234": false, "123456789012": false,
-		"qwertyuiopqw": false, "abcabcabcabc": false, "ann@example.org": false, "annabel12345": true, strings.Repeat("long ", 300): false,
-		"harrypotter1": true, "anna-lena1234": false,
+	for text, weak := range map[string]bool{
+		password: false, "zwölf-Zeichen": false, strings.Repeat("a", 40): true, "Password1234": true, "123456789012": true,
+		"qwertyuiopqw": true, "abcabcabcabc": true, "ann@example.org": true, "p@ssw0rd1234": true,
+		"iloveyou1234": true, "gloomy otter paints tiles": false,
 	} {
-		if err := people.CheckPassword(text, "anna-lena@example.org"); (err == nil) != good && text != "ann@example.org" {
-			t.Errorf("%q: %v", text, err)
+		if got := people.Weak(text, "ann@example.org", "Anna Lena"); got != weak {
+			t.Errorf("%q is weak: %v", text, got)
 		}
 	}
-	if people.CheckPassword("ann@example.org", "ann@example.org") == nil {
-		t.Error("the address is taken as a password")
-	}
+	each(t, func(v *town) {
+		_, link, err := v.Create(v.Context(), people.Spec{Email: "ann@example.org"})
+		v.must(err)
+		for text, want := range map[string]string{"short": "too short", strings.Repeat("long ", 60): "too long", "\xff" + password: "UTF-8", "password1234": "easy to guess"} {
+			_, err := v.UseLink(v.Context(), link.Token, "", "", text)
+			if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "password" || !strings.Contains(field.Reason, want) {
+				v.Errorf("%.20q: %v", text, err)
+			}
+		}
+		_, err = v.UseLink(v.Context(), link.Token, "", "", password) // the link was not used up
+		v.must(err)
+	})
+}
+
+// TestForeignHash: a person who comes with a hash of Django signs in, and the hash is replaced.
+func TestForeignHash(t *testing.T) {
+	each(t, func(v *town) {
+		const django = "pbkdf2_sha256$600000$nTLZvO1aYkkCZ5vK9bFq3d$n7SqrY5hIWXf8D4LmWrUIXaWEkAlYaNPK+rMHSYs2lA="
+		if _, _, err := v.Create(v.Context(), people.Spec{Email: "bad@example.org", PasswordHash: "md5$x"}); err == nil {
+			v.Error("a hash that cannot be verified is taken")
+		}
+		ann, _, err := v.Create(v.Context(), people.Spec{Email: "ann@example.org", PasswordHash: django})
+		v.must(err)
+		v.is(v.signIn("ann@example.org", "wrong", "192.0.2.1"), people.ErrRefused)
+		for range 2 {
+			v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
+		}
+		kind, key := "person", ann.ID.String()
+		found, err := v.store.Contract().Records(v.Context(), v.clock.Now(), store.RecordQuery{Kind: &kind, Key: &key})
+		v.must(err)
+		if text := string(found[0].Value); strings.Contains(text, "pbkdf2") || !strings.Contains(text, "$argon2id$v=19$m=19456,t=2,p=1$") {
+			v.Errorf("the hash was not replaced: %s", text)
+		}
+	})
+}
+
+// TestHashing: a flood of passwords is refused rather than queued, and then all is as before.
+func TestHashing(t *testing.T) {
+	each(t, func(v *town) {
+		known, err := people.New(v.store, &people.Config{Now: v.clock.Now, Hashing: 1, Logger: slog.New(slog.DiscardHandler)})
+		v.must(err)
+		v.settled(people.Spec{Email: "ann@example.org"})
+		var wait sync.WaitGroup
+		var limited, refused atomic.Int32
+		for i := range 200 {
+			wait.Go(func() {
+				_, err := known.SignIn(context.Background(), people.Attempt{Email: fmt.Sprintf("e%d@example.org", i), Password: "wrong", Address: fmt.Sprintf("198.51.100.%d", i)})
+				if _, ok := errors.AsType[*people.LimitedError](err); ok {
+					limited.Add(1)
+				} else if errors.Is(err, people.ErrRefused) {
+					refused.Add(1)
+				}
+			})
+		}
+		wait.Wait()
+		if limited.Load()+refused.Load() != 200 || refused.Load() == 0 {
+			v.Errorf("%d were refused and %d limited of 200", refused.Load(), limited.Load())
+		}
+		_, err = known.SignIn(v.Context(), people.Attempt{Email: "ann@example.org", Password: password, Address: "192.0.2.1"})
+		v.must(err)
+	})
 }
 
 // TestAudit: changes are in the log, and secrets are not.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,61 +45,81 @@ func (p *People) limited(ctx context.Context, wait time.Duration, address string
 // account after the same time, or a *[LimitedError].
 func (p *People) SignIn(ctx context.Context, a Attempt) (Person, error) {
 	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: a.Address})
-	email := strings.ToLower(strings.TrimSpace(a.Email))
-	var d *document
-	r, err := p.one(ctx, kindEmail, email)
-	if err == nil {
-		d, err = p.document(ctx, r.Owner)
-	}
-	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+	email, network := foldEmail(a.Email), networkOf(a.Address)
+	id := uuid.Nil
+	if r, err := p.one(ctx, kindEmail, email); err == nil {
+		id = r.Owner
+	} else if !errors.Is(err, checks.ErrNotFound) {
 		return Person{}, err
 	}
-	succeeded, wait := p.limits.attempt(p.now(), email, a.Address, d != nil && slices.Contains(d.Known, a.Address))
+	d, err := p.document(ctx, id) // for nobody too, which takes as long
+	if errors.Is(err, checks.ErrNotFound) {
+		d = &document{}
+	} else if err != nil {
+		return Person{}, err
+	}
+	succeeded, wait := p.limits.attempt(p.now(), hashOf(email), network, slices.Contains(d.Known, network))
 	if wait > 0 {
 		return Person{}, p.limited(ctx, wait, a.Address)
 	}
-	hash := nobody
-	if d != nil && d.Password != "" {
-		hash = d.Password
-	}
-	if err := p.hashing.Acquire(ctx, 1); err != nil {
-		return Person{}, err
-	}
-	ok, replace := verify(hash, a.Password)
-	p.hashing.Release(1)
+	ok, err := p.verify(ctx, d, a.Password)
 	switch {
-	case d == nil:
+	case err != nil:
+		succeeded() // it was not tried
+		return Person{}, err
+	case d.ID == uuid.Nil:
 		return Person{}, p.refuse(ctx, "unknown account", "")
 	case !ok:
 		return Person{}, p.refuse(ctx, "wrong password", d.ID.String())
 	}
 	succeeded()
-	return p.welcome(ctx, d, a, replace)
+	return p.welcome(ctx, d, a.Password, network)
 }
 
-// maxKnown bounds the addresses that are remembered of a person.
+// verify reports whether a password is that of a person. It takes as long for a person without one.
+func (p *People) verify(ctx context.Context, d *document, password string) (ok bool, err error) {
+	hash, parseErr := parseHash(d.Password)
+	if parseErr != nil {
+		hash = unknown
+	}
+	err = p.hash(ctx, func() { ok = len(password) <= 4*maxPassword && hash.matches(password) })
+	return ok && parseErr == nil, err
+}
+
+// maxKnown bounds the networks that are remembered of a person.
 const maxKnown = 10
 
-// welcome remembers the address of a sign-in, and replaces a hash of another kind.
-func (p *People) welcome(ctx context.Context, d *document, a Attempt, replace bool) (Person, error) {
-	if !replace && slices.Contains(d.Known, a.Address) {
+// remember keeps the network of a sign-in.
+func (d *document) remember(network string) {
+	if !slices.Contains(d.Known, network) {
+		d.Known = append(d.Known, network)
+		d.Known = d.Known[max(0, len(d.Known)-maxKnown):]
+	}
+}
+
+// welcome replaces a hash of another kind, and remembers the network, if no code has to follow.
+func (p *People) welcome(ctx context.Context, d *document, password, network string) (Person, error) {
+	hash, err := parseHash(d.Password)
+	if err != nil {
+		return Person{}, err
+	}
+	known := d.TOTP != "" || slices.Contains(d.Known, network)
+	if hash.own() && known {
 		return d.person(), nil
 	}
 	fresh, before := d.Password, d.Password
-	if replace {
-		if hash, err := p.choose(ctx, a.Password, d.Email); err == nil { // one that is too short stays as it is
-			fresh = hash
+	if !hash.own() {
+		if err := p.hash(ctx, func() { fresh = newHash(password) }); err != nil {
+			return Person{}, err
 		}
 	}
 	person := d.person()
-	err := p.update(ctx, d.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, d.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Password != before { // it was changed meanwhile
 			return false, nil, ErrRefused
 		}
-		d.Password = fresh
-		if !slices.Contains(d.Known, a.Address) {
-			d.Known = append(d.Known, a.Address)
-			d.Known = d.Known[max(0, len(d.Known)-maxKnown):]
+		if d.Password = fresh; !known {
+			d.remember(network)
 		}
 		person = d.person()
 		return false, nil, nil
@@ -115,7 +134,7 @@ func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, kee
 	if err != nil {
 		return err
 	}
-	hash, err := p.choose(ctx, new, d.Email)
+	hash, err := p.newPassword(ctx, new, d.Email, d.Name)
 	if err != nil {
 		return err
 	}
@@ -139,11 +158,11 @@ func (p *People) confirm(ctx context.Context, id uuid.UUID, password string) (*d
 	if wait > 0 {
 		return nil, p.limited(ctx, wait, audit.ActorOf(ctx).Address)
 	}
-	if err := p.hashing.Acquire(ctx, 1); err != nil {
+	ok, err := p.verify(ctx, d, password)
+	if err != nil {
+		succeeded() // it was not tried
 		return nil, err
 	}
-	ok, _ := verify(d.Password, password)
-	p.hashing.Release(1)
 	if !ok {
 		return nil, p.refuse(ctx, "wrong password", d.ID.String())
 	}
@@ -199,10 +218,8 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, secret, code str
 	succeeded()
 	var hashes []string
 	for range recoveryCodes {
-		raw := make([]byte, 10)
-		_, _ = rand.Read(raw) // never fails
-		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))
-		text = text[:5] + "-" + text[5:10]
+		text := strings.ToLower(rand.Text()) // five bits a letter
+		text = strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
 		recovery, hashes = append(recovery, text), append(hashes, hashOf(plainCode(text)))
 	}
 	return recovery, p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
@@ -230,11 +247,20 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 // CheckCode verifies a code of the authenticator app, which is good once, or uses a recovery code up. The error is
 // [ErrRefused] or a *[LimitedError].
 func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string) error {
-	succeeded, wait := p.limits.confirm(p.now(), "code "+id.String())
+	known, err := p.document(ctx, id)
+	if err != nil {
+		return err
+	}
+	network, key := networkOf(address), "code "+id.String()
+	if slices.Contains(known.Known, network) { // somebody elsewhere who has the password cannot lock the person out
+		key += " " + network
+	}
+	succeeded, wait := p.limits.confirm(p.now(), key)
 	if wait > 0 {
 		return p.limited(ctx, wait, address)
 	}
-	err := p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.remember(network) // not stored unless the code is right
 		if step, ok := p.step(d.TOTP, code, d.TOTPStep); ok && d.TOTP != "" {
 			d.TOTPStep = step
 			return false, nil, nil
