@@ -47,7 +47,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/asynqcheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/audit":                 {},
-		"checks/people":                {"checks", "checks/audit", "checks/internal/store"},
+		"checks/people":                {"checks", "checks/audit", "checks/internal/store", "checks/schedule"},
 		"checks/internal/store":        append([]string{"checks", "checks/audit"}, leaves...),
 		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/message"}, leaves...),
 		"checks/internal/cause":        {"channels/message"},
@@ -196,6 +196,7 @@ func TestHeavyImports(t *testing.T) {
 		}},
 		{"golang.org/x/crypto/argon2", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/pquerna/otp", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
+		{"github.com/trustelem/zxcvbn", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/alexedwards/scs", func(pkg string) bool { return strings.HasPrefix(pkg, "server/dashboard/accounts") || anywhere(pkg) }},
 		{module + "checks/people", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/chromedp", func(pkg string) bool {
