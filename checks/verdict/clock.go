@@ -36,6 +36,14 @@ func HasTwelveHours(zone *time.Location) bool {
 	return twelveHours.all[zone]
 }
 
+// LikeClock returns a zone with the clock of another one.
+func LikeClock(zone, other *time.Location) *time.Location {
+	if HasTwelveHours(other) {
+		return TwelveHours(zone)
+	}
+	return zone
+}
+
 var toTwelve = strings.NewReplacer("15:04:05", "3:04:05 pm", "15:04", "3:04 pm")
 
 // Format is [time.Time.Format] with a layout that has the time of day as 15:04 or 15:04:05. It writes the clock of the zone

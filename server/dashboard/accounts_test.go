@@ -1,17 +1,31 @@
 package dashboard_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 )
 
@@ -299,4 +313,370 @@ func TestInvitation(t *testing.T) {
 	owner.post(member+"/remove", nil).is(http.StatusSeeOther)
 	v.as("bob@example.org").get(v.path("")).is(http.StatusNotFound)
 	v.as("bob@example.org").get("/projects").is(http.StatusOK).has("No projects yet")
+}
+
+// TestSessionEnds: a session ends with the password, the role, the person and by its list, at once on every server.
+func TestSessionEnds(t *testing.T) {
+	v := newTown(t)
+	v.person("root@example.org", "")
+	ann := v.person("ann@example.org", people.Editor)
+	other := v.newPages(v.accounts(accounts.Config{}))
+	t.Cleanup(other.Close)
+	first := v.web.Config.Handler
+	ctx := t.Context()
+	for name, end := range map[string]func(b *browser){
+		"role":     func(*browser) { noError(t, v.people.SetRole(ctx, ann.ID, v.project.ID, people.Owner)) },
+		"admin":    func(*browser) { noError(t, v.people.SetAdmin(ctx, ann.ID, true)) },
+		"mfa":      func(*browser) { noError(t, v.people.ResetMFA(ctx, ann.ID)) },
+		"sign out": func(b *browser) { b.post("/signout", nil).is(http.StatusSeeOther) },
+		"list": func(*browser) {
+			b := v.as("ann@example.org")
+			b.post("/account/sessions", url.Values{"id": {"others"}}).is(http.StatusSeeOther)
+			b.get("/account").is(http.StatusOK).has("this session").hasNo("End all other sessions")
+		},
+	} {
+		v.web.Config.Handler = first
+		b, far := v.as("ann@example.org"), v.browser()
+		far.setCookies(b.cookies())
+		b.get(v.path("")).is(http.StatusOK)
+		end(b)
+		b.get(v.path("")).is(http.StatusSeeOther)
+		v.web.Config.Handler = other
+		if status := far.get(v.path("")).status; status != http.StatusSeeOther {
+			t.Errorf("%s: the other server answers %d", name, status)
+		}
+	}
+	v.web.Config.Handler = first
+
+	b, elsewhere := v.as("ann@example.org"), v.as("ann@example.org")
+	change := url.Values{"old": {"wrong horse battery"}, "password": {password + "!"}}
+	b.post("/account/password", change).is(http.StatusForbidden).has("The current password is wrong")
+	change.Set("old", password)
+	b.post("/account/password", change).is(http.StatusSeeOther)
+	b.get("/account").is(http.StatusOK).has("Password changed")
+	elsewhere.get("/account").is(http.StatusSeeOther)
+	v.browser().post("/signin", credentials("ann@example.org")).is(http.StatusForbidden)
+	noError(t, v.people.Delete(ctx, ann.ID))
+	b.get("/account").is(http.StatusSeeOther)
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestIdleSession: a session ends 12 hours after the last visit and after 30 days. An open page is no visit.
+func TestIdleSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := dbtest.Memory(t)
+		mon, err := monitor.New(db, nil)
+		noError(t, err)
+		known, err := people.New(db, nil)
+		noError(t, err)
+		project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "harbor"})
+		noError(t, err)
+		_, link, err := known.Create(t.Context(), people.Spec{Email: "ann@example.org", Admin: true})
+		noError(t, err)
+		_, err = known.UseLink(t.Context(), link.Token, "", "", password)
+		noError(t, err)
+		srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{Accounts: accounts.New(known, nil)}})
+		noError(t, err)
+		pages := srv.Pages().(*dashboard.Dashboard)
+		defer pages.Close()
+		var cookie *http.Cookie
+		send := func(method, path string, form url.Values, header ...string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			for i := 0; i < len(header); i += 2 {
+				r.Header.Set(header[i], header[i+1])
+			}
+			if cookie != nil {
+				r.AddCookie(cookie)
+			}
+			w := httptest.NewRecorder()
+			pages.ServeHTTP(w, r)
+			if set := w.Result().Cookies(); len(set) > 0 && set[0].Name == "rollcall_person" {
+				cookie = set[0]
+			}
+			return w
+		}
+		path := "/projects/" + project.ID.String() + "/overview"
+		visit := func(after time.Duration, want int) {
+			t.Helper()
+			time.Sleep(after)
+			if w := send("GET", path, nil); w.Code != want {
+				t.Errorf("after %v: status %d, want %d", after, w.Code, want)
+			}
+		}
+		send("POST", "/signin", credentials("ann@example.org"))
+		visit(11*time.Hour, http.StatusOK)
+		visit(11*time.Hour, http.StatusOK)
+		time.Sleep(6 * time.Hour)
+		send("GET", path, nil, "Rollcall-Version", "x") // of the open page
+		visit(6*time.Hour, http.StatusSeeOther)
+
+		send("POST", "/signin", credentials("ann@example.org"))
+		for range 71 {
+			visit(10*time.Hour, http.StatusOK)
+		}
+		visit(10*time.Hour, http.StatusSeeOther)
+
+		// The stream of an open page says within five seconds that its session has ended.
+		send("POST", "/signin", credentials("ann@example.org"))
+		r := httptest.NewRequest("GET", strings.Replace(path, "overview", "events", 1), nil)
+		r.AddCookie(cookie)
+		w := httptest.NewRecorder()
+		done := make(chan time.Time)
+		go func() {
+			pages.ServeHTTP(w, r)
+			done <- time.Now()
+		}()
+		time.Sleep(time.Minute)
+		ann, err := known.ByEmail(t.Context(), "ann@example.org")
+		noError(t, err)
+		noError(t, known.EndSessions(t.Context(), ann.ID, ""))
+		ended := time.Now()
+		if took := (<-done).Sub(ended); took > 5*time.Second || !strings.Contains(w.Body.String(), "event: gone") {
+			t.Errorf("the stream went on for %v: %s", took, w.Body)
+		}
+	})
+}
+
+// TestDatabaseAway: while the database is unavailable, nobody is signed out.
+func TestDatabaseAway(t *testing.T) {
+	var down atomic.Bool
+	v := newTownOn(newSiteStored(t, func(_ string, do func() error) error {
+		if down.Load() {
+			return errors.Join(checks.ErrUnavailable, errors.New("connection refused"))
+		}
+		return do()
+	}))
+	v.person("ann@example.org", people.Owner)
+	b := v.as("ann@example.org")
+	down.Store(true)
+	b.get(v.path("")).is(http.StatusServiceUnavailable).has("Try again")
+	b.get("/account").is(http.StatusServiceUnavailable)
+	v.browser().post("/signin", credentials("ann@example.org")).is(http.StatusServiceUnavailable)
+	b.post("/signout", nil).is(http.StatusServiceUnavailable)
+	down.Store(false)
+	b.get(v.path("")).is(http.StatusOK)
+}
+
+// TestHeldThroughCode: a form that found the session ended survives signing in with password and code.
+func TestHeldThroughCode(t *testing.T) {
+	v := newTown(t)
+	ann := v.person("ann@example.org", people.Owner)
+	begun, err := v.people.BeginTOTP(t.Context(), ann.ID)
+	noError(t, err)
+	b := v.as("ann@example.org")
+	code, err := totp.GenerateCode(begun.Secret, v.now())
+	noError(t, err)
+	recovery, err := v.people.ConfirmTOTP(t.Context(), ann.ID, begun.Secret, code)
+	noError(t, err)
+	noError(t, v.people.EndSessions(t.Context(), ann.ID, ""))
+	form := url.Values{"id": {uuid.NewString()}, "name": {"typed-for-an-hour"}, "kind": {"simple"}, "timeout": {"1 day"}, "grace": {"1 h"}, "tz": {"UTC"}}
+	held := b.post(v.path("checks/new"), form).is(http.StatusUnauthorized).has("What you typed is not lost").hasNo("typed-for-an-hour").held()
+	wrong := url.Values{"email": {"ann@example.org"}, "password": {"wrong"}, "held": held["held"]}
+	held = b.post("/signin", wrong).is(http.StatusForbidden).held()
+	for k, field := range credentials("ann@example.org") {
+		held[k] = field
+	}
+	held = b.post("/signin", held).is(http.StatusOK).has("Enter your code").held()
+	held.Set("code", "wrong")
+	held = b.post("/signin/code", held).is(http.StatusForbidden).held()
+	held.Set("code", recovery[0])
+	held = b.post("/signin/code", held).is(http.StatusOK).has("Signed in again", `action="`+v.path("checks/new")+`"`).held()
+	b.post(v.path("checks/new"), held).is(http.StatusSeeOther)
+	b.get(v.path("")).is(http.StatusOK).has("typed-for-an-hour")
+}
+
+// TestPagesOfAPerson: the pages of a person count together, whatever the project.
+func TestPagesOfAPerson(t *testing.T) {
+	v := newTown(t, func(c *config) { c.RateLimit = 1 })
+	v.person("ann@example.org", people.Owner)
+	v.person("bob@example.org", people.Owner)
+	b := v.as("ann@example.org")
+	for range 5 {
+		b.get(v.path("")).is(http.StatusOK)
+		b.get("/account").is(http.StatusOK)
+	}
+	if refused := b.get("/projects").is(http.StatusTooManyRequests); refused.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	v.as("bob@example.org").get(v.path("")).is(http.StatusOK)
+}
+
+// TestLimitOfSignIns: too many wrong passwords get a page that says when to try again.
+func TestLimitOfSignIns(t *testing.T) {
+	v := newTown(t)
+	v.person("ann@example.org", people.Owner)
+	b := v.browser()
+	wrong := url.Values{"email": {"ann@example.org"}, "password": {"wrong horse battery"}}
+	for range 10 {
+		b.post("/signin", wrong).is(http.StatusForbidden)
+	}
+	if a := b.post("/signin", wrong).is(http.StatusTooManyRequests).has("Try again in 60 seconds"); a.header.Get("Retry-After") != "60" {
+		t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+	}
+	v.advance(time.Minute)
+	b.post("/signin", credentials("ann@example.org")).is(http.StatusSeeOther)
+}
+
+// TestProjectsPage: the overview of all projects has those that the viewer may see, the worst first.
+func TestProjectsPage(t *testing.T) {
+	v := newTown(t)
+	v.person("root@example.org", "")
+	v.person("ann@example.org", people.Editor)
+	_, _, err := v.mon.Projects().Create(t.Context(), projectSpec("another"))
+	noError(t, err)
+	c := v.create(checks.Spec{Name: new("nightly"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+	_, err = v.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure})
+	noError(t, err)
+	v.as("ann@example.org").get("/projects").is(http.StatusOK).has("1 down", "nightly", "backups", "editor").hasNo("another")
+	root := v.as("root@example.org")
+	page := root.get("/projects").is(http.StatusOK).has("another", "backups", "owner")
+	if strings.Index(page.body, ">backups<") > strings.Index(page.body, ">another<") {
+		t.Error("the project with a check that is down is not the first")
+	}
+	if to := root.get("/").is(http.StatusSeeOther).header.Get("Location"); to != "/projects" {
+		t.Errorf("with several projects, the first page is %s", to)
+	}
+	root.get("/projects?q=ANOTH").is(http.StatusOK).has("another").hasNo(">backups<")
+}
+
+func TestAccountPreferences(t *testing.T) {
+	v := newTown(t)
+	v.person("ann@example.org", people.Owner)
+	c := v.create(checks.Spec{Name: new("nightly"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(time.Hour)})
+	_, err := v.mon.Ping(t.Context(), c.ID, pings.Signal{})
+	noError(t, err)
+	b := v.as("ann@example.org")
+	form := url.Values{"name": {"Ann"}, "zone": {"Nowhere/City"}, "clock": {"12"}, "theme": {"dark"}, "first": {"board"}}
+	b.post("/account", form).is(http.StatusBadRequest).has("Unknown time zone: Nowhere/City", `value="Ann"`)
+	form.Set("zone", "America/New_York")
+	b.post("/account", form).is(http.StatusSeeOther)
+	b.get("/account").is(http.StatusOK).has(`data-theme="dark"`, "Ann")
+	b.get("/checks/"+c.UniqueKey()).is(http.StatusOK).has("7:00:00 am</time>", "(2:00 pm Riga)", "Times in America/New_York").hasNo("07:00:00")
+	if to := b.get("/").header.Get("Location"); to != v.path("board") {
+		t.Errorf("the first page is %s", to)
+	}
+	b.get(v.path("board")).is(http.StatusOK).has(">4 am<", "(3:00 am in Europe/Riga)").hasNo("03:00 in")
+	for field, value := range map[string]string{"clock": "13", "theme": "<b>", "first": "https://evil.example"} {
+		bad := url.Values{"name": form["name"], "zone": form["zone"], "clock": form["clock"], "theme": form["theme"], "first": form["first"]}
+		bad.Set(field, value)
+		b.post("/account", bad).is(http.StatusBadRequest)
+	}
+}
+
+// TestFloodOfSignIns sends 2,000 wrong passwords at once while jobs ping. No ping is lost or refused, and the owner signs in.
+func TestFloodOfSignIns(t *testing.T) {
+	v := newTown(t)
+	v.person("ann@example.org", people.Owner)
+	v.as("ann@example.org") // from this address before
+	c := v.create(checks.Spec{Name: new("nightly")})
+	ping := "/ping/" + c.ID.String()
+	srv := v.whole()
+	var counts [600]atomic.Int64
+	var flood sync.WaitGroup
+	for i := range 2000 {
+		flood.Go(func() {
+			form := url.Values{"email": {fmt.Sprintf("%d@example.org", i%500)}, "password": {"wrong horse battery"}}
+			if i%4 == 0 {
+				form.Set("email", "ann@example.org")
+			}
+			counts[post(srv, "/signin", form, fmt.Sprintf("198.51.%d.%d", i%8, i/8)).Code].Add(1)
+		})
+	}
+	var jobs sync.WaitGroup
+	for range 4 {
+		jobs.Go(func() {
+			for range 50 {
+				if w := post(srv, ping, nil, "192.0.2.1"); w.Code != http.StatusOK {
+					t.Errorf("a ping got %d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	jobs.Wait()
+	flood.Wait()
+	if n := counts[http.StatusForbidden].Load() + counts[http.StatusTooManyRequests].Load(); n != 2000 || counts[http.StatusTooManyRequests].Load() == 0 {
+		t.Errorf("%d of 2000 sign-ins were refused, %d with 429", n, counts[http.StatusTooManyRequests].Load())
+	}
+	now, err := v.mon.Check(t.Context(), c.ID)
+	noError(t, err)
+	if now.NPings != 200 {
+		t.Errorf("%d of 200 pings are recorded", now.NPings)
+	}
+	v.as("ann@example.org")
+}
+
+// whole is the server of the site, with pings and pages.
+func (v *town) whole() http.Handler {
+	v.t.Helper()
+	srv, err := server.New(v.mon, &server.Config{Logger: slog.New(slog.DiscardHandler), Dashboard: &dashboard.Config{Accounts: accounts.New(v.people, nil)}})
+	noError(v.t, err)
+	v.t.Cleanup(srv.Close)
+	return srv
+}
+
+func post(h http.Handler, path string, form url.Values, address string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.RemoteAddr = address + ":1"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// BenchmarkPingsDuringFlood pings while 2,000 wrong passwords arrive each second, and without them.
+func BenchmarkPingsDuringFlood(b *testing.B) {
+	for _, rate := range []int{0, 2000} {
+		b.Run(fmt.Sprint(rate, " a second"), func(b *testing.B) {
+			db := dbtest.Memory(b)
+			mon, err := monitor.New(db, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			project, _, err := mon.Projects().Create(b.Context(), monitor.ProjectSpec{Name: "harbor"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c, err := mon.Project(project.ID).Create(b.Context(), checks.Spec{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			quiet := slog.New(slog.DiscardHandler)
+			known, err := people.New(db, &people.Config{Logger: quiet})
+			if err != nil {
+				b.Fatal(err)
+			}
+			srv, err := server.New(mon, &server.Config{Logger: quiet, Dashboard: &dashboard.Config{Accounts: accounts.New(known, nil)}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer srv.Close()
+			var flood sync.WaitGroup
+			ctx, stop := context.WithCancel(b.Context())
+			flood.Go(func() {
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for n := 0; ctx.Err() == nil; <-tick.C {
+					for range rate / 100 {
+						n++
+						form := url.Values{"email": {fmt.Sprintf("%d@example.org", n)}, "password": {"wrong horse battery"}}
+						flood.Go(func() { post(srv, "/signin", form, fmt.Sprintf("198.51.%d.%d", n/250%250, n%250)) })
+					}
+				}
+			})
+			for b.Loop() {
+				if w := post(srv, "/ping/"+c.ID.String(), nil, "192.0.2.1"); w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+			}
+			stop()
+			flood.Wait()
+		})
+	}
 }

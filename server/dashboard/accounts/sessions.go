@@ -44,9 +44,8 @@ func (codec) Decode(text []byte) (time.Time, map[string]any, error) {
 }
 
 func (a *Accounts) newSessions() {
-	a.sessions = scs.New()
-	a.sessions.Store, a.sessions.Codec = a.people.SessionStore(), codec{}
-	a.sessions.IdleTimeout, a.sessions.Lifetime = Idle, Lifetime
+	// scs.New would start a store in memory, with a goroutine that never ends.
+	a.sessions = &scs.SessionManager{Store: a.people.SessionStore(), Codec: codec{}, IdleTimeout: Idle, Lifetime: Lifetime}
 	a.cookie = "rollcall_person"
 	if a.site.Base == "" && strings.HasPrefix(a.site.URL, "https://") {
 		a.cookie = "__Host-" + a.cookie // no other host of the domain can set it

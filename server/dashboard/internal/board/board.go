@@ -149,11 +149,7 @@ func (a *Axis) label(list []Tick) {
 func (a *Axis) changes() (list []Change) {
 	for _, c := range schedule.ClockChanges(a.Zone, a.From, a.To) {
 		shows := func(offset time.Duration) string {
-			at := c.At.UTC().Add(offset)
-			if verdict.HasTwelveHours(a.Zone) {
-				at = at.In(verdict.TwelveHours(time.UTC))
-			}
-			return verdict.Format(at, "15:04")
+			return verdict.Format(c.At.Add(offset).In(verdict.LikeClock(time.UTC, a.Zone)), "15:04")
 		}
 		list = append(list, Change{X: a.X(c.At), At: c.At, Before: shows(c.Before), After: shows(c.After), Back: c.After < c.Before})
 	}

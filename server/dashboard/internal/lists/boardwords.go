@@ -340,7 +340,7 @@ func (l boardLane) instant(t time.Time) string {
 		return text
 	}
 	if zone, err := schedule.LoadLocation(l.TZ); err == nil {
-		text += fmt.Sprintf(" (%s in %s)", verdict.Format(t.In(zone), "15:04"), l.TZ)
+		text += fmt.Sprintf(" (%s in %s)", verdict.Format(t.In(verdict.LikeClock(zone, l.axis.Zone)), "15:04"), l.TZ)
 	}
 	return text
 }

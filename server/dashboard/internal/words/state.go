@@ -108,10 +108,7 @@ func Beside(t time.Time, viewer, own *time.Location) string {
 	if here.Day() != there.Day() {
 		layout = "2 Jan 15:04"
 	}
-	if verdict.HasTwelveHours(viewer) {
-		there = t.In(verdict.TwelveHours(own))
-	}
-	return "(" + verdict.Format(there, layout) + zoneOf(t, own) + " " + City(own) + ")"
+	return "(" + verdict.Format(t.In(verdict.LikeClock(own, viewer)), layout) + zoneOf(t, own) + " " + City(own) + ")"
 }
 
 // zoneOf is the abbreviation of a zone, after a blank, at a time of day that comes twice because clocks are set back.
