@@ -10,10 +10,14 @@
 //
 // # Signing in
 //
-// People sign in with an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the
-// session is signed and expires. It ends when the key is revoked, and for this browser alone when the person signs out.
-// [Dashboard.SignInLink] makes a link that signs in once.
-// A program with its own users sets server.Config.Authorize instead.
+// There are three ways to sign in:
+//
+//   - With an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the session is signed and
+//     expires. It ends when the key is revoked, and for this browser alone when the person signs out. [Dashboard.SignInLink]
+//     makes a link that signs in once.
+//   - With an account, if Config.Accounts is set: see package server/dashboard/accounts. People have roles in projects, and
+//     administrators manage people. Programs without accounts do not link that package.
+//   - At the program, if server.Config.Authorize is set: it says who sends a request, and in which role.
 //
 // # Security
 //

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -79,7 +80,10 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at, problem string) er
 	for _, s := range list {
 		view.Sessions = append(view.Sessions, sessionRow{s, s.ID == own})
 	}
-	slices.SortStableFunc(view.Sessions, func(x, y sessionRow) int { return y.SeenAt.Compare(x.SeenAt) })
+	slices.SortStableFunc(view.Sessions, func(x, y sessionRow) int {
+		first := func(s sessionRow) int { return map[bool]int{true: 0, false: 1}[s.Current] }
+		return cmp.Or(cmp.Compare(first(x), first(y)), y.SeenAt.Compare(x.SeenAt))
+	})
 	return q.RenderStatus(status, "account", "Your account", view)
 }
 
