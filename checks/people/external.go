@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
 // that no account at a provider has yet, or else a new one. It sets the roles if the provider decides about them. The error
-// is [ErrRefused] if the address is not verified or belongs to another account.
+// is [ErrRefused] if somebody has the address already and it is not verified or belongs to another account at a provider.
 func (p *People) SignInExternal(ctx context.Context, e External) (Person, error) {
 	known, err := p.by(ctx, kindIdentity, identity(e))
 	if errors.Is(err, checks.ErrNotFound) {
@@ -58,8 +59,8 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 
 // adopt finds or adds the person of an account at a provider that has not signed in before.
 func (p *People) adopt(ctx context.Context, e External) (Person, error) {
-	if !e.EmailVerified || e.Issuer == "" || e.Subject == "" {
-		return Person{}, p.refuse(ctx, "the provider has not verified the e-mail address", "")
+	if e.Issuer == "" || e.Subject == "" {
+		return Person{}, p.refuse(ctx, "the provider names no account", "")
 	}
 	email, err := normalEmail(e.Email)
 	if err != nil {
@@ -79,6 +80,9 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
+	if !e.EmailVerified {
+		return Person{}, p.refuse(ctx, "the provider has not verified the e-mail address, which somebody here has", found.ID.String())
+	}
 	err = p.update(ctx, found.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Issuer != "" {
 			return false, nil, p.refuse(ctx, "the e-mail address belongs to another account at a provider", d.ID.String())
@@ -91,6 +95,14 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 	return found, err
 }
 
+// higher returns the role that allows more.
+func higher(a, b Role) Role {
+	if a == "" || b.Owns() || b.Edits() && !a.Owns() {
+		return cmp.Or(b, a)
+	}
+	return a
+}
+
 // rolesByID resolves the names of projects. Those that do not exist are left out.
 func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uuid.UUID]Role, error) {
 	roles := map[uuid.UUID]Role{}
@@ -99,7 +111,7 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 	}
 	found, err := p.db.Find(ctx, store.Filter{Project: &store.ProjectFilter{}})
 	for _, project := range found.Projects {
-		if role := byName[project.Name]; role != "" {
+		if role := higher(byName[project.Name], byName["*"]); role != "" {
 			roles[project.ID] = role
 		}
 	}

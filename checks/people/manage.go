@@ -354,7 +354,7 @@ func actorOf(ctx context.Context, d *document) audit.Actor {
 type External struct {
 	Issuer, Subject, Email, Name string
 	EmailVerified                bool
-	// HasRoles says that the provider decides about Admin and Roles, which are by name of the project.
+	// HasRoles says that the provider decides about Admin and Roles, which are by name of the project; "*" is every project.
 	HasRoles, Admin bool
 	Roles           map[string]Role
 }

@@ -1,0 +1,203 @@
+// Package oidc signs people in with an identity provider by OpenID Connect: the authorization code flow with PKCE, state and
+// nonce. What the provider says about a person becomes a [people.External].
+//
+//	provider, err := oidc.New(oidc.Config{
+//		Issuer: "https://login.example.org", ClientID: "rollcall", ClientSecret: secret,
+//		Roles:  []oidc.Rule{{Claim: "groups", Value: "ops", Role: people.Owner, Project: "payments"}},
+//	})
+//	config := &accounts.Config{Provider: provider}
+//
+// The redirect URI to register at the provider is the address of the pages + /signin/oidc/callback.
+// The provider may be down when a program starts: it is asked at the first sign-in, and again until it answers.
+package oidc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+const (
+	// requestTimeout bounds a request to the provider.
+	requestTimeout = 10 * time.Second
+	// maxAnswer bounds an answer of the provider, in bytes.
+	maxAnswer = 1 << 20
+	// refreshAfter is how long the provider's description of itself is kept.
+	refreshAfter = time.Hour
+	// retryAfter is how long a provider that failed is not asked again, so that waiting people do not pile up.
+	retryAfter = 2 * time.Second
+)
+
+// Config says which provider signs people in. Issuer and ClientID are required.
+type Config struct {
+	// Issuer is the address of the provider as it calls itself, to the last slash. It is https, or http on this machine.
+	Issuer string
+	// ClientID and ClientSecret are what the provider knows this server by. A public client has no secret.
+	ClientID, ClientSecret string
+	// Roles give people their roles at each sign-in. Default: none, and owners give roles here.
+	Roles []Rule
+	// Client makes the requests to the provider. Default: one with a timeout of 10 seconds.
+	Client *http.Client
+	// Now is the time. Default: time.Now.
+	Now func() time.Time
+	// Logger receives what is wrong with the answers of the provider. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Provider is an identity provider. It is safe for concurrent use.
+type Provider struct {
+	config Config
+	name   string
+
+	mu       sync.Mutex
+	known    *description
+	asked    time.Time // when known was read, or failed to be
+	askError error
+}
+
+// description is what the provider says about itself.
+type description struct {
+	provider *oidc.Provider
+	oauth    *oauth2.Config
+	verifier *oidc.IDTokenVerifier
+}
+
+// New returns a provider. It makes no request. The error names the field that is wrong.
+func New(c Config) (*Provider, error) {
+	issuer, err := url.Parse(c.Issuer)
+	switch {
+	case err != nil || issuer.Host == "":
+		return nil, fmt.Errorf("oidc: Issuer: %q is not a URL such as https://login.example.org", c.Issuer)
+	case issuer.Scheme != "https" && (issuer.Scheme != "http" || !onThisMachine(issuer.Hostname())):
+		return nil, fmt.Errorf("oidc: Issuer: %q must begin with https://; only a provider on this machine may use http", c.Issuer)
+	case issuer.RawQuery != "" || issuer.Fragment != "" || issuer.User != nil:
+		return nil, fmt.Errorf("oidc: Issuer: %q must have no user, query or fragment", c.Issuer)
+	case c.ClientID == "":
+		return nil, errors.New("oidc: ClientID: is missing")
+	}
+	c.Client = cmp.Or(c.Client, &http.Client{Timeout: requestTimeout, Transport: bounded{http.DefaultTransport}})
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Provider{config: c, name: issuer.Hostname()}, nil
+}
+
+func onThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// bounded bounds the answers to requests.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+	}
+	return answer, err
+}
+
+// describe returns what the provider says about itself. If it cannot be reached, what it said before counts.
+func (p *Provider) describe(ctx context.Context) (*description, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.config.Now()
+	switch age := now.Sub(p.asked); {
+	case p.known != nil && age < refreshAfter:
+		return p.known, nil
+	case p.known == nil && p.askError != nil && age < retryAfter:
+		return nil, p.askError
+	}
+	fresh, err := p.discover(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, err // the visitor has left, which says nothing about the provider
+	}
+	p.asked, p.askError = p.config.Now(), err
+	if err == nil {
+		p.known = fresh
+	}
+	if p.known == nil {
+		return nil, err
+	}
+	return p.known, nil
+}
+
+func (p *Provider) discover(ctx context.Context) (*description, error) {
+	ctx, cancel := context.WithTimeout(p.client(ctx), requestTimeout)
+	defer cancel()
+	provider, err := oidc.NewProvider(ctx, p.config.Issuer)
+	if mismatch, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
+		return nil, refused(http.StatusBadGateway, textWrong, "the provider at %s calls itself %q: set the issuer to exactly that", mismatch.Provided, mismatch.Discovered)
+	}
+	if err != nil {
+		return nil, refused(http.StatusServiceUnavailable, textAway, "cannot read %s/.well-known/openid-configuration: %s", strings.TrimSuffix(p.config.Issuer, "/"), short(err))
+	}
+	var offer struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	_ = provider.Claims(&offer) // it has been parsed before
+	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
+	for _, rule := range p.config.Roles {
+		if slices.Contains(offer.Scopes, rule.Claim) && !slices.Contains(scopes, rule.Claim) {
+			scopes = append(scopes, rule.Claim) // many providers send groups only for a scope of that name
+		}
+	}
+	return &description{
+		provider: provider,
+		verifier: provider.Verifier(&oidc.Config{ClientID: p.config.ClientID, Now: p.config.Now}),
+		oauth: &oauth2.Config{
+			ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret,
+			Endpoint: provider.Endpoint(), Scopes: scopes,
+		},
+	}, nil
+}
+
+func (p *Provider) client(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, p.config.Client)
+}
+
+// Name is the host of the provider, for a button.
+func (p *Provider) Name() string { return p.name }
+
+// started is a sign-in that has begun.
+type started struct{ State, Nonce, Verifier string }
+
+// Begin starts a sign-in that ends at a callback. It returns the address at the provider to which the browser goes, and what
+// [Provider.Finish] needs: only this browser may bring that back, and nobody may read it. An error is an [*Error].
+func (p *Provider) Begin(ctx context.Context, callback string) (to string, kept []byte, err error) {
+	known, err := p.describe(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	s := started{State: oauth2.GenerateVerifier(), Nonce: oauth2.GenerateVerifier(), Verifier: oauth2.GenerateVerifier()}
+	if kept, err = json.Marshal(s); err != nil {
+		return "", nil, err
+	}
+	return known.client(callback).AuthCodeURL(s.State, oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier)), kept, nil
+}
+
+// client returns the client whose browsers come back to a callback.
+func (d *description) client(callback string) *oauth2.Config {
+	c := *d.oauth
+	c.RedirectURL = callback
+	return &c
+}
