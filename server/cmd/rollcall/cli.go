@@ -47,6 +47,8 @@ type cli struct {
 		Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage API keys."`
 
+	User userCmds `cmd:"" group:"Administration, also while the service runs:" help:"Manage the people who sign in to the dashboard."`
+
 	Channel struct {
 		Create channelCreateCmd `cmd:"" help:"Create an integration, which receives alerts."`
 		List   channelListCmd   `cmd:"" help:"List the integrations of a project, without their settings."`

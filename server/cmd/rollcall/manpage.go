@@ -63,7 +63,7 @@ func (p *manPage) overview(model *kong.Application) {
 			names = append(names, bold(child.Name))
 		}
 		if names != nil {
-			p.WriteString("Commands: " + strings.Join(names, ", ") + ".\n")
+			p.WriteString("Commands:\n" + strings.Join(names, ",\n") + ".\n")
 		}
 	}
 	p.heading("SH", "OPTIONS")
