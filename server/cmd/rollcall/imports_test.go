@@ -101,7 +101,9 @@ func TestImportDirection(t *testing.T) {
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
-		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard"),
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
+		"server/dashboard/accounts/oidc":         {"checks/people"},
+		"server/dashboard/accounts/passkey":      {"checks/people"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
@@ -202,6 +204,9 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/chromedp", func(pkg string) bool {
 			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")
 		}},
+		{"github.com/coreos/go-oidc", func(pkg string) bool { return pkg == "server/dashboard/accounts/oidc" || anywhere(pkg) }},
+		{"github.com/go-webauthn", func(pkg string) bool { return pkg == "server/dashboard/accounts/passkey" || anywhere(pkg) }},
+		{"github.com/zitadel/oidc", func(pkg string) bool { return pkg == "server/dashboard/internal/oidctest" }},
 		{"net/http", func(pkg string) bool {
 			return !slices.Contains(domain, pkg) && !strings.HasPrefix(pkg, "checks/internal/")
 		}},

@@ -58,6 +58,7 @@ type serveCmd struct {
 
 	Notifiers notifierFlags `embed:""`
 	Operate   operateFlags  `embed:""`
+	SignIn    signInFlags   `embed:""`
 
 	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
@@ -113,7 +114,7 @@ func (c *serveCmd) Validate() error {
 		atLeast("--spool-size", c.SpoolSize, 1<<20),
 		atLeast("--spool-wait", c.SpoolWait, time.Second),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
-		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err,
+		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), c.SignIn.validate(c.TrustedProxies), err,
 	)
 }
 

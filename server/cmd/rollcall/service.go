@@ -28,7 +28,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
-	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
@@ -241,7 +240,10 @@ func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error
 	if err != nil {
 		return nil, err
 	}
-	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain, Accounts: accounts.New(s.people, &accounts.Config{KeySignIn: s.KeySignIn})}
+	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
+	if config.Accounts, err = s.SignIn.accounts(s.people, s.KeySignIn, s.BaseURL, s.log); err != nil {
+		return nil, usageError{err}
+	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
 		return nil, usageError{err}
 	}

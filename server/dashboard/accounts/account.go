@@ -28,7 +28,7 @@ func (a *Accounts) accountRoutes() {
 }
 
 func templateFuncs() template.FuncMap {
-	return template.FuncMap{"browser": browserOf, "howLong": words.For}
+	return template.FuncMap{"browser": browserOf, "howLong": words.For, "passkeyID": passkeyID}
 }
 
 // accountView is the data of the page of an account.
@@ -37,6 +37,8 @@ type accountView struct {
 	Sessions   []sessionRow
 	Zones      []string
 	FirstPages []choice
+	// OffersPasskeys says that there is a page of passkeys.
+	OffersPasskeys bool
 	// At names the form that was refused, and Problem says why.
 	At, Problem string
 }
@@ -65,7 +67,7 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at, problem string) er
 	if err != nil {
 		return err
 	}
-	view := accountView{Person: person, At: at, Problem: problem, Zones: schedule.Zones(), FirstPages: []choice{
+	view := accountView{Person: person, At: at, Problem: problem, OffersPasskeys: a.Passkeys != nil, Zones: schedule.Zones(), FirstPages: []choice{
 		{"", "Overview of the project, or of all projects"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
 		{"checks", "Checks of the first project"}, {"board", "Board of the first project"},
 	}}

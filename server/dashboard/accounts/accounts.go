@@ -19,7 +19,6 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
@@ -40,6 +39,11 @@ type Config struct {
 	KeySignIn bool
 	// Provider signs people in elsewhere. Default: none.
 	Provider Provider
+	// Passkeys lets people sign in with passkeys. Default: none.
+	Passkeys Passkeys
+	// Header is the HTTP header with the e-mail address of whom a proxy has signed in. It counts from server.Config.TrustedProxies
+	// alone. Default: none.
+	Header string
 	// Mail sends a link to the e-mail address of the person that it is for. Default: the page shows the link, and whoever
 	// asked for it passes it on.
 	Mail func(ctx context.Context, address, subject, text string) error
@@ -55,6 +59,8 @@ type Accounts struct {
 	cookie   string
 	// someone says that the installation has people: then the page to sign in asks for a password first.
 	someone atomic.Bool
+	// header is nil without Config.Header.
+	header *header
 	// words are the handlers of /signin/WORD beside the links.
 	words map[string]map[string]ui.Handler
 }
@@ -66,6 +72,9 @@ func New(p *people.People, c *Config) *Accounts {
 	a := &Accounts{people: p}
 	if c != nil {
 		a.Config = *c
+	}
+	if a.Header != "" {
+		a.header = newHeader(a.Header)
 	}
 	return a
 }
@@ -80,12 +89,13 @@ func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
 	a.accountRoutes()
 	a.memberRoutes()
 	a.peopleRoutes()
+	a.passkeyRoutes()
 	site.Look("GET /projects", a.projectsPage)
 }
 
 // ways says how people can sign in here. Without people, a key is all that anybody has.
 func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
-	ways := ui.Ways{Key: a.KeySignIn}
+	ways := ui.Ways{Key: a.KeySignIn, Passkey: a.Passkeys != nil}
 	if a.Provider != nil {
 		ways.Provider = a.Provider.Name()
 	}
@@ -102,24 +112,11 @@ func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
 
 // authorize says what the person or the key of a session may see and change.
 func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
-	current, err := a.current(r)
-	if err == nil && current.data.Pending {
-		return ui.Access{}, server.ErrSignedOut
-	}
+	person, err := a.personOf(w, r)
 	if errors.Is(err, server.ErrSignedOut) && a.KeySignIn {
 		return a.keys.Access(w, r)
 	}
 	if err != nil {
-		return ui.Access{}, err
-	}
-	person, err := a.people.ByID(r.Context(), current.data.Person)
-	if errors.Is(err, checks.ErrNotFound) {
-		return ui.Access{}, server.ErrSignedOut
-	}
-	if err != nil {
-		return ui.Access{}, err
-	}
-	if err := a.renew(w, r, current); err != nil {
 		return ui.Access{}, err
 	}
 	return a.access(r.Context(), person)

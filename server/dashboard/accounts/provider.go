@@ -23,8 +23,8 @@ type Provider interface {
 	// and verifier: at most 2 kB, which the browser keeps, encrypted. callback is the URL that the browser comes back to.
 	Begin(ctx context.Context, callback string) (to string, kept []byte, err error)
 	// Finish returns who has signed in. query is that of the callback. kept is from the Begin of the same browser, at most ten
-	// minutes ago; it can come twice. Errors are logged, and the page says that the sign-in failed; one that wraps
-	// [checks.ErrUnavailable] says that the provider is away.
+	// minutes ago; it can come twice. Errors are logged. Those with a method
+	// Page() (status int, text string) say what the page shows.
 	Finish(ctx context.Context, callback string, kept []byte, query url.Values) (people.External, error)
 }
 
@@ -80,7 +80,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	person, err := a.people.SignInExternal(q.Ctx(), who)
 	if errors.Is(err, people.ErrRefused) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Your account at " + a.Provider.Name() + " gives no access here. Ask an administrator.", Next: begun.Next})
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " does not prove that it is yours. Ask an administrator.", Next: begun.Next})
 	}
 	if err != nil {
 		return err
@@ -114,8 +114,11 @@ func (a *Accounts) providerFailed(q *ui.Request, err error) error {
 		return err
 	}
 	status, problem := http.StatusForbidden, a.Provider.Name()+" did not sign you in. Try again, or ask an administrator."
-	if errors.Is(err, checks.ErrUnavailable) {
-		status, problem = http.StatusServiceUnavailable, a.Provider.Name()+" is not responding. Try again in a moment."
+	if page, ok := errors.AsType[interface {
+		error
+		Page() (status int, text string)
+	}](err); ok {
+		status, problem = page.Page()
 	}
 	a.site.Log.WarnContext(q.Ctx(), "cannot sign in with the provider", "error", err, "address", q.Address(q.R))
 	return q.AskToSignIn(status, ui.SignIn{Problem: problem})

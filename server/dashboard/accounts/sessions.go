@@ -119,12 +119,17 @@ func (a *Accounts) save(ctx context.Context, w http.ResponseWriter) error {
 // renew notes a visit. What an open page asks for by itself is none.
 func (a *Accounts) renew(w http.ResponseWriter, r *http.Request, c current) error {
 	now := a.site.Mon.Now()
-	if r.Header.Get("Rollcall-Version") != "" || strings.HasSuffix(r.URL.Path, "/events") || now.Sub(c.data.SeenAt) < renewAfter {
+	if askedByPage(r) || now.Sub(c.data.SeenAt) < renewAfter {
 		return nil
 	}
 	c.data.SeenAt, c.data.Address = now, a.site.Address(r)
 	a.sessions.Put(c.ctx, dataKey, c.data)
 	return a.save(c.ctx, w)
+}
+
+// askedByPage reports whether an open page asks by itself.
+func askedByPage(r *http.Request) bool {
+	return r.Header.Get("Rollcall-Version") != "" || strings.HasSuffix(r.URL.Path, "/events")
 }
 
 // end ends the session of a request, of a person or with a key.

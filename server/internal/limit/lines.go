@@ -2,15 +2,16 @@
 package limit
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
 
-// lineInterval is the time between two lines that pass [Lines].
-const lineInterval = time.Second
-
-// Lines limits the log lines about one kind of event to one a second. The zero value is ready.
+// Lines limits the log lines about one kind of event to one each interval. The zero value is ready.
 type Lines struct {
+	// Interval is the time between two lines. Default: 1 second.
+	Interval time.Duration
+
 	mu       sync.Mutex
 	last     time.Time
 	unlogged int
@@ -20,7 +21,7 @@ type Lines struct {
 func (l *Lines) Pass(now time.Time) (unlogged int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if since := now.Sub(l.last); since >= 0 && since < lineInterval {
+	if since := now.Sub(l.last); since >= 0 && since < cmp.Or(l.Interval, time.Second) {
 		l.unlogged++
 		return 0, false
 	}

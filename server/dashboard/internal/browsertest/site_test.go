@@ -54,6 +54,9 @@ type site struct {
 	project checks.Project
 	keys    monitor.Keys
 	people  *people.People // nil without accounts
+	// accounts configures accounts, and host takes the place of the address in the URL.
+	accounts accounts.Config
+	host     string
 }
 
 func newSite(t *testing.T) *site {
@@ -64,7 +67,7 @@ func newSite(t *testing.T) *site {
 // newTown is newSite with accounts.
 func newTown(t *testing.T) *site {
 	t.Helper()
-	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}
+	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0", accounts: accounts.Config{KeySignIn: true}}
 	var err error
 	s.people, err = people.New(s.store, &people.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler)})
 	s.must(err)
@@ -90,6 +93,9 @@ func (s *site) start() {
 	s.must(err)
 	s.address = listener.Addr().String()
 	s.url = "http://" + s.address
+	if s.host != "" {
+		s.url = strings.Replace(s.url, "127.0.0.1", s.host, 1)
+	}
 	pusher, err := webpush.New(&webpush.Config{Secret: func(context.Context) (string, error) { return pushSecret, nil }})
 	s.must(err)
 	pushKey, err := webpush.PublicKey(pushSecret)
@@ -113,7 +119,7 @@ func (s *site) start() {
 	s.must(err)
 	pages := &dashboard.Config{PushKey: pushKey}
 	if s.people != nil {
-		pages.Accounts = accounts.New(s.people, &accounts.Config{KeySignIn: true})
+		pages.Accounts = accounts.New(s.people, &s.accounts)
 	}
 	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: pages})
 	s.must(err)

@@ -65,6 +65,14 @@ var (
 	ErrBadForm   = errors.New("the form cannot be read")
 )
 
+// Refusal is the error of a request that is refused, in the words of its page.
+type Refusal struct {
+	Status      int
+	Title, Text string
+}
+
+func (r Refusal) Error() string { return r.Text }
+
 // MaxForm bounds the body of a form in bytes.
 const MaxForm = 1 << 20
 
@@ -204,6 +212,10 @@ func (s *Site) fail(q *Request, err error) {
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
 		s.logOutage(q, err)
 	default:
+		if refusal, ok := errors.AsType[Refusal](err); ok {
+			status, title, text = refusal.Status, refusal.Title, refusal.Text
+			break
+		}
 		if field, ok := errors.AsType[*checks.FieldError](err); ok {
 			status, title, text = http.StatusBadRequest, "Refused", field.Error()+"."
 			break

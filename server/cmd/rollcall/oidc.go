@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/textproto"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
+)
+
+// signInFlags are the flags of serve for people whom something else signs in.
+type signInFlags struct {
+	OIDCIssuer       string     `name:"oidc-issuer" group:"Signing in:" placeholder:"URL" help:"Issuer of an identity provider with OpenID Connect, exactly as the provider writes it. Its redirect URI for this server is the base URL + /signin/oidc/callback."`
+	OIDCClientID     string     `name:"oidc-client-id" group:"Signing in:" placeholder:"ID" help:"Client ID of this server at the identity provider."`
+	OIDCClientSecret string     `name:"oidc-client-secret" secret:"" group:"Signing in:" placeholder:"TEXT" help:"Secret of the client. A public client has none."`
+	OIDCRoles        []roleRule `name:"oidc-roles" group:"Signing in:" placeholder:"CLAIM:VALUE=ROLE@PROJECT" help:"Roles that the identity provider's claims give at each sign-in, separated by commas: owner, editor or viewer of a project, or of every project with @*; or admin, without a project. Examples: groups:ops=owner@payments and groups:root=admin. Default: owners give roles on the pages."`
+
+	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of whom a proxy has signed in, such as Remote-Email. It is believed from --trusted-proxies alone, which must remove it from the requests of clients."`
+}
+
+// accounts returns the accounts of people for the dashboard.
+func (f *signInFlags) accounts(known *people.People, byKey bool, baseURL address, log *slog.Logger) (dashboard.Accounts, error) {
+	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
+	provider, err := f.provider(log)
+	if err != nil {
+		return nil, err
+	}
+	if provider != nil {
+		config.Provider = provider
+	}
+	if keys, err := passkey.New(string(baseURL)); err == nil {
+		config.Passkeys = keys
+	} else {
+		component(log, "serve").Debug("no passkeys", "base_url", baseURL, "reason", err)
+	}
+	return accounts.New(known, config), nil
+}
+
+// roleRule is one rule of --oidc-roles.
+type roleRule struct{ oidc.Rule }
+
+// UnmarshalText reads a rule.
+func (r *roleRule) UnmarshalText(text []byte) (err error) {
+	r.Rule, err = oidc.ParseRule(string(text))
+	return err
+}
+
+func (f *signInFlags) validate(trusted []proxy) error {
+	if f.OIDCIssuer == "" {
+		return cmp.Or(
+			needsIssuer("--oidc-client-id", f.OIDCClientID != ""), needsIssuer("--oidc-client-secret", f.OIDCClientSecret != ""),
+			needsIssuer("--oidc-roles", len(f.OIDCRoles) > 0), f.validateHeader(trusted),
+		)
+	}
+	if f.OIDCClientID == "" {
+		return errors.New("--oidc-client-id: is missing; register this server at the identity provider, which shows the ID")
+	}
+	_, err := f.provider(nil)
+	return cmp.Or(err, f.validateHeader(trusted))
+}
+
+func needsIssuer(flag string, set bool) error {
+	if !set {
+		return nil
+	}
+	return fmt.Errorf("%s: needs --oidc-issuer, the address of the identity provider", flag)
+}
+
+// validateHeader refuses a header that anybody could send, and one that means something else.
+func (f *signInFlags) validateHeader(trusted []proxy) error {
+	name := textproto.CanonicalMIMEHeaderKey(f.AuthHeader)
+	switch {
+	case name == "":
+		return nil
+	case !httpguts.ValidHeaderFieldName(f.AuthHeader):
+		return fmt.Errorf("--auth-header: %q is not the name of an HTTP header, such as Remote-Email", f.AuthHeader)
+	case strings.HasPrefix(strings.ToUpper(name), "HTTP_"):
+		return fmt.Errorf("--auth-header: write the name as it stands in HTTP: %s", strings.ReplaceAll(f.AuthHeader[len("HTTP_"):], "_", "-"))
+	case name == "Cookie" || name == "Host" || name == "Authorization" || name == "X-Api-Key" || strings.HasPrefix(name, "X-Forwarded-") && name != "X-Forwarded-Email" && name != "X-Forwarded-User":
+		return fmt.Errorf("--auth-header: %s has another meaning; let the proxy send the e-mail address in a header of its own, such as Remote-Email", name)
+	case len(trusted) == 0:
+		return errors.New("--auth-header: needs --trusted-proxies, the networks of the proxy: without them, anybody could send the header")
+	}
+	return nil
+}
+
+// provider returns the identity provider, or nil.
+func (f *signInFlags) provider(log *slog.Logger) (*oidc.Provider, error) {
+	if f.OIDCIssuer == "" {
+		return nil, nil
+	}
+	rules := make([]oidc.Rule, len(f.OIDCRoles))
+	for i, r := range f.OIDCRoles {
+		rules[i] = r.Rule
+	}
+	provider, err := oidc.New(oidc.Config{
+		Issuer: f.OIDCIssuer, ClientID: f.OIDCClientID, ClientSecret: f.OIDCClientSecret,
+		Roles: rules, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %s", strings.TrimPrefix(err.Error(), "oidc: Issuer: "))
+	}
+	return provider, nil
+}

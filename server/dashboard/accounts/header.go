@@ -1,0 +1,127 @@
+package accounts
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
+)
+
+// header is the trust in a header by which a proxy says who sends a request.
+type header struct {
+	name string
+	// lies and mistakes limit the lines about headers of strangers, and of proxies that send something else.
+	lies, mistakes limit.Lines
+}
+
+func newHeader(name string) *header {
+	return &header{name: name, lies: limit.Lines{Interval: time.Minute}, mistakes: limit.Lines{Interval: time.Minute}}
+}
+
+// errNobody is the page for the first who comes with a header.
+var errNobody = ui.Refusal{
+	Status: http.StatusForbidden, Title: "Nobody has an account yet",
+	Text: "The first administrator needs an account before the proxy can sign people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
+}
+
+// email returns the address that a trusted proxy sends, or "".
+func (a *Accounts) email(r *http.Request) string {
+	values := r.Header.Values(a.header.name)
+	if len(values) == 0 {
+		return ""
+	}
+	now := a.site.Mon.Now()
+	if !a.site.Config.Proxies.Trusts(r) {
+		if unlogged, ok := a.header.lies.Pass(now); ok {
+			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it was not sent by one of the trusted proxies",
+				"header", a.header.name, "peer", r.RemoteAddr, "unlogged", unlogged)
+		}
+		return ""
+	}
+	email := strings.TrimSpace(values[0])
+	if len(values) > 1 || email != "" && !strings.Contains(email, "@") {
+		if unlogged, ok := a.header.mistakes.Pass(now); ok {
+			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it must have one value, an e-mail address; let the proxy replace what clients send",
+				"header", a.header.name, "values", len(values), "unlogged", unlogged)
+		}
+		return ""
+	}
+	return email
+}
+
+// byHeader returns who sends a request by the word of a trusted proxy. The error is [server.ErrSignedOut] if the proxy says
+// nothing. The page gets a session, so that a request that the proxy does not mark does not end it.
+func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Person, error) {
+	email := a.email(r)
+	if email == "" {
+		return people.Person{}, server.ErrSignedOut
+	}
+	person, err := a.people.ByEmail(r.Context(), email)
+	if errors.Is(err, checks.ErrNotFound) {
+		person, err = a.createByHeader(r, email)
+	}
+	if err != nil {
+		return people.Person{}, err
+	}
+	session, err := a.current(r)
+	switch {
+	case err != nil && !errors.Is(err, server.ErrSignedOut):
+		return people.Person{}, err
+	case err == nil && session.data.Person == person.ID && !session.data.Pending:
+		return person, a.renew(w, r, session)
+	case askedByPage(r):
+		return person, nil
+	}
+	return person, a.start(&ui.Request{Site: a.site, W: w, R: r}, person.ID, false)
+}
+
+// createByHeader gives somebody an account whom the proxy knows. Owners give it roles.
+func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person, error) {
+	ctx := r.Context()
+	all, err := a.people.List(ctx)
+	if err != nil {
+		return people.Person{}, err
+	}
+	if len(all) == 0 {
+		return people.Person{}, errNobody
+	}
+	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Name: email, Address: a.site.Address(r)})
+	person, _, err := a.people.Create(ctx, people.Spec{Email: email})
+	if errors.Is(err, checks.ErrExists) { // another request was first
+		return a.people.ByEmail(ctx, email)
+	}
+	return person, err
+}
+
+// personOf returns who sends a request: whom a trusted proxy names, or else the person of the session.
+func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request) (people.Person, error) {
+	if a.header != nil {
+		if person, err := a.byHeader(w, r); !errors.Is(err, server.ErrSignedOut) {
+			return person, err
+		}
+	}
+	session, err := a.current(r)
+	if err != nil {
+		return people.Person{}, err
+	}
+	if session.data.Pending || session.data.Person == uuid.Nil {
+		return people.Person{}, server.ErrSignedOut
+	}
+	person, err := a.people.ByID(r.Context(), session.data.Person)
+	if errors.Is(err, checks.ErrNotFound) {
+		return people.Person{}, server.ErrSignedOut
+	}
+	if err != nil {
+		return people.Person{}, err
+	}
+	return person, a.renew(w, r, session)
+}

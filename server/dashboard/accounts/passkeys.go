@@ -1,0 +1,233 @@
+package accounts
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// Passkeys registers and verifies passkeys: a *passkey.Keys of package server/dashboard/accounts/passkey. An answer that proves
+// nothing is an error that wraps [people.ErrRefused].
+type Passkeys interface {
+	BeginAdd(people.Person) (options, kept []byte, err error)
+	FinishAdd(who people.Person, kept, answer []byte) (people.Passkey, error)
+	BeginSignIn() (options, kept []byte, err error)
+	FinishSignIn(kept, answer []byte, find func(id []byte) (people.Person, error)) (people.Person, people.Passkey, error)
+}
+
+const (
+	passkeyCookie = "rollcall_passkey"
+	// passkeyAge is how long the browser may take to answer.
+	passkeyAge = 5 * time.Minute
+	// maxPasskeys bounds the passkeys of a person.
+	maxPasskeys = 20
+)
+
+// ceremony is what the browser keeps while it asks for a passkey. Person is nobody at a sign-in.
+type ceremony struct {
+	Person uuid.UUID
+	Kept   []byte
+	Until  time.Time
+}
+
+func (a *Accounts) passkeyRoutes() {
+	if a.Passkeys == nil {
+		return
+	}
+	a.words[http.MethodPost]["passkey"] = a.signInByPasskey
+	a.words[http.MethodPost]["passkey-options"] = a.passkeyOptions
+	for pattern, h := range map[string]ui.Handler{
+		"GET /account/passkeys": a.passkeysPage, "POST /account/passkeys": a.addPasskey, "POST /account/passkeys/options": a.newPasskeyOptions,
+		"POST /account/passkeys/delete": a.deletePasskey,
+	} {
+		a.site.Look(pattern, personal(h))
+	}
+}
+
+// sendOptions answers the script of the page with what the browser must do.
+func (a *Accounts) sendOptions(q *ui.Request, person uuid.UUID, options, kept []byte) error {
+	text, err := json.Marshal(ceremony{person, kept, q.Mon.Now().Add(passkeyAge)})
+	if err != nil {
+		return err
+	}
+	hidden, err := q.Seals.Hide(q.Ctx(), "passkey", text)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(q.W, q.Cookie(passkeyCookie, hidden, passkeyAge))
+	q.W.Header().Set("Content-Type", "application/json")
+	_, err = q.W.Write(options)
+	return err
+}
+
+// takeCeremony returns what the browser has kept, once. The error wraps [people.ErrRefused] if it is gone.
+func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) ([]byte, error) {
+	cookie, err := q.R.Cookie(passkeyCookie)
+	if err != nil {
+		return nil, people.ErrRefused
+	}
+	http.SetCookie(q.W, q.Cookie(passkeyCookie, "", -1))
+	text, err := q.Seals.Reveal(q.Ctx(), "passkey", cookie.Value)
+	if errors.Is(err, server.ErrSignedOut) {
+		return nil, people.ErrRefused
+	}
+	if err != nil {
+		return nil, err
+	}
+	var begun ceremony
+	if err := json.Unmarshal(text, &begun); err != nil || begun.Person != person || q.Mon.Now().After(begun.Until) {
+		return nil, people.ErrRefused
+	}
+	sum := sha256.Sum256(begun.Kept)
+	first, err := q.Mon.Installation().Once(q.Ctx(), "passkey:"+hex.EncodeToString(sum[:16]))
+	if err != nil {
+		return nil, err
+	}
+	if !first {
+		return nil, people.ErrRefused
+	}
+	return begun.Kept, nil
+}
+
+func (a *Accounts) passkeyOptions(q *ui.Request) error {
+	options, kept, err := a.Passkeys.BeginSignIn()
+	if err != nil {
+		return err
+	}
+	return a.sendOptions(q, uuid.Nil, options, kept)
+}
+
+// signInByPasskey signs in whom a passkey proves. It has verified its user, so no code follows.
+func (a *Accounts) signInByPasskey(q *ui.Request) error {
+	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	kept, err := a.takeCeremony(q, uuid.Nil)
+	var person people.Person
+	var used people.Passkey
+	if err == nil {
+		person, used, err = a.Passkeys.FinishSignIn(kept, []byte(q.R.PostForm.Get("answer")), func(id []byte) (people.Person, error) {
+			return a.people.ByPasskey(q.Ctx(), id)
+		})
+	}
+	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
+		a.site.Log.WarnContext(q.Ctx(), "refused a passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
+		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
+		return q.AskToSignIn(http.StatusForbidden, page)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.people.SavePasskey(q.Ctx(), person.ID, used); err != nil {
+		return err
+	}
+	if err := a.start(q, person.ID, false); err != nil {
+		return err
+	}
+	return q.Enter(page, "/")
+}
+
+// passkeysView is the data of the page of somebody's passkeys.
+type passkeysView struct {
+	people.Person
+	Problem string
+	// Own says that people add passkeys here, not at an identity provider.
+	Own bool
+}
+
+// ID names a passkey in a form.
+func passkeyID(key people.Passkey) string { return base64.RawURLEncoding.EncodeToString(key.ID) }
+
+func (a *Accounts) passkeysPage(q *ui.Request) error { return a.showPasskeys(q, http.StatusOK, "") }
+
+func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error {
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: problem, Own: person.Issuer == ""})
+}
+
+// newPasskeyOptions begins to add a passkey. It needs the password, so that an open browser does not suffice.
+func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	if person.Issuer != "" || len(person.Passkeys) >= maxPasskeys {
+		return ui.ErrForbidden
+	}
+	if person.HasPassword {
+		_, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R)})
+		if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
+			http.Error(q.W, problem, status)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	options, kept, err := a.Passkeys.BeginAdd(person)
+	if err != nil {
+		return err
+	}
+	return a.sendOptions(q, person.ID, options, kept)
+}
+
+// addPasskey stores what the browser has made.
+func (a *Accounts) addPasskey(q *ui.Request) error {
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	kept, err := a.takeCeremony(q, person.ID)
+	var added people.Passkey
+	if err == nil {
+		added, err = a.Passkeys.FinishAdd(person, kept, []byte(q.R.PostForm.Get("answer")))
+	}
+	if errors.Is(err, people.ErrRefused) {
+		a.site.Log.WarnContext(q.Ctx(), "refused a new passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
+		return a.showPasskeys(q, http.StatusForbidden, "The passkey was not added. Try again.")
+	}
+	if err != nil {
+		return err
+	}
+	added.Name, added.AddedAt = words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "Passkey of "+browserOf(q.R.UserAgent())), q.Mon.Now()
+	if err := a.people.SavePasskey(q.Ctx(), person.ID, added); err != nil {
+		return err
+	}
+	q.Notice("Added the passkey " + words.Short(added.Name) + ".")
+	return q.Redirect("/account/passkeys")
+}
+
+func (a *Accounts) deletePasskey(q *ui.Request) error {
+	id, err := base64.RawURLEncoding.DecodeString(q.R.PostForm.Get("id"))
+	if err != nil {
+		return ui.ErrBadForm
+	}
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(person.Passkeys, func(key people.Passkey) bool { return bytes.Equal(key.ID, id) })
+	if i < 0 {
+		return checks.ErrNotFound
+	}
+	if err := a.people.DeletePasskey(q.Ctx(), person.ID, id); err != nil {
+		return err
+	}
+	q.Notice("Deleted the passkey " + words.Short(person.Passkeys[i].Name) + ". Delete it on your device too.")
+	return q.Redirect("/account/passkeys")
+}
