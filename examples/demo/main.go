@@ -3,7 +3,7 @@
 //
 //	go run ./examples/demo
 //
-// It prints a link that signs in. The database is a temporary SQLite file unless -database names a new one. The same -seed
+// It prints a link that signs in, and an account with its password. The database is a temporary SQLite file unless -database names a new one. The same -seed
 // gives the same history.
 //
 //	go run ./examples/demo -screenshots DIR
@@ -114,11 +114,11 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	})
 	group.Go(func() error {
 		if o.screenshots == "" {
-			_, err := fmt.Fprintln(out, site.link)
+			_, err := fmt.Fprintf(out, "%s\nor sign in as %s with the password %q\n", site.link, email, password)
 			return err
 		}
 		defer cancel()
-		return photograph(groupCtx, site.link, o)
+		return photograph(groupCtx, url, o)
 	})
 	return group.Wait()
 }

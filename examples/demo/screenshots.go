@@ -22,8 +22,8 @@ var windows = []struct {
 	width, height int64
 }{{"", 1280, 900}, {"-phone", 375, 812}}
 
-// photograph writes images of a page of each kind that the link leads to: on a desktop and on a phone, light and dark.
-func photograph(ctx context.Context, link string, o options) error {
+// photograph signs in and writes images of a page of each kind: on a desktop and on a phone, light and dark.
+func photograph(ctx context.Context, site string, o options) error {
 	if err := os.MkdirAll(o.screenshots, 0o755); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func photograph(ctx context.Context, link string, o options) error {
 	defer stop()
 	ctx, end := chromedp.NewContext(ctx)
 	defer end()
-	if err := chromedp.Do(ctx, chromedp.Navigate(link)); err != nil {
+	if err := signIn(ctx, site); err != nil {
 		return err
 	}
 	pages, err := crawl(ctx)
@@ -57,6 +57,19 @@ func photograph(ctx context.Context, link string, o options) error {
 	return nil
 }
 
+// signIn fills in the form, and opens the overview of the project.
+func signIn(ctx context.Context, site string) error {
+	if err := chromedp.Do(ctx, chromedp.Navigate(site+"/signin")); err != nil {
+		return err
+	}
+	form := fmt.Sprintf("fetch('/signin', {method: 'POST', body: new URLSearchParams({email: %q, password: %q})}).then(a => a.url)", email, password)
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[string](form, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
+	return chromedp.Do(ctx, chromedp.Navigate(site+"/"))
+}
+
 // crawl returns the addresses of a page of each kind, from the one that is open on.
 func crawl(ctx context.Context) (pages []string, err error) {
 	home, err := chromedp.Run(ctx, chromedp.Location())
@@ -65,7 +78,8 @@ func crawl(ctx context.Context) (pages []string, err error) {
 	}
 	seen := map[string]bool{}
 	project := strings.TrimSuffix(home, "overview")
-	for todo := []string{home, project + "integrations/new?kind=webhook"}; len(todo) > 0; {
+	root, _, _ := strings.Cut(project, "/projects/")
+	for todo := []string{home, project + "integrations/new?kind=webhook", root + "/projects", root + "/account", root + "/people"}; len(todo) > 0; {
 		address := todo[0]
 		todo = todo[1:]
 		if name := pageName(address); seen[name] {
@@ -99,6 +113,9 @@ func pageName(address string) string {
 		return ""
 	}
 	path := strings.Trim(u.Path, "/")
+	if path == "projects" {
+		return path
+	}
 	var parts []string
 	for part := range strings.SplitSeq(path, "/") {
 		switch {

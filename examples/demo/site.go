@@ -9,21 +9,26 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 )
 
 // site is the company with its monitor and its dashboard.
 type site struct {
 	*world
 	handler http.Handler
-	link    string // signs in
+	link    string // signs in with a key
+	people  *people.People
 	close   func()
 }
 
@@ -71,12 +76,39 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err := w.mon.Tick(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.settle(ctx, store, project.ID); err != nil {
+		return nil, err
+	}
 	return s, s.serve(ctx, url, keys.ReadWrite)
+}
+
+// The account that signs in, an administrator's.
+const email, password = "ann@example.org", "seven herrings a week"
+
+// settle adds the people of the company: an owner, an editor, and a viewer who has not signed in yet.
+func (s *site) settle(ctx context.Context, store *sqlstore.Store, project uuid.UUID) (err error) {
+	if s.people, err = people.New(store, &people.Config{Now: s.clock.now}); err != nil {
+		return err
+	}
+	for _, p := range []people.Spec{
+		{Email: email, Name: "Ann", Admin: true, Roles: map[uuid.UUID]people.Role{project: people.Owner}},
+		{Email: "bob@example.org", Name: "Bob", Roles: map[uuid.UUID]people.Role{project: people.Editor}},
+		{Email: "carol@example.org", Roles: map[uuid.UUID]people.Role{project: people.Viewer}},
+	} {
+		_, link, err := s.people.Create(ctx, p)
+		if err == nil && p.Name != "" {
+			_, err = s.people.UseLink(ctx, link.Token, "", "", password)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve makes the pages and the endpoints.
 func (s *site) serve(ctx context.Context, url, key string) error {
-	web, err := server.New(s.mon, &server.Config{BaseURL: url, Dashboard: &dashboard.Config{}})
+	web, err := server.New(s.mon, &server.Config{BaseURL: url, Dashboard: &dashboard.Config{Accounts: accounts.New(s.people, &accounts.Config{KeySignIn: true})}})
 	if err != nil {
 		return err
 	}
