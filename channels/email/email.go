@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/rand"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -160,6 +161,34 @@ func (c Config) withDefaults() (Config, error) {
 		c.Now = time.Now
 	}
 	return c, nil
+}
+
+// Send sends a text to one address, for example a link to sign in. The package comment says what the mail server must do. It
+// does not try again.
+func Send(ctx context.Context, config *Config, to, subject, text string) error {
+	if config == nil {
+		return errors.New("email: no mail server is configured")
+	}
+	e, err := newNotifier(*config)
+	if err != nil {
+		return err
+	}
+	recipient, err := netmail.ParseAddress(to)
+	if err != nil || hasControl(to) {
+		return fmt.Errorf("email: not an e-mail address: %q", to)
+	}
+	msg := e.header(message.Line(subject, maxText), []*netmail.Address{recipient})
+	msg.SetMessageIDWithValue(e.identifier("message", rand.Text()))
+	msg.SetBodyString(mail.TypeTextPlain, text)
+	signed, err := e.write(msg)
+	if err != nil {
+		return fmt.Errorf("email: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+	talk := conversation{notifier: e}
+	defer talk.close()
+	return talk.deliver(ctx, recipient, signed)
 }
 
 // Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done.

@@ -34,22 +34,33 @@ func (e *notifier) message(ctx context.Context, c channels.Channel, n channels.N
 	if err := e.page.Execute(&page, v); err != nil {
 		return nil, err
 	}
-	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	msg.FromMailAddress(e.from)
-	msg.ToMailAddress(to...)
-	msg.Subject(encodeSubject(v.Subject))
-	msg.SetDateWithValue(e.config.Now())
+	msg := e.header(v.Subject, to)
 	msg.SetMessageIDWithValue(e.identifier("alert", n.ID))
 	if n.Incident != "" {
 		thread := "<" + e.identifier("incident", n.Incident) + ">"
 		msg.SetGenHeader(mail.HeaderInReplyTo, thread)
 		msg.SetGenHeader(mail.HeaderReferences, thread)
 	}
-	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	e.setUnsubscribe(ctx, msg, c, recipient)
-	msg.SetUserAgent("rollcall")
 	msg.SetBodyString(mail.TypeTextPlain, v.text())
 	msg.AddAlternativeString(mail.TypeTextHTML, page.String())
+	return e.write(msg)
+}
+
+// header begins a message.
+func (e *notifier) header(subject string, to []*netmail.Address) *mail.Msg {
+	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	msg.FromMailAddress(e.from)
+	msg.ToMailAddress(to...)
+	msg.Subject(encodeSubject(subject))
+	msg.SetDateWithValue(e.config.Now())
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	msg.SetUserAgent("rollcall")
+	return msg
+}
+
+// write returns the bytes of a message, signed if there is a key for that.
+func (e *notifier) write(msg *mail.Msg) ([]byte, error) {
 	var b bytes.Buffer
 	if _, err := msg.WriteTo(&b); err != nil {
 		return nil, err

@@ -47,7 +47,15 @@ type cli struct {
 		Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage API keys."`
 
-	User userCmds `cmd:"" group:"Administration, also while the service runs:" help:"Manage the people who sign in to the dashboard."`
+	User struct {
+		Create        userCreateCmd        `cmd:"" help:"Create a user and print a one-time link that lets the person choose a password."`
+		List          userListCmd          `cmd:"" help:"List the users with their roles and last visits."`
+		Role          userRoleCmd          `cmd:"" help:"Give a user a role in a project, take it away, or make the user an administrator."`
+		Delete        userDeleteCmd        `cmd:"" help:"Delete a user."`
+		ResetPassword userResetPasswordCmd `cmd:"" help:"Print a one-time link for another password, and end all sessions."`
+		ResetMFA      userResetMFACmd      `cmd:"" name:"reset-mfa" help:"Remove the authenticator app, the recovery codes and the passkeys of a user."`
+		EndSessions   userEndSessionsCmd   `cmd:"" help:"Sign a user out everywhere."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage the people who sign in to the dashboard."`
 
 	Channel struct {
 		Create channelCreateCmd `cmd:"" help:"Create an integration, which receives alerts."`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
@@ -11,6 +12,7 @@ import (
 	"net/mail"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,6 +106,41 @@ func TestMailAlerts(t *testing.T) {
 			t.Errorf("the message goes to others: %s", up)
 		}
 	})
+}
+
+// TestMailedLinks: the link of a new user is printed and sent. If it cannot be sent, it is printed all the same.
+func TestMailedLinks(t *testing.T) {
+	received := make(inbox, 10)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mails := smtp.NewServer(received)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = mails.Serve(listener) })
+	stop := sync.OnceFunc(func() { _ = mails.Close(); serving.Wait() })
+	t.Cleanup(stop)
+	create := func(email string) (status int, stdout, stderr string) {
+		var out, errs bytes.Buffer
+		status = run([]string{"user", "create", email, "--database", "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "--base-url", "https://rollcall.example.org",
+			"--mail-host", "127.0.0.1", "--mail-port", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port), "--mail-tls", "none",
+			"--mail-from", "Rollcall <people@example.org>"}, &out, &errs)
+		return status, out.String(), errs.String()
+	}
+	link := regexp.MustCompile(`https://rollcall\.example\.org/signin/[A-Z2-7]{52}`)
+	status, stdout, stderr := create("ann@example.org")
+	if status != exitOK {
+		t.Fatal(status, stderr)
+	}
+	message := strings.ReplaceAll(next(t, received), "=\r\n", "")
+	if want := link.FindString(stdout); want == "" || !strings.Contains(message, want) || !strings.Contains(message, "To: <ann@example.org>\r\n") {
+		t.Errorf("printed:\n%s\nsent:\n%s", stdout, message)
+	}
+	stop()
+	status, stdout, stderr = create("bob@example.org")
+	if status != exitError || link.FindString(stdout) == "" || !strings.Contains(stderr, "the link is valid, but could not be sent to bob@example.org: ") {
+		t.Errorf("without a mail server: %d\n%s\n%s", status, stdout, stderr)
+	}
 }
 
 func next(t *testing.T, received inbox) string {

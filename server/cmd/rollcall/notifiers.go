@@ -20,23 +20,7 @@ type notifierFlags struct {
 	AllowPrivateNetworks bool `group:"Alerts:" help:"Let alerts reach loopback, private and link-local addresses. Without it, alerts to them fail."`
 	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run commands as the server's user. Without it, they fail."`
 
-	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server for alerts of the kind email. Without it, they fail."`
-	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587; 465 with implicit TLS, 25 with opportunistic or no TLS)."`
-	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if offered) or none."`
-	MailUsername string `group:"Alerts:" placeholder:"NAME" help:"User name for the mail server."`
-	MailPassword string `secret:"" group:"Alerts:" placeholder:"TEXT" help:"Password for the mail server."`
-
-	MailOAuthTokenURL     string `name:"mail-oauth-token-url" group:"Alerts:" placeholder:"URL" help:"Token URL (OAuth 2.0, client credentials) for the mail server, in place of a password, such as https://login.microsoftonline.com/TENANT/oauth2/v2.0/token. The login is XOAUTH2, with --mail-username."`
-	MailOAuthClientID     string `name:"mail-oauth-client-id" group:"Alerts:" placeholder:"ID" help:"Client for --mail-oauth-token-url."`
-	MailOAuthClientSecret string `name:"mail-oauth-client-secret" secret:"" group:"Alerts:" placeholder:"TEXT" help:"Secret of the client."`
-	MailOAuthScope        string `name:"mail-oauth-scope" group:"Alerts:" placeholder:"SCOPE" help:"Scope of the tokens, such as https://outlook.office365.com/.default."`
-	MailOAuthTokenFile    string `name:"mail-oauth-token-file" group:"Alerts:" completion:"file" placeholder:"FILE" help:"File with an access token that another program keeps fresh, in place of --mail-oauth-token-url. It is read for each connection."`
-
-	MailDKIMKey      string `name:"mail-dkim-key" group:"Alerts:" completion:"file" placeholder:"FILE" help:"PEM file with the private key (RSA or Ed25519) that signs mails by DKIM, for a mail server that does not."`
-	MailDKIMSelector string `name:"mail-dkim-selector" group:"Alerts:" placeholder:"NAME" help:"Selector of the DKIM key: its DNS record is at NAME._domainkey.DOMAIN."`
-	MailDKIMDomain   string `name:"mail-dkim-domain" group:"Alerts:" placeholder:"DOMAIN" help:"Domain of the DKIM key (default: the domain of --mail-from)."`
-
-	MailFrom string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
+	mailFlags
 
 	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account for alerts of the kinds sms, whatsapp and call, unless the integration sets its own."`
 	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of the Twilio account."`
@@ -56,6 +40,27 @@ type notifierFlags struct {
 	contact string
 	// unsubscribe returns the URL at which an address unsubscribes from an integration. It is nil without a server.
 	unsubscribe func(ctx context.Context, c channels.Channel, address string) string
+}
+
+// mailFlags configure the mail server.
+type mailFlags struct {
+	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server for alerts of the kind email. Without it, they fail."`
+	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587; 465 with implicit TLS, 25 with opportunistic or no TLS)."`
+	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if offered) or none."`
+	MailUsername string `group:"Alerts:" placeholder:"NAME" help:"User name for the mail server."`
+	MailPassword string `secret:"" group:"Alerts:" placeholder:"TEXT" help:"Password for the mail server."`
+
+	MailOAuthTokenURL     string `name:"mail-oauth-token-url" group:"Alerts:" placeholder:"URL" help:"Token URL (OAuth 2.0, client credentials) for the mail server, in place of a password, such as https://login.microsoftonline.com/TENANT/oauth2/v2.0/token. The login is XOAUTH2, with --mail-username."`
+	MailOAuthClientID     string `name:"mail-oauth-client-id" group:"Alerts:" placeholder:"ID" help:"Client for --mail-oauth-token-url."`
+	MailOAuthClientSecret string `name:"mail-oauth-client-secret" secret:"" group:"Alerts:" placeholder:"TEXT" help:"Secret of the client."`
+	MailOAuthScope        string `name:"mail-oauth-scope" group:"Alerts:" placeholder:"SCOPE" help:"Scope of the tokens, such as https://outlook.office365.com/.default."`
+	MailOAuthTokenFile    string `name:"mail-oauth-token-file" group:"Alerts:" completion:"file" placeholder:"FILE" help:"File with an access token that another program keeps fresh, in place of --mail-oauth-token-url. It is read for each connection."`
+
+	MailDKIMKey      string `name:"mail-dkim-key" group:"Alerts:" completion:"file" placeholder:"FILE" help:"PEM file with the private key (RSA or Ed25519) that signs mails by DKIM, for a mail server that does not."`
+	MailDKIMSelector string `name:"mail-dkim-selector" group:"Alerts:" placeholder:"NAME" help:"Selector of the DKIM key: its DNS record is at NAME._domainkey.DOMAIN."`
+	MailDKIMDomain   string `name:"mail-dkim-domain" group:"Alerts:" placeholder:"DOMAIN" help:"Domain of the DKIM key (default: the domain of --mail-from)."`
+
+	MailFrom string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
 }
 
 // pushSecret names the secret that the key for Web Push is made of.
@@ -130,6 +135,7 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 		if c.Email, err = f.mail(); err != nil {
 			return usageError{err}
 		}
+		c.Email.Unsubscribe = f.unsubscribe
 	}
 	if f.TwilioAccountSID != "" {
 		c.Twilio = &twilio.Config{
@@ -153,10 +159,10 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 }
 
 // mail returns the configuration of the mail server.
-func (f notifierFlags) mail() (*email.Config, error) {
+func (f mailFlags) mail() (*email.Config, error) {
 	c := &email.Config{
 		Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
-		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom, Unsubscribe: f.unsubscribe,
+		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom,
 	}
 	if f.MailOAuthTokenURL != "" || f.MailOAuthTokenFile != "" {
 		c.OAuth = &email.OAuth{
@@ -180,7 +186,7 @@ func (f notifierFlags) mail() (*email.Config, error) {
 }
 
 // needsMailHost reports whether a flag is set that means nothing without --mail-host.
-func (f notifierFlags) needsMailHost() bool {
+func (f mailFlags) needsMailHost() bool {
 	return f.MailPort != 0 || slices.ContainsFunc([]string{
 		f.MailFrom, f.MailUsername, f.MailPassword, f.MailOAuthTokenURL, f.MailOAuthTokenFile, f.MailOAuthClientID,
 		f.MailOAuthClientSecret, f.MailOAuthScope, f.MailDKIMKey, f.MailDKIMSelector, f.MailDKIMDomain,
@@ -197,6 +203,17 @@ func (f notifierFlags) needsTwilioAccount() bool {
 
 // validate checks the flags without using the network.
 func (f notifierFlags) validate() error {
+	if err := f.validateMail(); err != nil {
+		return err
+	}
+	if f.TwilioAccountSID == "" && f.needsTwilioAccount() {
+		return errors.New("--twilio-account-sid: is required by the other --twilio flags")
+	}
+	return f.apply(new(monitor.Config))
+}
+
+// validateMail checks the flags of the mail server without using the network.
+func (f mailFlags) validateMail() error {
 	switch {
 	case f.MailHost != "" && f.MailFrom == "":
 		return errors.New("--mail-from: is required with --mail-host")
@@ -210,8 +227,6 @@ func (f notifierFlags) validate() error {
 		return errors.New("--mail-dkim-selector: is required with --mail-dkim-key")
 	case f.MailPort < 0 || f.MailPort > 65535:
 		return errors.New("--mail-port: must be 1 to 65535")
-	case f.TwilioAccountSID == "" && f.needsTwilioAccount():
-		return errors.New("--twilio-account-sid: is required by the other --twilio flags")
 	}
-	return f.apply(new(monitor.Config))
+	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"os/user"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
@@ -20,26 +21,20 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// userCmds are the commands that manage people.
-type userCmds struct {
-	Create        userCreateCmd        `cmd:"" help:"Create an account and print a link with which its person chooses a password."`
-	List          userListCmd          `cmd:"" help:"List the people with accounts, and their roles."`
-	Delete        userDeleteCmd        `cmd:"" help:"Delete an account and end its sessions."`
-	ResetPassword userResetPasswordCmd `cmd:"" help:"Remove the password of an account and print a link to choose a new one."`
-	ResetMFA      userResetMFACmd      `cmd:"" name:"reset-mfa" help:"Remove the authenticator app, the recovery codes and the passkeys of an account."`
-	EndSessions   userEndSessionsCmd   `cmd:"" help:"Sign a person out everywhere."`
+// commandActor says in the audit log that a command of this machine's user makes the changes.
+func commandActor(ctx context.Context) context.Context {
+	actor := audit.Actor{Kind: audit.CommandLine}
+	if current, err := user.Current(); err == nil {
+		actor.Name = current.Username
+	}
+	return audit.WithActor(ctx, actor)
 }
 
-// withPeople runs fn with the people of the database, as the user of the machine. If create is set, it creates a missing
-// SQLite file.
+// withPeople migrates the database and runs fn with its people and a monitor.
 func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
 	d, err := parseDatabase(a.database)
 	if err != nil {
 		return err
-	}
-	actor := audit.Actor{Kind: audit.CommandLine}
-	if self, err := user.Current(); err == nil {
-		actor.Name = self.Username
 	}
 	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
 		mon, err := monitor.New(store, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
@@ -50,61 +45,117 @@ func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.C
 		if err != nil {
 			return err
 		}
-		return fn(audit.WithActor(ctx, actor), known, mon)
+		return fn(commandActor(ctx), known, mon)
 	})
 }
 
-// emailArg names a person.
-type emailArg struct {
+// userArg is the argument of commands about one person.
+type userArg struct {
 	Email string `arg:"" help:"E-mail address of the person."`
 }
 
-// of runs fn with the person that the argument names.
-func (e emailArg) of(ctx context.Context, a *app, fn func(ctx context.Context, known *people.People, who people.Person) error) error {
-	return a.withPeople(ctx, false, func(ctx context.Context, known *people.People, _ *monitor.Monitor) error {
-		who, err := known.ByEmail(ctx, e.Email)
+// in runs fn with the person whom the argument names.
+func (u userArg) in(ctx context.Context, a *app, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
+	return a.withPeople(ctx, false, func(ctx context.Context, known *people.People, mon *monitor.Monitor) error {
+		p, err := known.ByEmail(ctx, u.Email)
 		if err != nil {
-			return missing(err, "user %q", e.Email)
+			return missing(err, "user %q", u.Email)
 		}
-		return fn(ctx, known, who)
+		err = fn(ctx, known, mon, p)
+		if errors.Is(err, people.ErrLastAdmin) {
+			return fmt.Errorf("%s is the last administrator; make somebody else one first", p.Email)
+		}
+		return err
 	})
 }
 
-// linkFlag is the flag of commands that print a link to the pages.
-type linkFlag struct {
-	BaseURL address `default:"http://localhost:8000" placeholder:"URL" help:"URL of the service, as serve has it."`
-}
-
-// linkDoc is a one-time link in JSON.
-type linkDoc struct {
-	Email string    `json:"email"`
-	Link  string    `json:"link"`
-	Until time.Time `json:"until"`
-}
-
-func (f linkFlag) document(l people.Link) linkDoc {
-	return linkDoc{Email: l.Person.Email, Link: string(f.BaseURL) + "/signin/" + l.Token, Until: l.Until.UTC().Truncate(time.Second)}
-}
-
-type userCreateCmd struct {
-	emailArg
-	Name    string `placeholder:"TEXT" help:"Name of the person."`
-	Admin   bool   `help:"Make an administrator, who manages all projects and people."`
-	Project string `placeholder:"NAME" help:"Name of a project in which the person gets a role."`
-	Role    string `default:"viewer" enum:"owner,editor,viewer" placeholder:"owner|editor|viewer" help:"Role in the project: an owner also manages its members, keys and settings."`
-	linkFlag
+// changeCmd is a command that changes one person and says so.
+type changeCmd struct {
+	userArg
 	jsonFlag
 }
 
+// change runs fn and prints what it did. With --json: {"id", "email"}.
+func (c changeCmd) change(ctx context.Context, a *app, done string, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
+	return c.in(ctx, a, func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
+		if err := fn(ctx, known, mon, p); err != nil {
+			return err
+		}
+		document := struct {
+			ID    string `json:"id"`
+			Email string `json:"email"`
+		}{p.ID.String(), p.Email}
+		return c.say(a.stdout, document, done, p.Email)
+	})
+}
+
+// linkFlags are the flags of commands that make a one-time link.
+type linkFlags struct {
+	BaseURL address `default:"http://localhost:8000" placeholder:"URL" help:"URL of the service for its clients: the link begins with it."`
+	mailFlags
+	jsonFlag
+}
+
+// Validate checks the flags of the mail server.
+func (f linkFlags) Validate() error { return f.validateMail() }
+
+// linkDoc is a one-time link in JSON.
+type linkDoc struct {
+	ID      string `json:"id"`
+	Email   string `json:"email"`
+	Link    string `json:"link"`
+	Expires string `json:"expires"`
+	Mailed  bool   `json:"mailed"`
+}
+
+// hand prints a link, and sends it if there is a mail server. It prints first: the link must not be lost with the mail.
+func (f linkFlags) hand(ctx context.Context, a *app, link people.Link, done string) error {
+	d := linkDoc{
+		ID: link.Person.ID.String(), Email: link.Person.Email, Link: string(f.BaseURL) + "/signin/" + link.Token,
+		Expires: timestamp(link.Until), Mailed: f.MailHost != "",
+	}
+	err := f.print(a.stdout, d, func(w io.Writer) {
+		fmt.Fprintf(w, "%s This link works once, until %s, and cannot be shown again:\n\n  %s\n", done, d.Expires, d.Link)
+	})
+	if err != nil || f.MailHost == "" {
+		return err
+	}
+	config, err := f.mail()
+	if err != nil {
+		return usageError{err}
+	}
+	text := fmt.Sprintf("Choose a password for your Rollcall account %s:\n\n%s\n\nThe link works once, until %s.\n", d.Email, d.Link, d.Expires)
+	if err := email.Send(ctx, config, d.Email, "Your Rollcall account", text); err != nil {
+		return fmt.Errorf("the link is valid, but could not be sent to %s: %w", d.Email, err)
+	}
+	return nil
+}
+
+type userCreateCmd struct {
+	userArg
+	Name    string `env:"-" placeholder:"TEXT" help:"Name of the person, for others to see."`
+	Admin   bool   `env:"-" help:"Make the person an administrator, who owns every project and manages users."`
+	Project string `env:"-" placeholder:"NAME" help:"Give the person a role in this project. user role gives more."`
+	Role    string `env:"-" enum:",owner,editor,viewer" default:"" placeholder:"owner|editor|viewer" help:"Role in the project: a viewer looks, an editor also changes checks, an owner also manages keys and members."`
+	linkFlags
+}
+
 func (userCreateCmd) Help() string {
-	return `The link works once. Pass it on to the person.
+	return `Prints a link with which the person chooses a password. With --mail-host and --mail-from, it is sent to the person too.
 
-With --json: {"email", "link", "until"}.
+With --json: {"id", "email", "link", "expires", "mailed"}.
 
-Examples:
+Example:
 
-    rollcall user create ann@example.org --admin
-    rollcall user create bob@example.org --project backups --role editor --base-url https://rollcall.example.org`
+    rollcall user create ann@example.org --project backups --role editor --base-url https://rollcall.example.org`
+}
+
+// Validate checks that a role and its project come together.
+func (c userCreateCmd) Validate() error {
+	if (c.Project == "") != (c.Role == "") {
+		return errors.New("--project and --role must be given together")
+	}
+	return c.linkFlags.Validate()
 }
 
 func (c userCreateCmd) Run(ctx context.Context, a *app) error {
@@ -117,48 +168,50 @@ func (c userCreateCmd) Run(ctx context.Context, a *app) error {
 			}
 			spec.Roles = map[uuid.UUID]people.Role{project.ID: people.Role(c.Role)}
 		}
-		_, link, err := known.Create(ctx, spec)
+		p, link, err := known.Create(ctx, spec)
 		if errors.Is(err, checks.ErrExists) {
-			return fmt.Errorf("user %q exists already; rollcall user reset-password prints a new link", c.Email)
+			return fmt.Errorf("user %q exists already; user role gives roles, and user reset-password makes a new link", c.Email)
 		}
 		if err != nil {
 			return err
 		}
-		d := c.document(link)
-		return c.say(a.stdout, d, "Created the account of %s. This link works once, until %s:\n\n  %s", d.Email, d.Until.Format(time.RFC3339), d.Link)
+		return c.hand(ctx, a, link, fmt.Sprintf("Created the user %s.", p.Email))
 	})
+}
+
+// userDoc is a person in JSON.
+type userDoc struct {
+	ID       string            `json:"id"`
+	Email    string            `json:"email"`
+	Name     string            `json:"name"`
+	Admin    bool              `json:"admin"`
+	Roles    map[string]string `json:"roles"`
+	Password bool              `json:"password"`
+	MFA      bool              `json:"mfa"`
+	Issuer   string            `json:"issuer"`
+	Created  string            `json:"created"`
+	Seen     *string           `json:"seen"`
+}
+
+// roles describes what a person may do.
+func (d userDoc) roles() string {
+	if d.Admin {
+		return "administrator"
+	}
+	var list []string
+	for project, role := range d.Roles {
+		list = append(list, role+" of "+project)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 type userListCmd struct{ jsonFlag }
 
 func (userListCmd) Help() string {
-	return `With --json: an array of {"email", "name", "admin", "roles", "provider", "password", "totp", "passkeys", "created"}, where roles has
-the role by the name of each project.`
-}
-
-// userDoc is a person in JSON.
-type userDoc struct {
-	Email    string            `json:"email"`
-	Name     string            `json:"name"`
-	Admin    bool              `json:"admin"`
-	Roles    map[string]string `json:"roles"`
-	Provider string            `json:"provider"`
-	Password bool              `json:"password"`
-	TOTP     bool              `json:"totp"`
-	Passkeys int               `json:"passkeys"`
-	Created  time.Time         `json:"created"`
-}
-
-// row is the line of a person in the list.
-func (d userDoc) row() []string {
-	roles := []string{}
-	if d.Admin {
-		roles = append(roles, "administrator")
-	}
-	for _, project := range slices.Sorted(maps.Keys(d.Roles)) {
-		roles = append(roles, d.Roles[project]+" of "+project)
-	}
-	return []string{d.Email, d.Name, strings.Join(roles, ", ")}
+	return `With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
+has a role by name of project, mfa says whether the person has a second factor or a passkey, issuer is the identity provider
+that the person signs in with, and seen is the last visit of a session that has not ended, or null.`
 }
 
 func (c userListCmd) Run(ctx context.Context, a *app) error {
@@ -171,82 +224,134 @@ func (c userListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return printList(c.jsonFlag, a.stdout, list, func(p people.Person) userDoc {
-			d := userDoc{Email: p.Email, Name: p.Name, Admin: p.Admin, Roles: map[string]string{}, Provider: p.Issuer, Password: p.HasPassword,
-				TOTP: p.HasTOTP, Passkeys: len(p.Passkeys), Created: p.CreatedAt.UTC().Truncate(time.Second)}
+		var documents []userDoc
+		for _, p := range list {
+			d := userDoc{
+				ID: p.ID.String(), Email: p.Email, Name: p.Name, Admin: p.Admin, Roles: map[string]string{}, Password: p.HasPassword,
+				MFA: p.HasTOTP || len(p.Passkeys) > 0, Issuer: p.Issuer, Created: timestamp(p.CreatedAt),
+			}
 			for _, project := range projects {
 				if role := p.Roles[project.ID]; role != "" {
 					d.Roles[project.Name] = string(role)
 				}
 			}
-			return d
-		}, []string{"EMAIL", "NAME", "ROLES"}, userDoc.row)
+			sessions, err := known.Sessions(ctx, p.ID)
+			if err != nil {
+				return err
+			}
+			seen := time.Time{}
+			for _, s := range sessions {
+				if s.SeenAt.After(seen) {
+					seen = s.SeenAt
+				}
+			}
+			d.Seen = optionalTimestamp(seen)
+			documents = append(documents, d)
+		}
+		return printList(c.jsonFlag, a.stdout, documents, func(d userDoc) userDoc { return d },
+			[]string{"EMAIL", "NAME", "ROLES", "SEEN"},
+			func(d userDoc) []string { return []string{d.Email, d.Name, d.roles(), or(d.Seen)} })
 	})
 }
 
-type userDeleteCmd struct{ emailArg }
+type userRoleCmd struct {
+	changeCmd
+	Project string `env:"-" placeholder:"NAME" help:"Name of the project."`
+	Role    string `env:"-" required:"" enum:"owner,editor,viewer,none,admin,no-admin" placeholder:"owner|editor|viewer|none|admin|no-admin" help:"Role in the project, or none. Without a project: admin makes the person an administrator, and no-admin ends that."`
+}
 
-func (c userDeleteCmd) Run(ctx context.Context, a *app) error {
-	return c.of(ctx, a, func(ctx context.Context, known *people.People, who people.Person) error {
-		err := known.Delete(ctx, who.ID)
-		if field, ok := errors.AsType[*checks.FieldError](err); ok {
-			return errors.New(field.Error()) // the command line is fine, but nobody else administers
+func (userRoleCmd) Help() string {
+	return `Ends the sessions of the person, so that the change holds at once.
+
+With --json: {"id", "email"}.
+
+Example:
+
+    rollcall user role ann@example.org --project backups --role owner`
+}
+
+// Validate checks that the project and the role fit.
+func (c userRoleCmd) Validate() error {
+	if ofAll := c.Role == "admin" || c.Role == "no-admin"; ofAll != (c.Project == "") {
+		return errors.New("--role owner, editor, viewer and none need --project; admin and no-admin are for all projects")
+	}
+	return nil
+}
+
+func (c userRoleCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, "Changed the roles of %s, and ended all sessions.", func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
+		if c.Project == "" {
+			return known.SetAdmin(ctx, p.ID, c.Role == "admin")
 		}
+		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err
 		}
-		return done(a, "Deleted the account of %s.", who)
+		role := people.Role(c.Role)
+		if c.Role == "none" {
+			role = ""
+		}
+		return known.SetRole(ctx, p.ID, project.ID, role)
+	})
+}
+
+type userDeleteCmd struct{ changeCmd }
+
+func (userDeleteCmd) Help() string { return `Ends the sessions of the person too.
+
+With --json: {"id", "email"}.` }
+
+func (c userDeleteCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, "Deleted the user %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
+		return known.Delete(ctx, p.ID)
 	})
 }
 
 type userResetPasswordCmd struct {
-	emailArg
-	linkFlag
-	jsonFlag
+	userArg
+	linkFlags
 }
 
 func (userResetPasswordCmd) Help() string {
-	return `The old password stops working at once, and all sessions end. The link signs in without an identity provider, so it is also the
-door when the provider is away.
+	return `Prints a link with which the person chooses another password, and ends all sessions. The old password no longer works. It also
+lets somebody in whose identity provider is away: the password signs in beside it.
 
-With --json: {"email", "link", "until"}.`
+With --json: {"id", "email", "link", "expires", "mailed"}.`
 }
 
+// Validate checks the flags of the mail server.
+func (c userResetPasswordCmd) Validate() error { return c.linkFlags.Validate() }
+
 func (c userResetPasswordCmd) Run(ctx context.Context, a *app) error {
-	return c.of(ctx, a, func(ctx context.Context, known *people.People, who people.Person) error {
-		link, err := known.ResetPassword(ctx, who.ID)
+	return c.userArg.in(ctx, a, func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
+		link, err := known.ResetPassword(ctx, p.ID)
 		if err != nil {
 			return err
 		}
-		d := c.document(link)
-		return c.say(a.stdout, d, "Removed the password of %s. This link to choose a new one works once, until %s:\n\n  %s", d.Email, d.Until.Format(time.RFC3339), d.Link)
+		return c.hand(ctx, a, link, fmt.Sprintf("Reset the password of %s.", p.Email))
 	})
 }
 
-type userResetMFACmd struct{ emailArg }
+type userResetMFACmd struct{ changeCmd }
+
+func (userResetMFACmd) Help() string {
+	return `Removes the authenticator app, the recovery codes and the passkeys, and ends all sessions.
+
+With --json: {"id", "email"}.`
+}
 
 func (c userResetMFACmd) Run(ctx context.Context, a *app) error {
-	return c.of(ctx, a, func(ctx context.Context, known *people.People, who people.Person) error {
-		if err := known.ResetMFA(ctx, who.ID); err != nil {
-			return err
-		}
-		return done(a, "Removed the authenticator app, the recovery codes and the passkeys of %s.", who)
+	return c.change(ctx, a, "Removed the second factors of %s, and ended all sessions.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
+		return known.ResetMFA(ctx, p.ID)
 	})
 }
 
-type userEndSessionsCmd struct{ emailArg }
+type userEndSessionsCmd struct{ changeCmd }
+
+func (userEndSessionsCmd) Help() string { return `With --json: {"id", "email"}.` }
 
 func (c userEndSessionsCmd) Run(ctx context.Context, a *app) error {
-	return c.of(ctx, a, func(ctx context.Context, known *people.People, who people.Person) error {
-		if err := known.EndSessions(ctx, who.ID, ""); err != nil {
-			return err
-		}
-		return done(a, "Ended all sessions of %s.", who)
+	return c.change(ctx, a, "Ended all sessions of %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
+		return known.EndSessions(ctx, p.ID, "")
 	})
-}
-
-// done prints what was done to a person.
-func done(a *app, format string, who people.Person) error {
-	_, err := fmt.Fprintf(a.stdout, format+"\n", who.Email)
-	return err
 }
