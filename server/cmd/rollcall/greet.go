@@ -28,11 +28,13 @@ func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) erro
 	out := bufio.NewWriter(stdout)
 	c.printGreeting(out, project, keys)
 	if s.pages != nil {
-		link, err := s.people.First(ctx)
-		if err != nil {
+		switch link, err := s.people.First(ctx); {
+		case errors.Is(err, checks.ErrExists): // rollcall user create was first
+		case err != nil:
 			return err
+		default:
+			fmt.Fprintf(out, "Or open the dashboard with this link, which creates the first account, works once and expires in three days:\n\n  %s/signin/%s\n\n", c.BaseURL, link.Token)
 		}
-		fmt.Fprintf(out, "Or open the dashboard with this link, which creates the first account, works once and expires in three days:\n\n  %s/signin/%s\n\n", c.BaseURL, link.Token)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("created the project %q, but could not print its keys (rollcall key create makes new ones): %w", project.Name, err)
