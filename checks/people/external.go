@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -130,6 +131,17 @@ func (p *People) SavePasskey(ctx context.Context, id uuid.UUID, k Passkey) error
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", To: k.Name})},
 			tx.SaveRecords(ctx, p.now(), pointer(kindPasskey, hex.EncodeToString(k.ID), id))
 	})
+}
+
+// Spend reports whether this call is the first with a text in the whole installation, until an instant. It keeps a hash of the text.
+func (p *People) Spend(ctx context.Context, text string, until time.Time) (first bool, err error) {
+	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})
+	})
+	if errors.Is(err, checks.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // DeletePasskey deletes a passkey of a person.

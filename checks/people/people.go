@@ -190,7 +190,7 @@ func New(h store.Handle, c *Config) (*People, error) {
 
 // The kinds of records.
 const (
-	kindPerson, kindEmail, kindLink, kindSession, kindIdentity, kindPasskey = "person", "email", "link", "session", "identity", "passkey"
+	kindPerson, kindEmail, kindLink, kindSession, kindIdentity, kindPasskey, kindSpent = "person", "email", "link", "session", "identity", "passkey", "spent"
 )
 
 // document is the record of a person.

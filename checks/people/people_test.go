@@ -248,6 +248,13 @@ func TestExternal(t *testing.T) {
 		v.must(v.DeletePasskey(ctx, fresh.ID, []byte{1, 2}))
 		_, err = v.ByPasskey(ctx, []byte{1, 2})
 		v.is(err, checks.ErrNotFound)
+		for _, want := range []bool{true, false} {
+			first, err := v.Spend(ctx, "answer", v.clock.Now().Add(time.Minute))
+			v.must(err)
+			if first != want {
+				v.Errorf("spending is the first: %t, want %t", first, want)
+			}
+		}
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 )
 
 // pageAccess is who may open a page of a site with accounts.
@@ -36,6 +38,7 @@ var accessTable = map[string]pageAccess{
 	"GET /projects": signedIn,
 	"GET /account":  persons, "POST /account": persons, "POST /account/password": persons, "GET /account/totp": persons, "POST /account/totp": persons,
 	"POST /account/totp/remove": persons, "POST /account/sessions": persons,
+	"GET /account/passkeys": persons, "POST /account/passkeys": persons, "POST /account/passkeys/options": persons, "POST /account/passkeys/delete": persons,
 	"GET /people": admins, "POST /people": admins, "GET /people/{person}": admins, "POST /people/{person}": admins,
 	"GET /people/{person}/delete": admins, "POST /people/{person}/delete": admins,
 	"GET /projects/{project}/members": members, "POST /projects/{project}/members": members, "GET /projects/{project}/members/{person}/remove": members,
@@ -67,7 +70,9 @@ func accessOf(pattern string) (pageAccess, bool) {
 
 // TestPageAccess sends a request for every page as everybody. Whom a page is not for gets 403 or 404, or is asked to sign in.
 func TestPageAccess(t *testing.T) {
-	v := newTown(t)
+	keys, err := passkey.New("http://localhost")
+	noError(t, err)
+	v, _ := configured(t, newSite(t), accounts.Config{KeySignIn: true, Passkeys: keys, Header: "Remote-Email"})
 	c := v.create(checks.Spec{Name: new("backup")})
 	other, otherKeys, err := v.mon.Projects().Create(t.Context(), projectSpec("other"))
 	noError(t, err)

@@ -2,11 +2,10 @@ package accounts
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -74,7 +73,7 @@ func (a *Accounts) sendOptions(q *ui.Request, person uuid.UUID, options, kept []
 	return err
 }
 
-// takeCeremony returns what the browser has kept, once. The error wraps [people.ErrRefused] if it is gone.
+// takeCeremony returns what the browser has kept. The error wraps [people.ErrRefused] if it is gone.
 func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) ([]byte, error) {
 	cookie, err := q.R.Cookie(passkeyCookie)
 	if err != nil {
@@ -92,15 +91,16 @@ func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) ([]byte, error)
 	if err := json.Unmarshal(text, &begun); err != nil || begun.Person != person || q.Mon.Now().After(begun.Until) {
 		return nil, people.ErrRefused
 	}
-	sum := sha256.Sum256(begun.Kept)
-	first, err := q.Mon.Installation().Once(q.Ctx(), "passkey:"+hex.EncodeToString(sum[:16]))
-	if err != nil {
-		return nil, err
-	}
-	if !first {
-		return nil, people.ErrRefused
-	}
 	return begun.Kept, nil
+}
+
+// spend makes an answer that is right the only one to what was kept: not every authenticator counts.
+func (a *Accounts) spend(q *ui.Request, kept []byte) error {
+	first, err := a.people.Spend(q.Ctx(), string(kept), q.Mon.Now().Add(passkeyAge))
+	if err == nil && !first {
+		err = fmt.Errorf("%w: the answer was used before", people.ErrRefused)
+	}
+	return err
 }
 
 func (a *Accounts) passkeyOptions(q *ui.Request) error {
@@ -121,6 +121,9 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 		person, used, err = a.Passkeys.FinishSignIn(kept, []byte(q.R.PostForm.Get("answer")), func(id []byte) (people.Person, error) {
 			return a.people.ByPasskey(q.Ctx(), id)
 		})
+	}
+	if err == nil {
+		err = a.spend(q, kept)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		a.site.Log.WarnContext(q.Ctx(), "refused a passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
