@@ -315,6 +315,39 @@ func TestInvitation(t *testing.T) {
 	v.as("bob@example.org").get("/projects").is(http.StatusOK).has("No projects yet")
 }
 
+// TestInvitationByMail: with a mail server, the person gets the link too, and the page shows it all the same.
+func TestInvitationByMail(t *testing.T) {
+	var sent []string
+	fails := false
+	v := newTown(t)
+	v.web.Config.Handler = v.newPages(v.accounts(accounts.Config{Mail: func(_ context.Context, to, subject, text string) error {
+		if fails {
+			return errors.New("the mail server is away")
+		}
+		sent = append(sent, to, subject, text)
+		return nil
+	}}))
+	v.person("root@example.org", "")
+	root := v.as("root@example.org")
+	link := root.post("/people", url.Values{"email": {"bob@example.org"}}).is(http.StatusOK).has("Sent by e-mail").link()
+	if len(sent) != 3 || sent[0] != "bob@example.org" || !strings.Contains(sent[2], link) {
+		t.Errorf("sent %q", sent)
+	}
+	fails = true
+	root.post("/people", url.Values{"email": {"carol@example.org"}}).is(http.StatusOK).hasNo("Sent by e-mail").link()
+	bob, err := v.people.ByEmail(t.Context(), "bob@example.org")
+	noError(t, err)
+	fresh := root.post("/people/"+bob.ID.String(), url.Values{"do": {"password"}}).is(http.StatusOK).link()
+	v.browser().get(link).is(http.StatusForbidden) // a new link ends the older one
+	v.browser().get(fresh).is(http.StatusOK)
+	root.post("/people/"+bob.ID.String()+"/delete", url.Values{"email": {"wrong"}}).is(http.StatusBadRequest)
+	root.post("/people/"+bob.ID.String()+"/delete", url.Values{"email": {"Bob@example.org"}}).is(http.StatusSeeOther)
+	self, err := v.people.ByEmail(t.Context(), "root@example.org")
+	noError(t, err)
+	root.post("/people/"+self.ID.String(), url.Values{"do": {"noadmin"}}).is(http.StatusConflict).has("last administrator")
+	root.post("/people/"+self.ID.String()+"/delete", url.Values{"email": {"root@example.org"}}).is(http.StatusConflict).has("last administrator")
+}
+
 // TestSessionEnds: a session ends with the password, the role, the person and by its list, at once on every server.
 func TestSessionEnds(t *testing.T) {
 	v := newTown(t)

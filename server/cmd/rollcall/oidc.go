@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
@@ -28,8 +30,13 @@ type signInFlags struct {
 }
 
 // accounts returns the accounts of people for the dashboard.
-func (f *signInFlags) accounts(known *people.People, byKey bool, baseURL address, log *slog.Logger) (dashboard.Accounts, error) {
+func (f *signInFlags) accounts(known *people.People, byKey bool, baseURL address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
 	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
+	if mail != nil {
+		config.Mail = func(ctx context.Context, to, subject, text string) error {
+			return email.Send(ctx, mail, to, subject, text)
+		}
+	}
 	provider, err := f.provider(log)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -241,7 +242,13 @@ func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error
 		return nil, err
 	}
 	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
-	if config.Accounts, err = s.SignIn.accounts(s.people, s.KeySignIn, s.BaseURL, s.log); err != nil {
+	var mail *email.Config
+	if s.Notifiers.MailHost != "" {
+		if mail, err = s.Notifiers.mail(); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	if config.Accounts, err = s.SignIn.accounts(s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
 		return nil, usageError{err}
 	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
