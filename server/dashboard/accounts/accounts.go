@@ -44,8 +44,8 @@ type Config struct {
 	// Header is the HTTP header with the e-mail address of whom a proxy has signed in. It counts from server.Config.TrustedProxies
 	// alone. Default: none.
 	Header string
-	// Mail sends a link to the e-mail address of the person that it is for. Default: the page shows the link, and whoever
-	// asked for it passes it on.
+	// Mail sends a link to the e-mail address of the person that it is for. Default: the page alone shows the
+	// link, for the person who asked for it to pass on.
 	Mail func(ctx context.Context, address, subject, text string) error
 }
 
