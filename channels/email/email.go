@@ -3,8 +3,8 @@ package email
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"

@@ -297,9 +297,11 @@ func (c userRoleCmd) Run(ctx context.Context, a *app) error {
 
 type userDeleteCmd struct{ changeCmd }
 
-func (userDeleteCmd) Help() string { return `Ends the sessions of the person too.
+func (userDeleteCmd) Help() string {
+	return `Ends the sessions of the person too.
 
-With --json: {"id", "email"}.` }
+With --json: {"id", "email"}.`
+}
 
 func (c userDeleteCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, "Deleted the user %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
