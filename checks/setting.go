@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,26 @@ func (s Setting) Of(settings Settings) any {
 // Set sets the setting in a spec. The value has the type of the setting, or is the text of tags with one blank between
 // two, as in the API. Set panics if it has another type.
 func (s Setting) Set(spec *Spec, value any) { s.set(spec, value) }
+
+// ValueText returns the value of a setting for people: a period such as 1h30m, tags with one blank between two, "" for nil.
+func ValueText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case []string:
+		return strings.Join(value, " ")
+	case time.Duration:
+		text := value.String()
+		if strings.HasSuffix(text, "m0s") {
+			text = strings.TrimSuffix(text, "0s")
+		}
+		if strings.HasSuffix(text, "h0m") {
+			text = strings.TrimSuffix(text, "0m")
+		}
+		return text
+	}
+	return fmt.Sprint(value)
+}
 
 // field returns the row of a setting that is one field of a spec, with the rules for its values.
 func field[T any](row Setting, in func(*Spec) **T, rules ...func(value T, now time.Time) error) Setting {

@@ -24,6 +24,7 @@ const (
 	Key         Kind = "key"          // the holder of an API key
 	CommandLine Kind = "command line" // a command on the machine of the database
 	Program     Kind = "program"      // a program that embeds the monitor
+	Ping        Kind = "ping"         // a ping that created its check
 )
 
 // Actor is who makes a change.

@@ -1,7 +1,6 @@
 package declare
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,11 +81,9 @@ func write(value any) *yaml.Node {
 	case string:
 		return text(value)
 	case []string:
-		return text(strings.Join(value, " "))
-	case time.Duration:
-		return plain(duration(value))
+		return text(checks.ValueText(value))
 	default:
-		return plain(fmt.Sprint(value))
+		return plain(checks.ValueText(value))
 	}
 }
 
@@ -124,18 +121,6 @@ func (p *parser) value(n *yaml.Node, s checks.Setting) any {
 		return nil
 	}
 	return *text
-}
-
-// duration formats whole seconds without trailing zero units, such as 1h30m.
-func duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func (p *parser) boolean(n *yaml.Node, name string) any {

@@ -65,6 +65,10 @@ type Config struct {
 	CreateRate int
 	// MaxCreated is the number of checks from which on the pings of a project create no more. Default: no limit.
 	MaxCreated int
+	// AuditRetention is how long the audit log keeps who changed what; see package audit. Of several programs on one
+	// database, each writes the changes that it makes itself, and the shortest time counts. Default: 0, and this
+	// program writes no entries.
+	AuditRetention time.Duration
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
 	// CommitMargin is how long after a deadline the watcher takes a check down, at most a minute. In that time another
@@ -108,7 +112,7 @@ func (config *Config) complete() (Config, error) {
 		c = *config
 	}
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		int64(c.CommitMargin), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
+		int64(c.CommitMargin), int64(c.AuditRetention), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return c, errors.New("monitor: a limit or an interval of Config is negative")
 		}

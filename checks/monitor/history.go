@@ -8,9 +8,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/flips"
 )
+
+// Audit returns entries of the audit log about the project and what is in it, newest first. The query's Project is ignored. A
+// project without entries need not exist: entries outlive what they are about.
+func (p *Project) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
+	q.Project = p.id
+	list, err := p.mon.store.Audit(ctx, q)
+	return list, p.about(err)
+}
 
 // EventQuery selects transitions and pauses. The zero value selects all.
 type EventQuery struct {

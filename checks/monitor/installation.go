@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/audit"
 )
 
 // Installation is what the servers on one database share beside the projects: secrets, and the sessions of people.
@@ -12,6 +14,14 @@ type Installation struct{ mon *Monitor }
 
 // Installation returns what the servers on the database share.
 func (m *Monitor) Installation() *Installation { return &Installation{m} }
+
+// Audit returns entries of the audit log of all projects and of the installation itself, newest first.
+func (i *Installation) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
+	return i.mon.store.Audit(ctx, q)
+}
+
+// Audits reports whether the monitor writes an audit log: whether it has [Config].AuditRetention.
+func (i *Installation) Audits() bool { return i.mon.config.AuditRetention > 0 }
 
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (i *Installation) Secret(ctx context.Context, name string) (string, error) {

@@ -73,7 +73,7 @@ func TestLogComponents(t *testing.T) {
 			"cannot look for overdue checks":                    "watcher",
 			"cannot deliver alerts":                             "courier",
 			"cannot remove old pings":                           "pruner",
-			"cannot remove old flips":                           "pruner",
+			"cannot prune flips, records and the audit log":     "pruner",
 			"cannot move the bodies of pings to object storage": "bodies",
 			"cannot remove objects":                             "bodies",
 			"a heartbeat was not sent":                          "heartbeat",

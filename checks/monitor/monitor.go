@@ -86,7 +86,7 @@ func New(s Store, config *Config) (*Monitor, error) {
 	})
 	m.admin = admin.New(admin.Config{
 		Store: m.store, Now: m.Now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
-		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere,
+		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
 	})
 	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
 	m.health = &health.Health{

@@ -88,7 +88,7 @@ func (m *Monitor) run(ctx context.Context) {
 		})
 	}
 	prune(max(m.config.PruneEvery/10, 1), "cannot remove old pings", m.history.PrunePings)
-	prune(m.config.PruneEvery, "cannot remove old flips", m.pruneFlips)
+	prune(m.config.PruneEvery, "cannot prune flips, records and the audit log", m.pruneFlips)
 	if m.config.Bodies != nil {
 		log, every := m.logger("bodies"), m.config.BodyEvery
 		tasks.Go(func() {
@@ -145,9 +145,19 @@ func (m *Monitor) prune(ctx context.Context) (removed int, err error) {
 	return removed + n, err
 }
 
+// pruneFlips also removes records that have ended, such as sessions, and old entries of the audit log.
 func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
 	if err := m.courier.Abandon(ctx); err != nil {
 		return 0, err
 	}
-	return m.history.PruneFlips(ctx, pause)
+	removed, err = m.history.PruneFlips(ctx, pause)
+	if err != nil {
+		return removed, err
+	}
+	now, audited := m.Now(), time.Time{} // nothing is as old as the zero time
+	if m.config.AuditRetention > 0 {
+		audited = now.Add(-m.config.AuditRetention)
+	}
+	n, err := m.store.PruneRecords(ctx, now, audited, pause)
+	return removed + n, err
 }

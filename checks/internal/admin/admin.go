@@ -26,6 +26,8 @@ type Config struct {
 	Types      []channels.Type
 	Configured func(kind channels.Kind) error
 	Elsewhere  bool
+	// Audit adds changes to the audit log.
+	Audit bool
 	// CreateRate is how many checks the pings of a project may create a minute, and MaxCreated from how many checks on they
 	// create no more. 0 is no limit.
 	CreateRate, MaxCreated int

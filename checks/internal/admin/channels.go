@@ -153,7 +153,13 @@ func (a *Admin) saveReady(
 		if a.typeOf(c.Kind).Ready != nil && !unchanged && (asked == nil || !maps.Equal(c.Settings, asked)) {
 			return errNotAsked
 		}
-		return tx.Save(ctx, store.Setup{Channel: &c})
+		if err := tx.Save(ctx, store.Setup{Channel: &c}); err != nil {
+			return err
+		}
+		if !found {
+			return a.note(ctx, tx, aboutChannel(c, "channel.create", a.channelChanges(stored, c)...))
+		}
+		return a.noteChanged(ctx, tx, aboutChannel(c, "channel.update", a.channelChanges(stored, c)...))
 	})
 	if err != nil && !errors.Is(err, errNotAsked) {
 		return channels.Channel{}, err
@@ -209,7 +215,18 @@ func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) erro
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: id, ProjectID: projectID}})
+		all, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
+		if err != nil {
+			return err
+		}
+		c, found := channelByID(all.Channels, id)
+		if !found {
+			return checks.ErrNotFound
+		}
+		if err := a.note(ctx, tx, aboutChannel(c, "channel.delete")); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, store.Setup{Channel: &c})
 	})
 }
 

@@ -49,7 +49,7 @@ func (a *Admin) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spe
 		}
 		created = true
 		c = fresh
-		return insert(ctx, tx, project, &c, spec.Channels, project.CheckLimit())
+		return a.insert(ctx, tx, project, &c, spec.Channels, project.CheckLimit())
 	})
 	if err != nil {
 		return checks.Check{}, false, err
@@ -94,7 +94,7 @@ func findOne(ctx context.Context, tx store.AdminTx, projectID uuid.UUID, match s
 }
 
 // insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
-func insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+func (a *Admin) insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
 		if err != nil {
@@ -105,6 +105,13 @@ func insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *ch
 		}
 	}
 	if err := selectChannels(ctx, tx, c, selection); err != nil {
+		return err
+	}
+	changes, err := a.checkChanges(ctx, tx, checks.Check{Settings: checks.Defaults()}, *c)
+	if err != nil {
+		return err
+	}
+	if err := a.note(ctx, tx, aboutCheck(*c, "check.create", changes...)); err != nil {
 		return err
 	}
 	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c}})
@@ -164,6 +171,13 @@ func (a *Admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Loc
 	if err := selectChannels(ctx, tx, &updated, spec.Channels); err != nil {
 		return err
 	}
+	changes, err := a.checkChanges(ctx, tx, l.Check, updated)
+	if err != nil {
+		return err
+	}
+	if err := a.noteChanged(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
+		return err
+	}
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
 	return tx.SaveChecks(ctx, []*store.Locked{l})
@@ -208,6 +222,11 @@ func (a *Admin) Pause(ctx context.Context, projectID, id uuid.UUID) (checks.Chec
 			return err
 		}
 		l.Pause(now)
+		if len(l.Pauses) > 0 {
+			if err := a.note(ctx, tx, aboutCheck(l.Check, "check.pause")); err != nil {
+				return err
+			}
+		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
@@ -221,6 +240,9 @@ func (a *Admin) Resume(ctx context.Context, projectID, id uuid.UUID) (checks.Che
 			return err
 		}
 		l.Check = c
+		if err := a.note(ctx, tx, aboutCheck(c, "check.resume")); err != nil {
+			return err
+		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
@@ -236,6 +258,9 @@ func (a *Admin) Restore(ctx context.Context, projectID, id uuid.UUID, before che
 			l.Unpaused = append(l.Unpaused, at)
 		}
 		l.Check = c
+		if err := a.note(ctx, tx, aboutCheck(c, "check.restore")); err != nil {
+			return err
+		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
@@ -243,6 +268,9 @@ func (a *Admin) Restore(ctx context.Context, projectID, id uuid.UUID, before che
 // Delete removes a check and returns it as it was.
 func (a *Admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+		if err := a.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
+			return err
+		}
 		return tx.Delete(ctx, store.Setup{Check: l})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -87,7 +89,7 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 				return err
 			}
 		}
-		return nil
+		return a.note(ctx, tx, aboutProject(p, "project.create", audit.Change{Field: "account", To: p.Account}, audit.Change{Field: "plan", To: p.Plan}))
 	})
 	if err != nil {
 		return checks.Project{}, Keys{}, err
@@ -122,7 +124,16 @@ func (a *Admin) ProjectByName(ctx context.Context, name string) (checks.Project,
 }
 
 func (a *Admin) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Project: &f})
+	return findProject(ctx, a.Store, f)
+}
+
+// finder is the store or a transaction of it.
+type finder interface {
+	Find(ctx context.Context, f store.Filter) (store.Found, error)
+}
+
+func findProject(ctx context.Context, db finder, f store.ProjectFilter) (checks.Project, error) {
+	found, err := db.Find(ctx, store.Filter{Project: &f})
 	return one(found.Projects, err)
 }
 
@@ -136,7 +147,14 @@ func (a *Admin) Projects(ctx context.Context) ([]checks.Project, error) {
 func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: id}})
+		p, err := findProject(ctx, tx, store.ProjectFilter{ID: &id})
+		if err != nil {
+			return err
+		}
+		if err := a.note(ctx, tx, aboutProject(p, "project.delete")); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, store.Setup{Project: &p})
 	})
 }
 
@@ -147,7 +165,10 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly boo
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.Save(ctx, store.Setup{Key: &key})
+		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
+			return err
+		}
+		return a.note(ctx, tx, aboutKey(key, "key.create"))
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -189,7 +210,18 @@ func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, er
 func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: id, ProjectID: projectID}})
+		list, err := tx.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list.Keys, func(k checks.Key) bool { return k.ID == id })
+		if i < 0 {
+			return checks.ErrNotFound
+		}
+		if err := a.note(ctx, tx, aboutKey(list.Keys[i], "key.delete")); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, store.Setup{Key: &list.Keys[i]})
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -64,7 +65,8 @@ func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 		}
 		c := fresh
 		id, created = c.ID, true
-		return insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
+		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Ping})
+		return a.insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
 	})
 	if err == nil && !created {
 		undo()

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -24,13 +25,12 @@ func (a *Admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (chec
 // UpdateStatusPage replaces the slug, title, description and tags of a page.
 func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
 	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage) (checks.StatusPage, error) {
-		for _, saved := range list {
-			if saved.ID == p.ID {
-				saved.Slug, saved.Title, saved.Description, saved.Tags = p.Slug, p.Title, p.Description, p.Tags
-				return saved, nil
-			}
+		saved, ok := pageByID(list, p.ID)
+		if !ok {
+			return p, checks.ErrNotFound
 		}
-		return p, checks.ErrNotFound
+		saved.Slug, saved.Title, saved.Description, saved.Tags = p.Slug, p.Title, p.Description, p.Tags
+		return saved, nil
 	})
 }
 
@@ -53,12 +53,27 @@ func (a *Admin) saveStatusPage(
 		if saved, err = saved.Normalize(); err != nil {
 			return err
 		}
-		return tx.Save(ctx, store.Setup{StatusPage: &saved})
+		if err := tx.Save(ctx, store.Setup{StatusPage: &saved}); err != nil {
+			return err
+		}
+		before, ok := pageByID(found.StatusPages, saved.ID)
+		if !ok {
+			return a.note(ctx, tx, aboutPage(saved, "status_page.create", pageChanges(before, saved)...))
+		}
+		return a.noteChanged(ctx, tx, aboutPage(saved, "status_page.update", pageChanges(before, saved)...))
 	})
 	if err != nil {
 		return checks.StatusPage{}, err
 	}
 	return saved, nil
+}
+
+func pageByID(list []checks.StatusPage, id uuid.UUID) (p checks.StatusPage, ok bool) {
+	i := slices.IndexFunc(list, func(p checks.StatusPage) bool { return p.ID == id })
+	if i < 0 {
+		return p, false
+	}
+	return list[i], true
 }
 
 // DeleteStatusPage removes a status page of a project.
@@ -67,7 +82,18 @@ func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) e
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{StatusPage: &checks.StatusPage{ID: id, ProjectID: projectID}})
+		list, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &projectID}})
+		if err != nil {
+			return err
+		}
+		p, ok := pageByID(list.StatusPages, id)
+		if !ok {
+			return checks.ErrNotFound
+		}
+		if err := a.note(ctx, tx, aboutPage(p, "status_page.delete")); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, store.Setup{StatusPage: &p})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -47,6 +48,13 @@ func (a *Admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c che
 			return err
 		}
 		c = l.Check
+		move := audit.Change{Field: "project", From: from.Name, To: to.Name}
+		left := audit.Entry{ProjectID: fromID, Action: "check.move", Object: c.DisplayName(), Changes: []audit.Change{move}}
+		for _, e := range []audit.Entry{left, aboutCheck(c, "check.move", move)} {
+			if err := a.note(ctx, tx, e); err != nil {
+				return err
+			}
+		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 )
 
 // Admin is what package admin needs.
@@ -64,6 +65,8 @@ type AdminTx interface {
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 	// Find is that of [Admin].
 	Find(ctx context.Context, f Filter) (Found, error)
+	// SaveAudit is that of [PeopleTx].
+	SaveAudit(ctx context.Context, entries ...audit.Entry) error
 	// Spools is that of [IngestTx].
 	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
 }

@@ -1,0 +1,142 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+const (
+	// hidden stands for a secret in the audit log.
+	hidden = "(secret)"
+	// maxValue bounds the values in the audit log, in bytes.
+	maxValue = 1000
+)
+
+// note adds an entry to the audit log in the transaction of the change that it is about.
+func (a *Admin) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+	if !a.Audit {
+		return nil
+	}
+	e.At, e.Actor = a.Now(), audit.ActorOf(ctx)
+	return tx.SaveAudit(ctx, e)
+}
+
+// noteChanged is note for an update, which is no entry if nothing has changed.
+func (a *Admin) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+	if len(e.Changes) == 0 {
+		return nil
+	}
+	return a.note(ctx, tx, e)
+}
+
+// aboutCheck returns an entry about a check.
+func aboutCheck(c checks.Check, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: c.ProjectID, CheckID: c.ID, Action: action, Object: c.DisplayName(), Changes: changes}
+}
+
+// add appends a change unless both values are equal.
+func add(changes []audit.Change, field, from, to string) []audit.Change {
+	if from == to {
+		return changes
+	}
+	return append(changes, audit.Change{Field: field, From: cut(from), To: cut(to)})
+}
+
+// cut shortens a value to maxValue.
+func cut(value string) string {
+	if len(value) <= maxValue {
+		return value
+	}
+	end := maxValue
+	for !utf8.RuneStart(value[end]) {
+		end--
+	}
+	return value[:end] + "…"
+}
+
+// checkChanges returns the settings in which two checks differ, with the names of their channels.
+func (a *Admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to checks.Check) (changes []audit.Change, err error) {
+	if !a.Audit {
+		return nil, nil
+	}
+	for _, s := range checks.AllSettings() {
+		changes = add(changes, s.Name, checks.ValueText(s.Of(from.Settings)), checks.ValueText(s.Of(to.Settings)))
+	}
+	if slices.Equal(from.Channels, to.Channels) {
+		return changes, nil
+	}
+	found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &to.ProjectID}})
+	names := func(ids []uuid.UUID) string {
+		var list []string
+		for _, id := range ids {
+			if c, ok := channelByID(found.Channels, id); ok {
+				list = append(list, channelName(c))
+			}
+		}
+		slices.Sort(list)
+		return strings.Join(list, ", ")
+	}
+	return add(changes, "channels", names(from.Channels), names(to.Channels)), err
+}
+
+// channelChanges returns what differs between two channels. Of a new channel, the first is the zero value.
+func (a *Admin) channelChanges(from, to channels.Channel) []audit.Change {
+	changes := add(nil, "name", from.Name, to.Name)
+	kind := a.typeOf(to.Kind)
+	shown := func(c channels.Channel, name string) string {
+		open := slices.ContainsFunc(kind.AllSettings(), func(s channels.Setting) bool { return s.Name == name && !s.Secret })
+		if value := c.Settings[name]; value == "" || open && c.Sources[name] == "" {
+			return value
+		}
+		return hidden
+	}
+	names := maps.Clone(from.Settings)
+	if names == nil {
+		names = make(map[string]string)
+	}
+	maps.Copy(names, to.Settings)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if from.Settings[name] != to.Settings[name] { // two secrets look alike
+			changes = append(changes, audit.Change{Field: name, From: cut(shown(from, name)), To: cut(shown(to, name))})
+		}
+	}
+	return changes
+}
+
+// pageChanges returns what differs between two status pages.
+func pageChanges(from, to checks.StatusPage) []audit.Change {
+	changes := add(nil, "slug", from.Slug, to.Slug)
+	changes = add(changes, "title", from.Title, to.Title)
+	changes = add(changes, "description", from.Description, to.Description)
+	return add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
+}
+
+func aboutChannel(c channels.Channel, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: c.ProjectID, Action: action, Object: channelName(c), Changes: changes}
+}
+
+func channelName(c channels.Channel) string { return cmp.Or(c.Name, "unnamed "+string(c.Kind)) }
+
+func aboutPage(p checks.StatusPage, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: p.ProjectID, Action: action, Object: p.Slug, Changes: changes}
+}
+
+func aboutProject(p checks.Project, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: p.ID, Action: action, Object: p.Name, Changes: changes}
+}
+
+// aboutKey returns an entry about an API key, of which the hint is all that anybody may see.
+func aboutKey(k checks.Key, action string) audit.Entry {
+	return audit.Entry{ProjectID: k.ProjectID, Action: action, Object: k.Hint}
+}
