@@ -10,6 +10,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
@@ -122,6 +123,7 @@ type call struct {
 
 	key    checks.Key
 	signed bool         // in, by Config.Authorize: the request has no API key
+	name   string       // of who is signed in
 	check  checks.Check // on endpoints of one check
 	body   *body
 	parsed *request.Body // the parsed body, once parseBody has been called
@@ -136,6 +138,7 @@ func (c *call) serve(e endpoint) error {
 		if err := c.limit(); err != nil {
 			return err
 		}
+		c.r = c.r.WithContext(audit.WithActor(c.r.Context(), c.actor()))
 		switch {
 		case !c.key.ReadOnly || e.access != write403 && e.access != write401:
 		case c.signed:
@@ -218,6 +221,15 @@ func (c *call) identify(text string) error {
 	}
 	c.key = key
 	return err
+}
+
+// actor is who sends the request, for the audit log.
+func (c *call) actor() audit.Actor {
+	address, _ := c.proxies.Of(c.r)
+	if c.signed {
+		return audit.Actor{Kind: audit.Person, Name: c.name, Address: address}
+	}
+	return audit.Actor{Kind: audit.Key, ID: c.key.ID.String(), Name: c.key.Hint, Address: address}
 }
 
 func (c *call) limit() error {

@@ -56,7 +56,7 @@ func (c *call) askProgram() error {
 	} else if err != nil {
 		return err
 	}
-	c.signed = true
+	c.signed, c.name = true, access.Name
 	c.key = checks.Key{ProjectID: first.ProjectID, ReadOnly: !first.Edit}
 	c.key.ID = uuid.NewSHA1(first.ProjectID, []byte(access.Name)) // for the rate limit
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 )
 
 const (
@@ -132,7 +133,9 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 		return unsubscribeView{}, err
 	}
 	if r.Method == http.MethodPost {
-		_, err := s.mon.Project(u.project).UpdateChannel(r.Context(), u.channel, func(c channels.Channel) (channels.Channel, error) {
+		address, _ := s.proxies.Of(r)
+		ctx := audit.WithActor(r.Context(), audit.Actor{Kind: audit.Person, Name: u.address, Address: address})
+		_, err := s.mon.Project(u.project).UpdateChannel(ctx, u.channel, func(c channels.Channel) (channels.Channel, error) {
 			if c.Kind != channels.Email || !subscribed(c.Settings, u.address) {
 				return c, errNotSubscribed
 			}

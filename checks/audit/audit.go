@@ -82,8 +82,8 @@ type Query struct {
 	Project, Check uuid.UUID
 	// Before selects lower identifiers, for the next page.
 	Before int64
-	// Since selects the entries of that instant and later.
-	Since time.Time
+	// Since selects the entries of that instant and later, and Until those of earlier instants.
+	Since, Until time.Time
 	// Limit bounds the number of entries. 0 is no limit.
 	Limit int
 }

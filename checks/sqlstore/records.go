@@ -148,6 +148,9 @@ func (s *database) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, err
 		if !q.Since.IsZero() {
 			selected = selected.Where("au.at >= ?", micros(q.Since))
 		}
+		if !q.Until.IsZero() {
+			selected = selected.Where("au.at < ?", micros(q.Until))
+		}
 		return selected
 	}, (*auditRow).entry)
 }

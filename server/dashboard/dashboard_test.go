@@ -49,7 +49,7 @@ func newSiteStored(t *testing.T, around func(op string, do func() error) error, 
 	if around != nil {
 		s.db = &dbtest.Hooked{Store: s.db.(*sqlstore.Store), Around: around}
 	}
-	s.mon, err = monitor.New(s.db, &monitor.Config{Now: s.now, Channels: standard.Kinds(), DeliveredElsewhere: true})
+	s.mon, err = monitor.New(s.db, &monitor.Config{Now: s.now, Channels: standard.Kinds(), DeliveredElsewhere: true, AuditRetention: 365 * 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

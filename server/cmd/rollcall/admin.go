@@ -17,7 +17,12 @@ import (
 
 // withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
 func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
-	return a.withConfig(ctx, create, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true}, fn) // the server delivers
+	return a.withConfig(ctx, create, commandConfig(), fn)
+}
+
+// commandConfig configures the monitor of a command. The server delivers, and prunes the audit log.
+func commandConfig() *monitor.Config {
+	return &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, AuditRetention: auditRetention}
 }
 
 // withConfig is withMonitor with a monitor configuration.

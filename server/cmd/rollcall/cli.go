@@ -80,6 +80,8 @@ type cli struct {
 
 	Report reportCmd `cmd:"" group:"Administration, also while the service runs:" help:"Print the runs, the downtime and the availability of the checks of a project in a month."`
 
+	Audit auditCmd `cmd:"" group:"Administration, also while the service runs:" help:"Print who changed what: people, API keys and commands."`
+
 	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks to match a file."`
 	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, integrations and checks as a file for apply."`
 	Import struct {
@@ -135,7 +137,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "Run \"%s --help\" for help.\n", commandPath(err))
 		return status
 	}
-	command.BindTo(context.Background(), (*context.Context)(nil))
+	command.BindTo(commandActor(context.Background()), (*context.Context)(nil))
 	if err := command.Run(&app{database: c.Database, secrets: secretVariables(parser.Model.Node), stdout: stdout, stderr: stderr}); err != nil {
 		if status, ok := errors.AsType[exitStatus](err); ok {
 			return int(status)

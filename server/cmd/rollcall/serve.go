@@ -66,6 +66,8 @@ type serveCmd struct {
 	SpoolSize int64         `default:"1073741824" group:"Operation:" placeholder:"BYTES" help:"Maximum size of the pings in the spool, at least 1048576. Pings beyond it get a 503."`
 	SpoolWait time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"How long deadlines are held back for a server with a spool that has gone missing, up to 24h. Use the same value on all servers, also on those without a spool."`
 
+	AuditRetention time.Duration `default:"8760h" group:"Operation:" placeholder:"DURATION" help:"How long the audit log keeps who changed what. 0s writes none, and keeps what is there."`
+
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error."`
 	ShutdownTimeout time.Duration `default:"10s" group:"Operation:" placeholder:"DURATION" help:"How long requests may take to finish after SIGTERM or SIGINT. A second signal ends the process at once."`
@@ -113,6 +115,7 @@ func (c *serveCmd) Validate() error {
 		atLeast("--commit-margin", c.margin(database{}), 0),
 		atLeast("--spool-size", c.SpoolSize, 1<<20),
 		atLeast("--spool-wait", c.SpoolWait, time.Second),
+		atLeast("--audit-retention", c.AuditRetention, 0),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
 		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), c.SignIn.validate(c.TrustedProxies), err,
 	)

@@ -123,7 +123,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
 		return err
 	}
-	if s.people, err = people.New(store, &people.Config{Logger: s.log, Audit: true}); err != nil {
+	if s.people, err = people.New(store, &people.Config{Logger: s.log, Audit: s.AuditRetention > 0}); err != nil {
 		return err
 	}
 	if s.web, err = s.newServer(ctx); err != nil {
@@ -151,7 +151,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	config := &monitor.Config{
 		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
 		CreateRate: s.CreateRateLimit, DeliveredElsewhere: s.DeliveredElsewhere, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
-		Observer: s.observer(),
+		Observer: s.observer(), AuditRetention: s.AuditRetention,
 	}
 	if s.spool != nil {
 		config.Spool = s.spool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -13,22 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels/email"
-	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
-
-// commandActor says in the audit log that a command of this machine's user makes the changes.
-func commandActor(ctx context.Context) context.Context {
-	actor := audit.Actor{Kind: audit.CommandLine}
-	if current, err := user.Current(); err == nil {
-		actor.Name = current.Username
-	}
-	return audit.WithActor(ctx, actor)
-}
 
 // withPeople migrates the database and runs fn with its people and a monitor.
 func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
@@ -37,7 +25,7 @@ func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.C
 		return err
 	}
 	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
-		mon, err := monitor.New(store, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
+		mon, err := monitor.New(store, commandConfig())
 		if err != nil {
 			return err
 		}
@@ -45,7 +33,7 @@ func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.C
 		if err != nil {
 			return err
 		}
-		return fn(commandActor(ctx), known, mon)
+		return fn(ctx, known, mon)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -23,6 +24,8 @@ const (
 	logPage = 100
 	// eventsShown is how many flips and pauses the page of a check shows.
 	eventsShown = 20
+	// changesShown is how many entries of the audit log it shows.
+	changesShown = 5
 )
 
 // checkView is the data of the page of a check.
@@ -39,6 +42,8 @@ type checkView struct {
 	Ways        *waysView // nil for those who may only look
 	Events      []eventView
 	More        bool // there are earlier events
+	Audits      bool
+	Changes     []ui.Change // the newest
 	Log         []pings.Ping
 	Kinds       []logKind
 	Kind        string
@@ -106,6 +111,11 @@ func checkPage(q *ui.Request) error {
 	}
 	if q.Edit {
 		view.Ways = ways(q)
+	}
+	if view.Audits = q.Mon.Installation().Audits(); view.Audits {
+		if view.Changes, err = q.Changes(audit.Query{Check: c.ID, Limit: changesShown}); err != nil {
+			return err
+		}
 	}
 	if c.Desc != "" {
 		view.Description = strings.Split(c.Desc, "\n")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -49,6 +50,8 @@ type historyRow struct {
 	Alert     *deliveryRow
 	// Also are further deliveries of the same alert.
 	Also []*deliveryRow
+	// Change is the entry of the audit log, if it is one.
+	Change *ui.Change
 }
 
 // Alerts are all deliveries of an alert.
@@ -145,6 +148,11 @@ func historyPage(q *ui.Request) error {
 	if wants("changes") {
 		rows = append(rows, changeRows(q, list, available, query, cursor.before)...)
 	}
+	if wants("changes") && q.Mon.Installation().Audits() {
+		if rows, err = withAudit(q, rows, list, available, query, cursor.before); err != nil {
+			return err
+		}
+	}
 	view.cut(rows, cursor)
 	return q.Render("history", "History", view)
 }
@@ -220,7 +228,11 @@ func alertRows(q *ui.Request, query monitor.DeliveryQuery) (rows []historyRow, e
 
 // changeRows are what the database knows of changes to checks and channels before an instant.
 func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel, query monitor.DeliveryQuery, before time.Time) (rows []historyRow) {
+	audits := q.Mon.Installation().Audits()
 	add := func(at time.Time, row historyRow) {
+		if audits && row.Word == "" {
+			return // the audit log says more
+		}
 		if row.At = at; !at.IsZero() && (before.IsZero() || at.Before(before)) {
 			rows = append(rows, row)
 		}
@@ -242,4 +254,30 @@ func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel
 		add(c.FailedAt, historyRow{Name: ui.ChannelName(c), Word: "down", Text: "failed", Why: cmp.Or(words.Plain(c.Error), "integration")})
 	}
 	return rows
+}
+
+// withAudit adds the entries of the audit log. A pause is among the rows already, and gets who made it.
+func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available []channels.Channel, query monitor.DeliveryQuery, before time.Time) ([]historyRow, error) {
+	changes, err := q.Changes(audit.Query{Check: query.Check, Until: before, Limit: historyPerPage + 1})
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[uuid.UUID]string, len(list))
+	for _, c := range list {
+		keys[c.ID] = c.UniqueKey()
+	}
+	channel := slices.IndexFunc(available, func(c channels.Channel) bool { return c.ID == query.Channel })
+	for _, c := range changes {
+		if query.Channel != uuid.Nil && (channel < 0 || c.Noun != "Integration" || c.Object != ui.ChannelName(available[channel])) {
+			continue
+		}
+		row := historyRow{At: c.At, Name: c.Object, Key: keys[c.CheckID], Change: &c}
+		i := slices.IndexFunc(rows, func(r historyRow) bool { return r.Word == "paused" && r.Key == row.Key && c.Within(r.At) })
+		if c.Action == "check.pause" && i >= 0 {
+			row.At, row.Word = rows[i].At, rows[i].Word
+			rows = slices.Delete(rows, i, i+1)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

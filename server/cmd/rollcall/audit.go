@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// auditRetention is the default of --audit-retention. Commands cannot know what the server has, and write the log in any case.
+const auditRetention = 365 * 24 * time.Hour
+
+// commandActor says in the audit log that a command of this machine's user makes the changes.
+func commandActor(ctx context.Context) context.Context {
+	actor := audit.Actor{Kind: audit.CommandLine}
+	if current, err := user.Current(); err == nil {
+		actor.Name = current.Username
+	}
+	return audit.WithActor(ctx, actor)
+}
+
+type auditCmd struct {
+	Project string `placeholder:"NAME" help:"Only changes of this project. By default also those of people, of other projects, and of projects that are gone."`
+	Check   string `placeholder:"CHECK" help:"Only changes of this check of the project: its UUID, even if it is deleted, or its slug if no other check of the project has it."`
+	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of changes, at least 1. The newest come first."`
+	Before  int64  `placeholder:"ID" help:"Only changes before this one. The last id of a list gives the next page."`
+	jsonFlag
+}
+
+func (auditCmd) Help() string {
+	return `Each change names who made it: a person, an API key by its first characters, a user of this machine, a program, or the ping
+that created a check. Secrets read "(secret)". serve --audit-retention says how long changes are kept.
+
+With --json: an array of {"id", "time", "project", "check", "actor", "action", "object", "changes"}, where project and check are
+UUIDs or null, actor is {"kind", "id", "name", "address"}, and changes is an array of {"field", "from", "to"}.
+
+Examples:
+
+    rollcall audit --project backups
+    rollcall audit --project backups --check nightly -n 10 --json`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *auditCmd) Validate() error {
+	if c.Check != "" && c.Project == "" {
+		return fmt.Errorf("--check needs --project")
+	}
+	return atLeast("-n", c.Number, 1)
+}
+
+// auditDoc is an entry of the audit log in JSON.
+type auditDoc struct {
+	ID      int64       `json:"id"`
+	Time    string      `json:"time"`
+	Project *string     `json:"project"`
+	Check   *string     `json:"check"`
+	Actor   actorDoc    `json:"actor"`
+	Action  string      `json:"action"`
+	Object  string      `json:"object"`
+	Changes []changeDoc `json:"changes"`
+}
+
+type actorDoc struct {
+	Kind    audit.Kind `json:"kind"`
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Address string     `json:"address"`
+}
+
+type changeDoc struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+func newAuditDoc(e audit.Entry) auditDoc {
+	known := func(id uuid.UUID) *string {
+		if id == uuid.Nil {
+			return nil
+		}
+		return new(id.String())
+	}
+	d := auditDoc{
+		ID: e.ID, Time: timestamp(e.At), Project: known(e.ProjectID), Check: known(e.CheckID),
+		Actor: actorDoc(e.Actor), Action: e.Action, Object: e.Object, Changes: []changeDoc{},
+	}
+	for _, c := range e.Changes {
+		d.Changes = append(d.Changes, changeDoc(c))
+	}
+	return d
+}
+
+func (d auditDoc) row() []string {
+	var changes []string
+	for _, c := range d.Changes {
+		changes = append(changes, fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.From, "–"), cmp.Or(c.To, "–")))
+	}
+	who := cmp.Or(d.Actor.Name, string(d.Actor.Kind))
+	switch {
+	case d.Actor.Kind == audit.Key:
+		who = "key " + who
+	case d.Actor.Kind == audit.CommandLine && d.Actor.Name != "":
+		who += " (command line)"
+	}
+	return []string{fmt.Sprint(d.ID), d.Time, who, d.Actor.Address, d.Action, d.Object, strings.Join(changes, ", ")}
+}
+
+// check returns the check of the query, or uuid.Nil. One that is named by its UUID need not exist any more.
+func (c *auditCmd) check(ctx context.Context, mon *monitor.Monitor, project uuid.UUID) (uuid.UUID, error) {
+	if id, ok := parseUUID(c.Check); ok || c.Check == "" {
+		return id, nil
+	}
+	check, err := checkBySlug(ctx, mon, project, c.Check)
+	return check.ID, err
+}
+
+func (c *auditCmd) Run(ctx context.Context, a *app) error {
+	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+		query := audit.Query{Before: c.Before, Limit: c.Number}
+		if c.Project != "" {
+			project, err := projectByName(ctx, mon, c.Project)
+			if err != nil {
+				return err
+			}
+			query.Project = project.ID
+			if query.Check, err = c.check(ctx, mon, project.ID); err != nil {
+				return err
+			}
+		}
+		list, err := mon.Installation().Audit(ctx, query)
+		if err != nil {
+			return err
+		}
+		return printList(c.jsonFlag, a.stdout, list, newAuditDoc, []string{"ID", "TIME", "WHO", "FROM", "ACTION", "WHAT", "CHANGES"}, auditDoc.row)
+	})
+}

@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// Change is an entry of the audit log as a viewer may see it.
+type Change struct {
+	audit.Entry
+	// Noun says what kind of thing changed, "" for a check.
+	Noun string
+	// Text says what happened to it, such as "was created".
+	Text string
+	// Who made the change, or "" for viewers who may not know.
+	Who string
+}
+
+// nouns are the kinds of things that change, by the first part of an action.
+var nouns = map[string]string{
+	"channel": "Integration", "status_page": "Status page", "key": "API key", "project": "Project", "person": "Account",
+}
+
+// verbs say what happened, by the second part of an action.
+var verbs = map[string]string{
+	"create": "was created", "delete": "was deleted", "pause": "was paused", "resume": "was resumed", "move": "was moved",
+	"restore": "went back to its state before the last pause or resume", "role": "got another role",
+}
+
+// Changes returns entries of the audit log of the page's project, newest first. Only those who may edit the project see values
+// and who made a change, and only owners from which address.
+func (q *Request) Changes(query audit.Query) ([]Change, error) {
+	entries, err := q.Mon.Project(q.Project.ID).Audit(q.Ctx(), query)
+	list := make([]Change, len(entries))
+	for i, e := range entries {
+		kind, verb, _ := strings.Cut(e.Action, ".")
+		e.Object = words.Name(e.Object, "unnamed")
+		c := Change{Entry: e, Noun: nouns[kind], Text: cmp.Or(verbs[verb], "was changed")}
+		if q.Edit {
+			c.Who = whoOf(e.Actor, q.Owner)
+		} else {
+			c.Changes = nil
+		}
+		for j := range c.Changes {
+			c.Changes[j].Field = strings.ReplaceAll(c.Changes[j].Field, "_", " ")
+			c.Changes[j].From, c.Changes[j].To = words.Plain(c.Changes[j].From), words.Plain(c.Changes[j].To)
+		}
+		list[i] = c
+	}
+	return list, err
+}
+
+// whoOf names an actor, and with address also where the request came from.
+func whoOf(a audit.Actor, address bool) string {
+	who := cmp.Or(words.Name(a.Name, ""), "an embedding program")
+	switch a.Kind {
+	case audit.Key:
+		who = "the API key " + who + "…"
+	case audit.CommandLine:
+		who = strings.TrimSpace("the command line " + a.Name)
+	case audit.Ping:
+		who = "a ping"
+	}
+	if address && a.Address != "" {
+		who += " from " + a.Address
+	}
+	return who
+}
+
+// Within reports whether the change is about the same moment as another instant: two clocks were read for one action.
+func (c Change) Within(at time.Time) bool { return c.At.Sub(at).Abs() < time.Second }
