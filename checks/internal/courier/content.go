@@ -40,7 +40,9 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		Done:     a.Done,
 	}
 	if causedBy(a.Flip, a.Ping) {
-		n.Cause = verdict.Cause(withBody(a.Ping, output))
+		last := a.Ping
+		last.Body = output
+		n.Cause = verdict.Cause(last)
 	}
 	down := a.Flip.At
 	switch {
@@ -112,7 +114,9 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 	}
 	in := verdict.Input{Check: a.Check, Now: now}
 	if a.Ping.N > 0 {
-		in.Pings = []pings.Ping{withBody(a.Ping, output)}
+		last := a.Ping
+		last.Body = output
+		in.Pings = []pings.Ping{last}
 	}
 	flip := verdict.Flip{
 		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
@@ -163,11 +167,6 @@ func joined(body, end []byte, size int64) []byte {
 		return body
 	}
 	return slices.Concat(body, []byte("\n"), end)
-}
-
-func withBody(p pings.Ping, body []byte) pings.Ping {
-	p.Body = body
-	return p
 }
 
 // incidentID identifies the outage of a check that began at an instant.
