@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -51,11 +52,13 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	}
 	w.mon, err = monitor.New(store, &monitor.Config{
 		Now: w.clock.now, Channels: types, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
-		AlertLink: func(c checks.Check, _ string) string { return dashboard.CheckURL(url, c) },
+		AuditRetention: 365 * day,
+		AlertLink:      func(c checks.Check, _ string) string { return dashboard.CheckURL(url, c) },
 	})
 	if err != nil {
 		return nil, err
 	}
+	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.CommandLine, Name: "deploy"})
 	project, keys, err := w.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
 	if err != nil {
 		return nil, err
@@ -70,6 +73,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 			return nil, err
 		}
 	}
+	w.edit(project.ID)
 	if err := w.past(ctx, end); err != nil {
 		return nil, err
 	}
@@ -132,6 +136,28 @@ func open(ctx context.Context, path string) (*sqlstore.Store, func(), error) {
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	return store, func() { db.Close() }, nil
+}
+
+// edit plans changes that people make.
+func (w *world) edit(project uuid.UUID) {
+	ann := audit.Actor{Kind: audit.Person, Name: email, Address: "198.51.100.4"}
+	bob := audit.Actor{Kind: audit.Person, Name: "bob@example.org", Address: "198.51.100.19"}
+	for _, e := range []struct {
+		before time.Duration // before the end of the history
+		by     audit.Actor
+		spec   checks.Spec
+	}{
+		{9 * day, bob, checks.Spec{Desc: new("Copies the volumes of db-1 and db-2 to the second site.")}},
+		{26 * time.Hour, ann, checks.Spec{Channels: new("*"), Tags: []string{"prod", "db", "tier1"}}},
+	} {
+		w.at(w.end.Add(-e.before), func(ctx context.Context) error {
+			c, err := w.mon.Project(project).CheckBySlug(ctx, "nightly-backup")
+			if err == nil {
+				_, err = w.mon.Project(project).Update(audit.WithActor(ctx, e.by), c.ID, e.spec)
+			}
+			return err
+		})
+	}
 }
 
 // integrations of the company. Nothing leaves the program: inbox takes the alerts.

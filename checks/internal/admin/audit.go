@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -71,7 +72,7 @@ func (a *Admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to che
 		return nil, nil
 	}
 	for _, s := range checks.AllSettings() {
-		changes = add(changes, s.Name, checks.ValueText(s.Of(from.Settings)), checks.ValueText(s.Of(to.Settings)))
+		changes = add(changes, s.Name, valueText(s, from), valueText(s, to))
 	}
 	if slices.Equal(from.Channels, to.Channels) {
 		return changes, nil
@@ -88,6 +89,15 @@ func (a *Admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to che
 		return strings.Join(list, ", ")
 	}
 	return add(changes, "channels", names(from.Channels), names(to.Channels)), err
+}
+
+// valueText returns the setting of a check as text, "" for an optional period that is not set.
+func valueText(s checks.Setting, c checks.Check) string {
+	value := s.Of(c.Settings)
+	if value == time.Duration(0) {
+		return ""
+	}
+	return checks.ValueText(value)
 }
 
 // channelChanges returns what differs between two channels. Of a new channel, the first is the zero value.

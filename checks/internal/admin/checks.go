@@ -111,6 +111,9 @@ func (a *Admin) insert(ctx context.Context, tx store.AdminTx, project checks.Pro
 	if err != nil {
 		return err
 	}
+	for i := range changes {
+		changes[i].From = "" // not the default
+	}
 	if err := a.note(ctx, tx, aboutCheck(*c, "check.create", changes...)); err != nil {
 		return err
 	}
