@@ -237,14 +237,26 @@ func pointer(kind, key string, to uuid.UUID) store.Record {
 // maxName bounds a name in characters.
 const maxName = 100
 
-// foldEmail returns the form of an address by which people are told apart.
-func foldEmail(text string) string { return norm.NFC.String(strings.ToLower(strings.TrimSpace(text))) }
+// foldEmail returns the form in which addresses are compared. An address with a disguised character stays as it is and so equals
+// nobody's: at a mail server, it may belong to somebody else.
+func foldEmail(text string) string {
+	if text = strings.TrimSpace(text); strings.ContainsFunc(text, disguised) {
+		return text
+	}
+	return norm.NFC.String(strings.ToLower(text))
+}
+
+// disguised reports whether a character turns into ASCII in lower case or by compatibility, as the Kelvin sign turns into k.
+func disguised(r rune) bool {
+	return r >= utf8.RuneSelf && norm.NFKC.String(string(unicode.ToLower(r)))[0] < utf8.RuneSelf
+}
 
 // normalEmail returns an address as it is stored.
 func normalEmail(text string) (string, error) {
 	text = foldEmail(text)
 	parsed, err := mail.ParseAddress(text)
-	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, hidden) {
+	odd := func(r rune) bool { return hidden(r) || disguised(r) }
+	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, odd) {
 		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
 	}
 	return text, nil

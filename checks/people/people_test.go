@@ -175,6 +175,34 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
+// TestLookAlikes: an address equals another one in any case, but not one that merely folds to the same ASCII.
+func TestLookAlikes(t *testing.T) {
+	each(t, func(v *town) {
+		mike := v.settled(people.Spec{Email: "Mike@example.org"})
+		for _, email := range []string{"MIKE@Example.ORG", " mike@example.org "} {
+			if p, err := v.ByEmail(v.Context(), email); err != nil || p.ID != mike.ID {
+				v.Errorf("%q: %v, %v", email, p, err)
+			}
+		}
+		for _, email := range []string{"mi\u212ae@example.org", "m\u0130ke@example.org", "\uff4dike@example.org", "mike@example.org\u202e", "mike@\u200bexample.org"} {
+			_, err := v.ByEmail(v.Context(), email)
+			v.is(err, checks.ErrNotFound)
+			_, _, err = v.Create(v.Context(), people.Spec{Email: email})
+			if _, ok := errors.AsType[*checks.FieldError](err); !ok {
+				v.Errorf("%q: %v", email, err)
+			}
+			_, err = v.SignInExternal(v.Context(), people.External{Issuer: "https://id.example.org", Subject: email, Email: email, EmailVerified: true})
+			v.is(err, people.ErrRefused)
+		}
+		if _, _, err := v.Create(v.Context(), people.Spec{Email: "jürgen@exämple.org"}); err != nil {
+			v.Error(err)
+		}
+		if _, _, err := v.Create(v.Context(), people.Spec{Email: "JU\u0308RGEN@example.org"}); err != nil {
+			v.Error(err)
+		}
+	})
+}
+
 func TestCodes(t *testing.T) {
 	each(t, func(v *town) {
 		ctx := v.Context()
