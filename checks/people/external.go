@@ -28,6 +28,16 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	if err != nil {
 		return Person{}, err
 	}
+	if known.Unverified && e.EmailVerified && known.Email == foldEmail(e.Email) {
+		err = p.update(ctx, known.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+			d.Unverified = false
+			known = d.person()
+			return false, nil, nil
+		})
+		if err != nil {
+			return Person{}, err
+		}
+	}
 	if !e.HasRoles {
 		return known, nil
 	}
@@ -73,7 +83,7 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 		if err != nil {
 			return Person{}, err
 		}
-		d.Issuer, d.Subject = e.Issuer, e.Subject
+		d.Issuer, d.Subject, d.Unverified = e.Issuer, e.Subject, !e.EmailVerified
 		return d.person(), p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 			return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d, pointer(kindIdentity, identity(e), d.ID))
 		})

@@ -91,7 +91,9 @@ type Person struct {
 	RecoveryCodes int
 	Passkeys      []Passkey
 	// Issuer is the identity provider that the person signs in at, or "".
-	Issuer      string
+	Issuer string
+	// Unverified says that the provider has not verified the e-mail address, so that somebody else may own it.
+	Unverified  bool
 	Preferences Preferences
 }
 
@@ -208,6 +210,7 @@ type document struct {
 	Passkeys    []Passkey          `json:"passkeys,omitempty"`
 	Issuer      string             `json:"issuer,omitempty"`
 	Subject     string             `json:"subject,omitempty"`
+	Unverified  bool               `json:"unverified,omitempty"`
 	Preferences Preferences        `json:"preferences"`
 	// Known are the networks from which the person has signed in last; limits by account do not hold for them.
 	Known []string `json:"known,omitempty"`
@@ -220,7 +223,8 @@ func (d *document) person() Person {
 	}
 	return Person{
 		ID: d.ID, Email: d.Email, Name: d.Name, Admin: d.Admin, Roles: roles, CreatedAt: d.CreatedAt, HasPassword: d.Password != "", HasTOTP: d.TOTP != "",
-		RecoveryCodes: len(d.Recovery), Passkeys: slices.Clone(d.Passkeys), Issuer: d.Issuer, Preferences: d.Preferences,
+		RecoveryCodes: len(d.Recovery), Passkeys: slices.Clone(d.Passkeys), Issuer: d.Issuer, Unverified: d.Unverified,
+		Preferences: d.Preferences,
 	}
 }
 

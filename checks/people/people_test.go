@@ -263,8 +263,15 @@ func TestExternal(t *testing.T) {
 		}
 		fresh, err := v.SignInExternal(ctx, people.External{Issuer: "https://id.example.org", Subject: "3", Email: "bob@example.org", HasRoles: true, Roles: map[string]people.Role{"*": people.Viewer}})
 		v.must(err) // nobody has the address
-		if fresh.HasPassword || fresh.Email != "bob@example.org" || fresh.Roles[project.ID] != people.Viewer {
+		if !fresh.Unverified || fresh.HasPassword || fresh.Email != "bob@example.org" || fresh.Roles[project.ID] != people.Viewer {
 			v.Errorf("a new person is %+v", fresh)
+		}
+		for email, want := range map[string]bool{"other@example.org": true, "bob@example.org": false} {
+			again, err := v.SignInExternal(ctx, people.External{Issuer: "https://id.example.org", Subject: "3", Email: email, EmailVerified: true})
+			v.must(err)
+			if again.Unverified != want {
+				v.Errorf("with %s verified, the address is unverified: %t", email, again.Unverified)
+			}
 		}
 		v.must(v.SavePasskey(ctx, fresh.ID, people.Passkey{ID: []byte{1, 2}, Name: "phone"}))
 		v.is(v.SavePasskey(ctx, local.ID, people.Passkey{ID: []byte{1, 2}}), checks.ErrExists)

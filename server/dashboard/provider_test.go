@@ -137,7 +137,7 @@ func TestProviderAccounts(t *testing.T) {
 	unverified.Unverified = true
 	c.idp.Set(unverified)
 	b := c.browser()
-	c.signIn(b, ann.Email).is(http.StatusForbidden).has("does not prove that it is yours")
+	c.signIn(b, ann.Email).is(http.StatusForbidden).has("has not verified that the address is yours")
 	b.get(c.path("")).is(http.StatusSeeOther)
 	c.idp.Set(ann)
 	c.signIn(b, ann.Email).is(http.StatusSeeOther)
@@ -152,6 +152,24 @@ func TestProviderAccounts(t *testing.T) {
 	c.idp.Set(oidctest.Person{Subject: "s-ann", Email: "ann.new@example.org"})
 	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "ann@example.org"})
 	c.signIn(c.browser(), "ann@example.org").is(http.StatusForbidden)
+}
+
+// TestUnverifiedAddress: an account whose address the provider has not verified gets no role that is meant for its owner.
+func TestUnverifiedAddress(t *testing.T) {
+	c := newCity(t)
+	c.person("root@example.org", people.Owner)
+	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "boss@example.org", Unverified: true})
+	c.signIn(c.browser(), "boss@example.org").is(http.StatusSeeOther)
+	root := c.as("root@example.org")
+	form := url.Values{"email": {"Boss@example.org"}, "role": {"owner"}}
+	root.post(c.path("members"), form).is(http.StatusConflict).has("has not verified", `name="sure"`)
+	eve, err := c.people.ByEmail(t.Context(), "boss@example.org")
+	if err != nil || len(eve.Roles) > 0 {
+		t.Errorf("%+v, %v", eve, err)
+	}
+	form.Set("sure", "1")
+	root.post(c.path("members"), form).is(http.StatusSeeOther)
+	root.get(c.path("members")).is(http.StatusOK).has("address not verified")
 }
 
 // TestEmergencyDoor signs in by a link of the command line while the provider is away.

@@ -57,6 +57,19 @@ func (u userArg) in(ctx context.Context, a *app, fn func(ctx context.Context, kn
 	})
 }
 
+// unverifiedFlag is the flag of commands that give rights to the owner of an address.
+type unverifiedFlag struct {
+	Unverified bool `env:"-" help:"Also if the identity provider has not verified the e-mail address of the account."`
+}
+
+// check refuses an account that may be somebody else's than that of the address.
+func (f unverifiedFlag) check(p people.Person) error {
+	if p.Unverified && !f.Unverified {
+		return fmt.Errorf("%s has not verified that %s belongs to this account: ask the person, then run the command with --unverified", p.Issuer, p.Email)
+	}
+	return nil
+}
+
 // changeCmd is a command that changes one person and says so.
 type changeCmd struct {
 	userArg
@@ -244,6 +257,7 @@ func (c userListCmd) Run(ctx context.Context, a *app) error {
 
 type userRoleCmd struct {
 	changeCmd
+	unverifiedFlag
 	Project string `env:"-" placeholder:"NAME" help:"Name of the project."`
 	Role    string `env:"-" required:"" enum:"owner,editor,viewer,none,admin,no-admin" placeholder:"owner|editor|viewer|none|admin|no-admin" help:"Role in the project, or none. Without a project: admin makes the person an administrator, and no-admin ends that."`
 }
@@ -268,6 +282,9 @@ func (c userRoleCmd) Validate() error {
 
 func (c userRoleCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, "Changed the roles of %s, and ended all sessions.", func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
+		if err := c.check(p); err != nil {
+			return err
+		}
 		if c.Project == "" {
 			return known.SetAdmin(ctx, p.ID, c.Role == "admin")
 		}
@@ -299,6 +316,7 @@ func (c userDeleteCmd) Run(ctx context.Context, a *app) error {
 
 type userResetPasswordCmd struct {
 	userArg
+	unverifiedFlag
 	linkFlags
 }
 
@@ -314,6 +332,9 @@ func (c userResetPasswordCmd) Validate() error { return c.linkFlags.Validate() }
 
 func (c userResetPasswordCmd) Run(ctx context.Context, a *app) error {
 	return c.userArg.in(ctx, a, func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
+		if err := c.check(p); err != nil {
+			return err
+		}
 		link, err := known.ResetPassword(ctx, p.ID)
 		if err != nil {
 			return err

@@ -33,6 +33,12 @@ var errNobody = ui.Refusal{
 	Text: "The first administrator needs an account before the proxy can sign people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
 }
 
+// errUnverified is the page for somebody whose address another account claims.
+var errUnverified = ui.Refusal{
+	Status: http.StatusForbidden, Title: "Your address is taken",
+	Text: "An account from the identity provider has your e-mail address, which the provider has not verified. Ask an administrator to delete it.",
+}
+
 // email returns the address that a trusted proxy sends, or "".
 func (a *Accounts) email(r *http.Request) string {
 	values := r.Header.Values(a.header.name)
@@ -68,6 +74,9 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	person, err := a.people.ByEmail(r.Context(), email)
 	if errors.Is(err, checks.ErrNotFound) {
 		person, err = a.createByHeader(r, email)
+	}
+	if err == nil && person.Unverified {
+		err = errUnverified
 	}
 	if err != nil {
 		return people.Person{}, err

@@ -66,6 +66,8 @@ type membersView struct {
 	Fresh   *invitation
 	// Email, Role and Problem are those of an invitation that was refused.
 	Email, Role, Problem string
+	// Unverified asks whether the person with the address is the one who is meant.
+	Unverified bool
 }
 
 // memberRow is a member in the list. Self says that it is the viewer.
@@ -106,6 +108,9 @@ func (a *Accounts) invite(q *ui.Request) error {
 	case err == nil && known.Roles[q.Project.ID] != "":
 		view.Problem = words.Cut(words.Plain(view.Email), 100) + " is a member already. Change the role in the list."
 		return a.showMembers(q, http.StatusBadRequest, view)
+	case err == nil && known.Unverified && !q.R.PostForm.Has("sure"):
+		view.Problem, view.Unverified = "The identity provider has not verified that "+known.Email+" belongs to this account. Ask the person first.", true
+		return a.showMembers(q, http.StatusConflict, view)
 	case err == nil:
 		return a.setRole(q, known, role, fmt.Sprintf("%s is now %s of this project.", known.Email, withArticle(role)))
 	case !errors.Is(err, checks.ErrNotFound):

@@ -80,7 +80,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	person, err := a.people.SignInExternal(q.Ctx(), who)
 	if errors.Is(err, people.ErrRefused) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " does not prove that it is yours. Ask an administrator.", Next: begun.Next})
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " has not verified that the address is yours. Ask an administrator.", Next: begun.Next})
 	}
 	if err != nil {
 		return err
