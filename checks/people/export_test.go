@@ -6,5 +6,12 @@ func Verify(hash, password string) (ok, replace bool) {
 	return err == nil && parsed.matches(password), err == nil && !parsed.own()
 }
 
+// Buckets returns how many counts of failed attempts are kept.
+func (p *People) Buckets() int {
+	p.limits.mu.Lock()
+	defer p.limits.mu.Unlock()
+	return len(p.limits.buckets)
+}
+
 // Weak reports whether a password is refused as easy to guess.
 var Weak = weak

@@ -63,24 +63,21 @@ func (l *limits) get(now time.Time, key string, rule limitRule) *bucket {
 	return b
 }
 
-// take takes one attempt from all buckets, or from none if one is empty. It returns what gives the attempt back.
+// take takes one attempt from all buckets, or from none if one is empty: then it does not reach the buckets behind that one. It
+// returns what gives the attempt back.
 func (l *limits) take(now time.Time, keys []string, rules []limitRule) (succeeded func(), wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var taken []*rate.Reservation
-	cancel := func() {
-		for _, r := range taken {
-			r.CancelAt(now)
-		}
-	}
 	for i, key := range keys {
 		r := l.get(now, key, rules[i]).ReserveN(now, 1)
 		taken = append(taken, r)
-		wait = max(wait, r.DelayFrom(now))
-	}
-	if wait > 0 {
-		cancel()
-		return nil, wait
+		if wait = r.DelayFrom(now); wait > 0 {
+			for _, r := range taken {
+				r.CancelAt(now)
+			}
+			return nil, wait
+		}
 	}
 	return func() {
 		l.mu.Lock()
@@ -93,11 +90,12 @@ func (l *limits) take(now time.Time, keys []string, rules []limitRule) (succeede
 
 // attempt counts a sign-in until it succeeds.
 func (l *limits) attempt(now time.Time, account, network string, known bool) (succeeded func(), wait time.Duration) {
-	keys, rules := []string{"pair " + account + " " + network}, []limitRule{byPair}
-	if !known {
-		keys, rules = append(keys, "network "+network, "account "+account), append(rules, byAddress, byAccount)
+	pair := "pair " + account + " " + network
+	if known {
+		return l.take(now, []string{pair}, []limitRule{byPair})
 	}
-	return l.take(now, keys, rules)
+	// The network is first, so that one network cannot fill the memory with the names of accounts.
+	return l.take(now, []string{"network " + network, pair, "account " + account}, []limitRule{byAddress, byPair, byAccount})
 }
 
 // confirm counts what a person who is known types, until it is right.

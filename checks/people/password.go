@@ -115,12 +115,15 @@ func newHash(password string) string {
 // busyWait is what a caller waits when too many passwords are hashed already.
 const busyWait = 5 * time.Second
 
-// hash runs fn in one of the places that hash passwords. The error is [*LimitedError] if too many wait.
-func (p *People) hash(ctx context.Context, fn func()) error {
-	if !p.waiting.TryAcquire(1) {
-		return &LimitedError{Wait: busyWait}
+// hash runs fn in one of the places that hash passwords. The error is a *[LimitedError] if too many strangers wait. Their number does
+// not keep anybody else out.
+func (p *People) hash(ctx context.Context, stranger bool, fn func()) error {
+	if stranger {
+		if !p.waiting.TryAcquire(1) {
+			return p.limited(ctx, "too many passwords at once", busyWait)
+		}
+		defer p.waiting.Release(1)
 	}
-	defer p.waiting.Release(1)
 	if err := p.hashing.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (p *People) newPassword(ctx context.Context, password, email, name string) 
 		return "", &checks.FieldError{Field: "password", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxPassword)}
 	}
 	easy := false
-	err = p.hash(ctx, func() {
+	err = p.hash(ctx, true, func() {
 		if easy = weak(password, email, name); !easy {
 			hash = newHash(password)
 		}

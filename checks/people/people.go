@@ -152,8 +152,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Audit adds changes to the audit log.
 	Audit bool
-	// Hashing is how many passwords are hashed at once; each takes 19 MiB, and one core for about 20 ms. Eight times as many may
-	// wait; more are refused with a [*LimitedError]. Default: half of the cores, at most 4.
+	// Hashing is how many passwords are hashed at once; each takes 19 MiB, and one core for about 20 ms. Eight times as many
+	// sign-ins from strange networks may wait; more are refused with a [*LimitedError]. Default: half of the cores, at most 4.
 	Hashing int
 }
 
@@ -164,7 +164,7 @@ type People struct {
 	log     *slog.Logger
 	audit   bool
 	hashing *semaphore.Weighted // passwords that are hashed
-	waiting *semaphore.Weighted // those and the ones that wait
+	waiting *semaphore.Weighted // those of strangers, and the strangers that wait
 	limits  limits
 }
 

@@ -35,9 +35,12 @@ func (p *People) refuse(ctx context.Context, why, person string) error {
 	return ErrRefused
 }
 
-// limited logs an attempt beyond the limits, and returns a *[LimitedError].
-func (p *People) limited(ctx context.Context, wait time.Duration, address string) error {
-	p.log.WarnContext(ctx, "refused a sign-in", "reason", "too many failed attempts", "address", address)
+// failedOften is the reason of refusals beyond the limits.
+const failedOften = "too many failed attempts"
+
+// limited logs an attempt that comes too early, and returns a *[LimitedError].
+func (p *People) limited(ctx context.Context, why string, wait time.Duration) error {
+	p.log.WarnContext(ctx, "refused a sign-in", "reason", why, "address", audit.ActorOf(ctx).Address)
 	return &LimitedError{Wait: wait}
 }
 
@@ -58,11 +61,12 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (Person, error) {
 	} else if err != nil {
 		return Person{}, err
 	}
-	succeeded, wait := p.limits.attempt(p.now(), hashOf(email), network, slices.Contains(d.Known, network))
+	known := slices.Contains(d.Known, network)
+	succeeded, wait := p.limits.attempt(p.now(), hashOf(email), network, known)
 	if wait > 0 {
-		return Person{}, p.limited(ctx, wait, a.Address)
+		return Person{}, p.limited(ctx, failedOften, wait)
 	}
-	ok, err := p.verify(ctx, d, a.Password)
+	ok, err := p.verify(ctx, d, a.Password, !known)
 	switch {
 	case err != nil:
 		succeeded() // it was not tried
@@ -77,12 +81,12 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (Person, error) {
 }
 
 // verify reports whether a password is that of a person. It takes as long for a person without one.
-func (p *People) verify(ctx context.Context, d *document, password string) (ok bool, err error) {
+func (p *People) verify(ctx context.Context, d *document, password string, stranger bool) (ok bool, err error) {
 	hash, parseErr := parseHash(d.Password)
 	if parseErr != nil {
 		hash = unknown
 	}
-	err = p.hash(ctx, func() { ok = len(password) <= 4*maxPassword && hash.matches(password) })
+	err = p.hash(ctx, stranger, func() { ok = len(password) <= 4*maxPassword && hash.matches(password) })
 	return ok && parseErr == nil, err
 }
 
@@ -109,7 +113,7 @@ func (p *People) welcome(ctx context.Context, d *document, password, network str
 	}
 	fresh, before := d.Password, d.Password
 	if !hash.own() {
-		if err := p.hash(ctx, func() { fresh = newHash(password) }); err != nil {
+		if err := p.hash(ctx, false, func() { fresh = newHash(password) }); err != nil {
 			return Person{}, err
 		}
 	}
@@ -156,9 +160,9 @@ func (p *People) confirm(ctx context.Context, id uuid.UUID, password string) (*d
 	}
 	succeeded, wait := p.limits.confirm(p.now(), id.String())
 	if wait > 0 {
-		return nil, p.limited(ctx, wait, audit.ActorOf(ctx).Address)
+		return nil, p.limited(ctx, failedOften, wait)
 	}
-	ok, err := p.verify(ctx, d, password)
+	ok, err := p.verify(ctx, d, password, false)
 	if err != nil {
 		succeeded() // it was not tried
 		return nil, err
@@ -209,7 +213,7 @@ const recoveryCodes = 10
 func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, secret, code string) (recovery []string, err error) {
 	succeeded, wait := p.limits.confirm(p.now(), id.String())
 	if wait > 0 {
-		return nil, p.limited(ctx, wait, audit.ActorOf(ctx).Address)
+		return nil, p.limited(ctx, failedOften, wait)
 	}
 	step, ok := p.step(secret, code, 0)
 	if !ok {
@@ -247,6 +251,7 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 // CheckCode verifies a code of the authenticator app, which is good once, or uses a recovery code up. The error is
 // [ErrRefused] or a *[LimitedError].
 func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string) error {
+	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: address})
 	known, err := p.document(ctx, id)
 	if err != nil {
 		return err
@@ -257,7 +262,7 @@ func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address stri
 	}
 	succeeded, wait := p.limits.confirm(p.now(), key)
 	if wait > 0 {
-		return p.limited(ctx, wait, address)
+		return p.limited(ctx, failedOften, wait)
 	}
 	err = p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
 		d.remember(network) // not stored unless the code is right
@@ -273,7 +278,7 @@ func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address stri
 		return false, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.recovery", d.Email, audit.Change{Field: "recovery code", From: "(secret)"})}, nil
 	})
 	if errors.Is(err, ErrRefused) {
-		return p.refuse(audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: address}), "wrong code", id.String())
+		return p.refuse(ctx, "wrong code", id.String())
 	}
 	if err == nil {
 		succeeded()
