@@ -214,10 +214,14 @@ func TestCodes(t *testing.T) {
 			v.must(err)
 			return text
 		}
-		_, err = v.ConfirmTOTP(ctx, ann.ID, begun.Secret, "000000")
-		v.is(err, people.ErrRefused)
+		_, err = v.ConfirmTOTP(ctx, ann.ID, password, begun.Secret, "000000")
+		if _, ok := errors.AsType[*checks.FieldError](err); !ok {
+			v.Errorf("a wrong code: %v", err)
+		}
 		used := code()
-		recovery, err := v.ConfirmTOTP(ctx, ann.ID, begun.Secret, used)
+		_, err = v.ConfirmTOTP(ctx, ann.ID, "wrong", begun.Secret, used) // by somebody at an open browser
+		v.is(err, people.ErrRefused)
+		recovery, err := v.ConfirmTOTP(ctx, ann.ID, password, begun.Secret, used)
 		v.must(err)
 		v.is(v.CheckCode(ctx, ann.ID, used, ""), people.ErrRefused)
 		v.clock.Advance(time.Minute)

@@ -208,18 +208,17 @@ func (p *People) step(secret, code string, after int64) (int64, bool) {
 // recoveryCodes is how many recovery codes a person gets.
 const recoveryCodes = 10
 
-// ConfirmTOTP stores a secret once a code of it is right, and returns recovery codes, which the database keeps as hashes. The
-// other sessions stay. The error is [ErrRefused] or a *[LimitedError].
-func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, secret, code string) (recovery []string, err error) {
-	succeeded, wait := p.limits.confirm(p.now(), id.String())
-	if wait > 0 {
-		return nil, p.limited(ctx, failedOften, wait)
+// ConfirmTOTP stores a secret once the password and a code of the secret are right, and returns recovery codes, which the
+// database keeps as hashes. The sessions stay. The error is [ErrRefused] for the password, a *[checks.FieldError] for the code,
+// or a *[LimitedError].
+func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret, code string) (recovery []string, err error) {
+	if _, err := p.confirm(ctx, id, password); err != nil {
+		return nil, err
 	}
 	step, ok := p.step(secret, code, 0)
 	if !ok {
-		return nil, ErrRefused
+		return nil, &checks.FieldError{Field: "code", Reason: "is wrong: check the clock of your phone, and enter the newest code"}
 	}
-	succeeded()
 	var hashes []string
 	for range recoveryCodes {
 		text := strings.ToLower(rand.Text()) // five bits a letter

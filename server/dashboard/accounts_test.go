@@ -245,9 +245,10 @@ func TestCodes(t *testing.T) {
 		}
 		return text
 	}
-	b.post("/account/totp", url.Values{"kept": {kept}, "code": {"000000"}}).is(http.StatusForbidden).has("This code is wrong", secret)
-	b.post("/account/totp", url.Values{"kept": {kept[1:]}, "code": {code()}}).is(http.StatusBadRequest)
-	done := b.post("/account/totp", url.Values{"kept": {kept}, "code": {code()}}).is(http.StatusOK).has("recovery codes")
+	b.post("/account/totp", url.Values{"kept": {kept}, "code": {"000000"}, "password": {password}}).is(http.StatusBadRequest).has("Code is wrong", secret)
+	b.post("/account/totp", url.Values{"kept": {kept}, "code": {code()}, "password": {"wrong"}}).is(http.StatusForbidden).has("The password is wrong", secret)
+	b.post("/account/totp", url.Values{"kept": {kept[1:]}, "code": {code()}, "password": {password}}).is(http.StatusBadRequest)
+	done := b.post("/account/totp", url.Values{"kept": {kept}, "code": {code()}, "password": {password}}).is(http.StatusOK).has("recovery codes")
 	recovery := regexp.MustCompile(`<li>([^<\s]+)</li>\n`).FindStringSubmatch(done.body)[1]
 	b.get("/account").is(http.StatusOK).has("On: signing in takes a code").hasNo(recovery)
 
@@ -506,7 +507,7 @@ func TestHeldThroughCode(t *testing.T) {
 	b := v.as("ann@example.org")
 	code, err := totp.GenerateCode(begun.Secret, v.now())
 	noError(t, err)
-	recovery, err := v.people.ConfirmTOTP(t.Context(), ann.ID, begun.Secret, code)
+	recovery, err := v.people.ConfirmTOTP(t.Context(), ann.ID, password, begun.Secret, code)
 	noError(t, err)
 	noError(t, v.people.EndSessions(t.Context(), ann.ID, ""))
 	form := url.Values{"id": {uuid.NewString()}, "name": {"typed-for-an-hour"}, "kind": {"simple"}, "timeout": {"1 day"}, "grace": {"1 h"}, "tz": {"UTC"}}

@@ -35,11 +35,18 @@ type begunTOTP struct {
 
 // totpPage shows a new secret. Nothing is stored until the first code shows that the app has it.
 func (a *Accounts) totpPage(q *ui.Request) error {
-	fresh, err := a.people.BeginTOTP(q.Ctx(), q.Access.Person.ID)
+	person, err := a.account(q)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(begunTOTP{q.Access.Person.ID, fresh, q.Mon.Now().Add(time.Hour)})
+	if !person.HasPassword { // which codes follow
+		return q.Redirect("/account")
+	}
+	fresh, err := a.people.BeginTOTP(q.Ctx(), person.ID)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(begunTOTP{person.ID, fresh, q.Mon.Now().Add(time.Hour)})
 	if err != nil {
 		return err
 	}
@@ -57,7 +64,8 @@ func showTOTP(q *ui.Request, status int, view totpView) (err error) {
 	return q.RenderStatus(status, "totp", "Authenticator app", view)
 }
 
-// confirmTOTP stores the secret once a code of it is right, and shows the recovery codes, which no other answer ever does.
+// confirmTOTP stores the secret once a code of it is right, and shows the recovery codes, which no other answer ever does. It
+// needs the password, so that an open browser does not suffice to lock the person out.
 func (a *Accounts) confirmTOTP(q *ui.Request) error {
 	kept := q.R.PostForm.Get("kept")
 	text, err := q.Seals.Reveal(q.Ctx(), "totp", kept)
@@ -71,8 +79,8 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 	if begun.Person != q.Access.Person.ID || q.Mon.Now().After(begun.Until) {
 		return q.Redirect("/account/totp")
 	}
-	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
-	problem, status := refusal(q, err, "This code is wrong. Check the clock of your phone, and enter the newest code.")
+	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, q.R.PostForm.Get("password"), begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
+	problem, status := refusal(q, err, "The password is wrong.")
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
 		problem, status = sentence(field), http.StatusBadRequest
 	}

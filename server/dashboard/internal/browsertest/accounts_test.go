@@ -63,6 +63,7 @@ func (s *site) setUpApp(page *browsertest.Page) string {
 	page.Go("/account/totp")
 	secret := page.Text("#totp-secret")
 	page.Type("#code", s.code(secret))
+	page.Type("#totp-password", password)
 	page.Submit("main form .primary")
 	page.WaitText("main", "Your recovery codes")
 	s.advance(time.Minute)
