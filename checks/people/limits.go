@@ -15,9 +15,9 @@ type limitRule struct {
 }
 
 var (
-	// byPair is for one account from one network, byAddress for all accounts from one, and byAccount for one account from
-	// strange networks: those from which its person has not signed in before. So a flood from elsewhere never locks the
-	// person out.
+	// byPair is for one account from one network or known device, byAddress for all accounts from one network, and byAccount for
+	// one account from all strange places: networks and devices from which its person has not signed in before. So a flood from
+	// elsewhere never locks the person out.
 	byPair    = limitRule{10, time.Minute}
 	byAddress = limitRule{50, 6 * time.Second}
 	byAccount = limitRule{100, 30 * time.Second}
@@ -88,14 +88,14 @@ func (l *limits) take(now time.Time, keys []string, rules []limitRule) (succeede
 	}, 0
 }
 
-// attempt counts a sign-in until it succeeds.
-func (l *limits) attempt(now time.Time, account, network string, known bool) (succeeded func(), wait time.Duration) {
-	pair := "pair " + account + " " + network
+// attempt counts a sign-in until it succeeds. The place is a network, or a device that is known.
+func (l *limits) attempt(now time.Time, account, place string, known bool) (succeeded func(), wait time.Duration) {
+	pair := "pair " + account + " " + place
 	if known {
 		return l.take(now, []string{pair}, []limitRule{byPair})
 	}
 	// The network is first, so that one network cannot fill the memory with the names of accounts.
-	return l.take(now, []string{"network " + network, pair, "account " + account}, []limitRule{byAddress, byPair, byAccount})
+	return l.take(now, []string{"network " + place, pair, "account " + account}, []limitRule{byAddress, byPair, byAccount})
 }
 
 // confirm counts what a person who is known types, until it is right.

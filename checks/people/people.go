@@ -13,9 +13,9 @@
 //
 // # Attacks
 //
-// Failed attempts are limited by network, an IPv4 address or an IPv6 /64, and by account. The limit of an account does not
-// count for networks from which its person has signed in, so nobody elsewhere can lock the person out. A one-time link, a
-// passkey and an identity provider work in any case. Known and unknown accounts get the same answer after the same time,
+// Failed attempts are limited by network, an IPv4 address or an IPv6 /64, and by account. Networks and browsers from which the
+// person has signed in have limits of their own, so nobody elsewhere can lock the person out. A one-time link, a passkey and
+// an identity provider work in any case. Known and unknown accounts get the same answer after the same time,
 // but for an account whose hash is still Django's. Each refusal is logged once, without what was typed. Each server counts
 // for itself.
 //

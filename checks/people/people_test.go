@@ -223,18 +223,18 @@ func TestCodes(t *testing.T) {
 		v.is(err, people.ErrRefused)
 		recovery, err := v.ConfirmTOTP(ctx, ann.ID, password, begun.Secret, used)
 		v.must(err)
-		v.is(v.CheckCode(ctx, ann.ID, used, ""), people.ErrRefused)
+		v.is(v.CheckCode(ctx, ann.ID, used, "", people.Device{}), people.ErrRefused)
 		v.clock.Advance(time.Minute)
 		used = code()
-		v.must(v.CheckCode(ctx, ann.ID, used, ""))
-		v.is(v.CheckCode(ctx, ann.ID, used, ""), people.ErrRefused)
-		v.must(v.CheckCode(ctx, ann.ID, strings.ToUpper(recovery[3]), ""))
-		v.is(v.CheckCode(ctx, ann.ID, recovery[3], ""), people.ErrRefused)
+		v.must(v.CheckCode(ctx, ann.ID, used, "", people.Device{}))
+		v.is(v.CheckCode(ctx, ann.ID, used, "", people.Device{}), people.ErrRefused)
+		v.must(v.CheckCode(ctx, ann.ID, strings.ToUpper(recovery[3]), "", people.Device{}))
+		v.is(v.CheckCode(ctx, ann.ID, recovery[3], "", people.Device{}), people.ErrRefused)
 		v.is(v.RemoveTOTP(ctx, ann.ID, "wrong"), people.ErrRefused)
 		v.must(v.RemoveTOTP(ctx, ann.ID, password))
 		v.clock.Advance(time.Minute)
-		v.is(v.CheckCode(ctx, ann.ID, code(), ""), people.ErrRefused)
-		v.is(v.CheckCode(ctx, ann.ID, recovery[4], ""), people.ErrRefused)
+		v.is(v.CheckCode(ctx, ann.ID, code(), "", people.Device{}), people.ErrRefused)
+		v.is(v.CheckCode(ctx, ann.ID, recovery[4], "", people.Device{}), people.ErrRefused)
 	})
 }
 
@@ -331,6 +331,26 @@ func TestLimits(t *testing.T) {
 		}
 		if err := v.signIn("eve@example.org", "wrong", "203.0.113.9"); errors.Is(err, people.ErrRefused) {
 			v.Error("an unknown account has no limit")
+		}
+		// From a new network, the person gets in with a browser that is known. It has a limit of its own.
+		device := people.Device{Person: ann.ID, ID: uuid.New()}
+		byDevice := func(password string) error {
+			_, err := v.SignIn(v.Context(), people.Attempt{Email: "ann@example.org", Password: password, Address: "198.51.100.200", Device: device})
+			return err
+		}
+		if err := v.signIn("ann@example.org", password, "198.51.100.201"); err == nil || errors.Is(err, people.ErrRefused) {
+			v.Errorf("a stranger during the flood: %v", err)
+		}
+		v.must(byDevice(password))
+		for range 10 {
+			v.is(byDevice("wrong"), people.ErrRefused)
+		}
+		if _, ok := errors.AsType[*people.LimitedError](byDevice(password)); !ok {
+			v.Error("a known browser has no limit")
+		}
+		device.Person = uuid.New()
+		if err := byDevice(password); err != nil { // the network is known since the sign-in above
+			v.Error(err)
 		}
 		// One network can neither go on with other accounts nor fill the memory with them, which would reset all counts.
 		before := v.Buckets()

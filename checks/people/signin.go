@@ -26,8 +26,23 @@ func (e *LimitedError) Error() string {
 	return "people: too many failed attempts: wait " + e.Wait.Round(time.Second).String()
 }
 
-// Attempt is what somebody typed to sign in. Address is the IP address that the request came from.
-type Attempt struct{ Email, Password, Address string }
+// Attempt is what somebody typed to sign in. Address is the IP address that the request came from, and Device its browser, if
+// somebody has signed in to it before.
+type Attempt struct {
+	Email, Password, Address string
+	Device                   Device
+}
+
+// Device is a browser, and who signed in to it last. The caller has verified both, by a cookie for example.
+type Device struct{ Person, ID uuid.UUID }
+
+// place is what failed attempts are counted by, and whether the person has signed in there before.
+func (d *document) place(network string, device Device) (place string, known bool) {
+	if d.ID != uuid.Nil && d.ID == device.Person {
+		return device.ID.String(), true
+	}
+	return network, slices.Contains(d.Known, network)
+}
 
 // refuse logs why a sign-in was refused, once, without what was typed, and returns [ErrRefused].
 func (p *People) refuse(ctx context.Context, why, person string) error {
@@ -61,8 +76,8 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (Person, error) {
 	} else if err != nil {
 		return Person{}, err
 	}
-	known := slices.Contains(d.Known, network)
-	succeeded, wait := p.limits.attempt(p.now(), hashOf(email), network, known)
+	place, known := d.place(network, a.Device)
+	succeeded, wait := p.limits.attempt(p.now(), hashOf(email), place, known)
 	if wait > 0 {
 		return Person{}, p.limited(ctx, failedOften, wait)
 	}
@@ -249,15 +264,15 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 
 // CheckCode verifies a code of the authenticator app, which is good once, or uses a recovery code up. The error is
 // [ErrRefused] or a *[LimitedError].
-func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string) error {
+func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string, device Device) error {
 	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: address})
 	known, err := p.document(ctx, id)
 	if err != nil {
 		return err
 	}
 	network, key := networkOf(address), "code "+id.String()
-	if slices.Contains(known.Known, network) { // somebody elsewhere who has the password cannot lock the person out
-		key += " " + network
+	if place, ok := known.place(network, device); ok { // somebody elsewhere who has the password cannot lock the person out
+		key += " " + place
 	}
 	succeeded, wait := p.limits.confirm(p.now(), key)
 	if wait > 0 {

@@ -526,6 +526,75 @@ func TestHeldThroughCode(t *testing.T) {
 	b.get(v.path("")).is(http.StatusOK).has("typed-for-an-hour")
 }
 
+// TestHeldForAnother: nobody else who signs in to the browser can send the form, neither on the page that follows nor by its text.
+func TestHeldForAnother(t *testing.T) {
+	v := newTown(t)
+	ann := v.person("ann@example.org", people.Owner)
+	v.person("eve@example.org", people.Owner)
+	b := v.as("ann@example.org")
+	noError(t, v.people.EndSessions(t.Context(), ann.ID, ""))
+	form := url.Values{"id": {uuid.NewString()}, "name": {"typed-by-ann"}, "kind": {"simple"}, "timeout": {"1 day"}, "grace": {"1 h"}, "tz": {"UTC"}}
+	held := b.post(v.path("checks/new"), form).is(http.StatusUnauthorized).held()
+	signIn := credentials("eve@example.org")
+	signIn.Set("held", held.Get("held"))
+	b.post("/signin", signIn).is(http.StatusSeeOther)
+	b.post(v.path("checks/new"), held).is(http.StatusForbidden).has("This is not your form")
+	b.get(v.path("")).is(http.StatusOK).hasNo("typed-by-ann")
+	b.post("/signin", url.Values{"key": {v.keys.ReadWrite}}).is(http.StatusSeeOther)
+	b.post(v.path("checks/new"), held).is(http.StatusForbidden)
+	again := v.as("ann@example.org") // in any browser
+	again.post(v.path("checks/new"), held).is(http.StatusSeeOther)
+	again.get(v.path("")).is(http.StatusOK).has("typed-by-ann")
+}
+
+// TestKnownBrowser: while somebody guesses a password from everywhere, its person gets in from a new address with the browser
+// that they have used before. What the browser keeps signs nobody in.
+func TestKnownBrowser(t *testing.T) {
+	v := newTown(t)
+	v.person("ann@example.org", people.Owner)
+	v.person("eve@example.org", people.Viewer)
+	srv := v.whole()
+	send := func(address, email, secret string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"email": {email}, "password": {secret}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.RemoteAddr = address + ":1"
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		srv.ServeHTTP(w, r)
+		return w
+	}
+	device := func(email string) *http.Cookie {
+		for _, c := range send("192.0.2.1", email, password).Result().Cookies() {
+			if c.Name == "rollcall_device" && c.HttpOnly && c.MaxAge > 300*24*3600 {
+				return c
+			}
+		}
+		t.Fatal("no cookie of the browser")
+		return nil
+	}
+	known, foreign := device("ann@example.org"), device("eve@example.org")
+	for i := range 101 {
+		send(fmt.Sprintf("198.51.100.%d", i), "ann@example.org", "wrong horse battery")
+	}
+	forged := &http.Cookie{Name: "rollcall_device", Value: known.Value[:40] + "x"}
+	for name, cookies := range map[string][]*http.Cookie{"no cookie": nil, "the cookie of eve": {foreign}, "a forged cookie": {forged}} {
+		if w := send("203.0.113.1", "ann@example.org", password, cookies...); w.Code != http.StatusTooManyRequests {
+			t.Errorf("with %s: status %d", name, w.Code)
+		}
+	}
+	if w := send("203.0.113.2", "ann@example.org", "wrong horse battery", known); w.Code != http.StatusForbidden {
+		t.Errorf("a wrong password from the browser: status %d", w.Code)
+	}
+	if w := send("203.0.113.2", "ann@example.org", password, known); w.Code != http.StatusSeeOther {
+		t.Errorf("from the browser: status %d", w.Code)
+	}
+	b := v.browser()
+	b.setCookies([]*http.Cookie{known})
+	b.get(v.path("")).is(http.StatusSeeOther)
+}
+
 // TestPagesOfAPerson: the pages of a person count together, whatever the project.
 func TestPagesOfAPerson(t *testing.T) {
 	v := newTown(t, func(c *config) { c.RateLimit = 1 })

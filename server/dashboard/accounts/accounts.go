@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/alexedwards/scs/v2"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/people"
@@ -56,7 +57,8 @@ type Accounts struct {
 	site     *ui.Site
 	keys     *session.Sessions
 	sessions *scs.SessionManager
-	cookie   string
+	// cookie and deviceCookie are the names of cookies.
+	cookie, deviceCookie string
 	// someone says that the installation has people: then the page to sign in asks for a password first.
 	someone atomic.Bool
 	// header is nil without Config.Header.
@@ -85,6 +87,7 @@ func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
 	a.newSessions()
 	site.AddTemplates(templates, templateFuncs())
 	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, recheck
+	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()
 	a.accountRoutes()
 	a.memberRoutes()

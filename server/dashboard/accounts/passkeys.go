@@ -136,10 +136,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	if err := a.people.SavePasskey(q.Ctx(), person.ID, used); err != nil {
 		return err
 	}
-	if err := a.start(q, person.ID, false); err != nil {
-		return err
-	}
-	return q.Enter(page, "/")
+	return a.admit(q, person.ID, page)
 }
 
 // passkeysView is the data of the page of somebody's passkeys.
@@ -173,7 +170,7 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 		return ui.ErrForbidden
 	}
 	if person.HasPassword {
-		_, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R)})
+		_, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
 		if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
 			http.Error(q.W, problem, status)
 			return nil

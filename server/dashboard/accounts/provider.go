@@ -85,10 +85,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.start(q, person.ID, false); err != nil {
-		return err
-	}
-	return q.Enter(ui.SignIn{Next: begun.Next}, "/")
+	return a.admit(q, person.ID, ui.SignIn{Next: begun.Next})
 }
 
 // takeAttempt returns what the browser has kept. The error is [server.ErrSignedOut] if it is gone.

@@ -23,6 +23,8 @@ const (
 	pendingAge = 10 * time.Minute
 	// renewAfter is the age of the last note of a visit at which a visit is noted again.
 	renewAfter = 5 * time.Minute
+	// deviceAge is how long a browser is remembered after the last sign-in.
+	deviceAge = 365 * 24 * time.Hour
 	// maxAgent bounds the name of a browser that a session keeps.
 	maxAgent = 200
 	dataKey  = "session"
@@ -46,9 +48,9 @@ func (codec) Decode(text []byte) (time.Time, map[string]any, error) {
 func (a *Accounts) newSessions() {
 	// scs.New would start a store in memory, with a goroutine that never ends.
 	a.sessions = &scs.SessionManager{Store: a.people.SessionStore(), Codec: codec{}, IdleTimeout: Idle, Lifetime: Lifetime}
-	a.cookie = "rollcall_person"
-	if a.site.Base == "" && strings.HasPrefix(a.site.URL, "https://") {
-		a.cookie = "__Host-" + a.cookie // no other host of the domain can set it
+	a.cookie, a.deviceCookie = "rollcall_person", "rollcall_device"
+	if a.site.Base == "" && strings.HasPrefix(a.site.URL, "https://") { // no other host of the domain can set them
+		a.cookie, a.deviceCookie = "__Host-"+a.cookie, "__Host-"+a.deviceCookie
 	}
 }
 
@@ -103,7 +105,36 @@ func (a *Accounts) start(q *ui.Request, person uuid.UUID, pending bool) error {
 	a.sessions.Put(ctx, dataKey, people.SessionData{
 		Person: person, Pending: pending, CreatedAt: now, SeenAt: now, Address: q.Address(q.R), Agent: words.Cut(q.R.UserAgent(), maxAgent),
 	})
-	return a.save(ctx, q.W)
+	if err := a.save(ctx, q.W); err != nil || pending {
+		return err
+	}
+	return a.remember(q, person)
+}
+
+// device returns the browser of a request, and who signed in to it last. Without a cookie that says so, it is the zero value.
+func (a *Accounts) device(r *http.Request) people.Device {
+	cookie, err := r.Cookie(a.deviceCookie)
+	if err != nil {
+		return people.Device{}
+	}
+	text, err := a.site.Seals.Open(r.Context(), "device", cookie.Value)
+	if err != nil || len(text) != 32 {
+		return people.Device{}
+	}
+	return people.Device{Person: uuid.UUID(text[:16]), ID: uuid.UUID(text[16:])}
+}
+
+// remember marks the browser as one to which a person has signed in. The cookie signs nobody in.
+func (a *Accounts) remember(q *ui.Request, person uuid.UUID) error {
+	d := a.device(q.R)
+	if d.Person != person {
+		d = people.Device{Person: person, ID: uuid.New()}
+	}
+	text, err := q.Seals.Seal(q.Ctx(), "device", append(d.Person[:], d.ID[:]...))
+	if err == nil {
+		http.SetCookie(q.W, q.Cookie(a.deviceCookie, text, deviceAge))
+	}
+	return err
 }
 
 // save stores a session, and its token in the browser.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -56,7 +58,7 @@ func (a *Accounts) signIn(q *ui.Request) error {
 		return a.keys.SignIn(q)
 	}
 	page := ui.SignIn{Next: ui.LocalPath(form.Get("next")), Held: form.Get("held"), Email: strings.TrimSpace(form.Get("email"))}
-	person, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: page.Email, Password: form.Get("password"), Address: q.Address(q.R)})
+	person, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: page.Email, Password: form.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
 	if problem, status := refusal(q, err, "The e-mail address or the password is wrong."); problem != "" {
 		page.Problem = problem
 		return q.AskToSignIn(status, page)
@@ -69,12 +71,21 @@ func (a *Accounts) signIn(q *ui.Request) error {
 
 // enter begins the session of a person whose password is right, or asks for the code.
 func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) error {
-	if err := a.start(q, person.ID, person.HasTOTP); err != nil {
+	if !person.HasTOTP {
+		return a.admit(q, person.ID, page)
+	}
+	if err := a.start(q, person.ID, true); err != nil {
 		return err
 	}
-	if person.HasTOTP {
-		return showCode(q, http.StatusOK, page)
+	return showCode(q, http.StatusOK, page)
+}
+
+// admit begins the session of a person who has proved who they are.
+func (a *Accounts) admit(q *ui.Request, person uuid.UUID, page ui.SignIn) error {
+	if err := a.start(q, person, false); err != nil {
+		return err
 	}
+	page.Person = person
 	return q.Enter(page, "/")
 }
 
@@ -93,7 +104,7 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	err = a.people.CheckCode(q.Ctx(), current.data.Person, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""), q.Address(q.R))
+	err = a.people.CheckCode(q.Ctx(), current.data.Person, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""), q.Address(q.R), a.device(q.R))
 	if problem, status := refusal(q, err, "This code is wrong or was already used."); problem != "" {
 		page.Problem = problem
 		return showCode(q, status, page)
@@ -101,10 +112,7 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.start(q, current.data.Person, false); err != nil {
-		return err
-	}
-	return q.Enter(page, "/")
+	return a.admit(q, current.data.Person, page)
 }
 
 // refusal returns what a page says of a sign-in that was refused, and its status.

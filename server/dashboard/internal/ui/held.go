@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -22,6 +24,7 @@ type heldForm struct {
 	To     string // the path and the query that it was sent to
 	Fields url.Values
 	Until  time.Time
+	Person uuid.UUID // who typed it, or nobody without accounts
 }
 
 const (
@@ -47,7 +50,7 @@ func (q *Request) Held() string {
 	if len(q.R.PostForm) == 0 {
 		return ""
 	}
-	text, err := json.Marshal(heldForm{To: q.R.URL.RequestURI(), Fields: q.R.PostForm, Until: q.Mon.Now().Add(heldAge)})
+	text, err := json.Marshal(heldForm{To: q.R.URL.RequestURI(), Fields: q.R.PostForm, Until: q.Mon.Now().Add(heldAge), Person: q.typist()})
 	if err != nil || len(text) > maxHeld {
 		return ""
 	}
@@ -62,13 +65,33 @@ func (q *Request) Held() string {
 	return hidden
 }
 
-// HeldFor returns the address that a held form goes to, or "" if there is no such form.
-func (q *Request) HeldFor(held string) string {
+// typist is who typed the form of the request: who sends it, or else who signed in to the browser last.
+func (q *Request) typist() uuid.UUID {
+	switch {
+	case q.Access.Person != nil:
+		return q.Access.Person.ID
+	case q.LastPerson != nil:
+		return q.LastPerson(q.R)
+	}
+	return uuid.Nil
+}
+
+// of reports whether a person may send the form: nobody sends what somebody else typed in the same browser.
+func (f heldForm) of(person uuid.UUID) bool { return f.Person == uuid.Nil || f.Person == person }
+
+// heldFor returns the address that a held form of a person goes to, or "" if there is no such form.
+func (q *Request) heldFor(held string, person uuid.UUID) string {
 	form, err := q.openHeld(held)
-	if err != nil {
+	if err != nil || !form.of(person) {
 		return ""
 	}
 	return form.To
+}
+
+// errForeignForm is the page for somebody who sends what somebody else has typed.
+var errForeignForm = Refusal{
+	Status: http.StatusForbidden, Title: "This is not your form",
+	Text: "Somebody else typed it in this browser, so you cannot send it. Nothing was changed.",
 }
 
 func (q *Request) openHeld(held string) (form heldForm, err error) {
@@ -98,6 +121,13 @@ func (q *Request) takeHeld() error {
 	}
 	if err != nil {
 		return ErrBadForm
+	}
+	person := uuid.Nil
+	if p := q.Access.Person; p != nil {
+		person = p.ID
+	}
+	if !form.of(person) {
+		return errForeignForm
 	}
 	q.R.PostForm, q.R.Form = form.Fields, form.Fields
 	return nil

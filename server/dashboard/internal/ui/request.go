@@ -298,6 +298,8 @@ func (q *Request) forbidden() string {
 // SignIn is the data of the page "signin". Next is the page to which it leads, and Held a form that is sent after it.
 type SignIn struct {
 	Problem, Next, Held, Email string
+	// Person is who has signed in, or nobody.
+	Person uuid.UUID
 	// ByKey says that the form for a key is the one that was sent.
 	ByKey bool
 	Ways  Ways
@@ -313,7 +315,7 @@ type Ways struct {
 // Enter leads somebody who has just signed in to the form that the page held, or to its next page, or else to a path below
 // the base.
 func (q *Request) Enter(page SignIn, path string) error {
-	if to := q.HeldFor(page.Held); to != "" {
+	if to := q.heldFor(page.Held, page.Person); to != "" {
 		return q.Render("again", "Signed in again", struct{ Held, To string }{page.Held, to})
 	}
 	if page.Next != "" {

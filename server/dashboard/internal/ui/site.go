@@ -60,6 +60,8 @@ type Site struct {
 	Busy *limit.Requests[uuid.UUID]
 	// Authorize says what the sender of a request may see and change. It may renew a cookie.
 	Authorize func(http.ResponseWriter, *http.Request) (Access, error)
+	// LastPerson is who signed in to the browser of a request last, or nobody. It is nil without accounts.
+	LastPerson func(*http.Request) uuid.UUID
 	// Ways are the ways to sign in that the page offers.
 	Ways func(context.Context) (Ways, error)
 	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
