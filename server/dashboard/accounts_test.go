@@ -627,6 +627,40 @@ func TestLimitOfSignIns(t *testing.T) {
 	b.post("/signin", credentials("ann@example.org")).is(http.StatusSeeOther)
 }
 
+// TestDeletedProject: a project that is deleted while its members look at it is gone for them, and their lists say so.
+func TestDeletedProject(t *testing.T) {
+	v := newTown(t)
+	v.person("root@example.org", "")
+	v.person("ann@example.org", people.Owner)
+	ann, root := v.as("ann@example.org"), v.as("root@example.org")
+	ann.get(v.path("")).is(http.StatusOK)
+	root.get("/people").is(http.StatusOK).has("1 project")
+	noError(t, v.mon.Projects().Delete(t.Context(), v.project.ID))
+	ann.get(v.path("")).is(http.StatusNotFound)
+	ann.post(v.path("members"), url.Values{"email": {"eve@example.org"}, "role": {"owner"}}).is(http.StatusNotFound)
+	ann.get("/projects").is(http.StatusOK).has("No projects yet")
+	if to := ann.get("/").is(http.StatusSeeOther).header.Get("Location"); to != "/projects" {
+		t.Errorf("the first page is %s", to)
+	}
+	root.get("/people").is(http.StatusOK).hasNo("1 project")
+}
+
+// TestRefusalsOfKeys: each refused key and link is logged once, without its text.
+func TestRefusalsOfKeys(t *testing.T) {
+	v, log := configured(t, newSite(t), accounts.Config{KeySignIn: true})
+	link, err := v.pages.SignInLink(t.Context(), v.keys.ReadWrite)
+	noError(t, err)
+	wrong := strings.Repeat("rcw_0000", 4)
+	v.browser().post("/signin", url.Values{"key": {wrong}}).is(http.StatusForbidden)
+	v.browser().get(link).is(http.StatusSeeOther)
+	v.browser().get(link).is(http.StatusForbidden)
+	v.browser().post("/signin/"+strings.Repeat("A", 52), url.Values{"password": {password}}).is(http.StatusForbidden)
+	text := log.String()
+	if strings.Count(text, "refused a sign-in") != 3 || strings.Contains(text, wrong) || strings.Contains(text, link[len(link)-20:]) || strings.Contains(text, "AAAA") || strings.Contains(text, password) {
+		t.Errorf("the log is %s", text)
+	}
+}
+
 // TestProjectsPage: the overview of all projects has those that the viewer may see, the worst first.
 func TestProjectsPage(t *testing.T) {
 	v := newTown(t)

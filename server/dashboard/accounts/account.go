@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -27,8 +28,29 @@ func (a *Accounts) accountRoutes() {
 	}
 }
 
-func templateFuncs() template.FuncMap {
-	return template.FuncMap{"browser": browserOf, "howLong": words.For, "passkeyID": passkeyID}
+func (a *Accounts) templateFuncs() template.FuncMap {
+	return template.FuncMap{"browser": browserOf, "howLong": words.For, "passkeyID": passkeyID, "signsIn": a.signsIn}
+}
+
+// signsIn says how a person signs in, or "" for one who has not yet chosen a password.
+func (a *Accounts) signsIn(p people.Person) string {
+	var ways []string
+	if p.Issuer != "" {
+		ways = append(ways, "identity provider")
+	}
+	switch {
+	case p.HasPassword && p.HasTOTP:
+		ways = append(ways, "password and app")
+	case p.HasPassword:
+		ways = append(ways, "password")
+	}
+	if n := len(p.Passkeys); n > 0 {
+		ways = append(ways, verdict.Count(n, "passkey"))
+	}
+	if len(ways) == 0 && a.header != nil {
+		return "proxy"
+	}
+	return strings.Join(ways, ", ")
 }
 
 // accountView is the data of the page of an account.

@@ -85,7 +85,7 @@ func New(p *people.People, c *Config) *Accounts {
 func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
 	a.site, a.keys = site, keys
 	a.newSessions()
-	site.AddTemplates(templates, templateFuncs())
+	site.AddTemplates(templates, a.templateFuncs())
 	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, recheck
 	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -27,7 +26,7 @@ func (a *Accounts) peopleRoutes() {
 
 // peopleView is the data of the page of all people.
 type peopleView struct {
-	People   []people.Person
+	People   []personRow
 	Projects []checks.Project
 	Roles    []choice
 	Fresh    *invitation
@@ -36,17 +35,32 @@ type peopleView struct {
 	Admin                               bool
 }
 
+// personRow is a person in the list. Projects counts those that exist: a role outlives its project.
+type personRow struct {
+	people.Person
+	Projects int
+}
+
 func (a *Accounts) peoplePage(q *ui.Request) error {
 	return a.showPeople(q, http.StatusOK, peopleView{Role: string(people.Viewer)})
 }
 
 func (a *Accounts) showPeople(q *ui.Request, status int, view peopleView) (err error) {
-	if view.People, err = a.people.List(q.Ctx()); err != nil {
+	all, err := a.people.List(q.Ctx())
+	if err != nil {
 		return err
 	}
-	slices.SortFunc(view.People, func(x, y people.Person) int { return strings.Compare(x.Email, y.Email) })
 	if view.Projects, err = q.Mon.Projects().List(q.Ctx()); err != nil {
 		return err
+	}
+	for _, p := range all {
+		row := personRow{Person: p}
+		for _, project := range view.Projects {
+			if p.Roles[project.ID] != "" {
+				row.Projects++
+			}
+		}
+		view.People = append(view.People, row)
 	}
 	view.Roles = roles
 	return q.RenderStatus(status, "people", "People", view)

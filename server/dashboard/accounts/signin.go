@@ -164,6 +164,7 @@ func (a *Accounts) noLink(q *ui.Request) error {
 	if a.KeySignIn && q.R.Method == http.MethodGet {
 		return a.keys.UseLink(q)
 	}
+	q.Log.WarnContext(q.Ctx(), "refused a sign-in", "reason", "used, expired or unknown link", "address", q.Address(q.R))
 	return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})
 }
 
