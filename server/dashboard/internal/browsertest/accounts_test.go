@@ -197,6 +197,35 @@ func TestPreferences(t *testing.T) {
 	page.WaitText("main", "7:00:00 am (2:00 pm Riga)")
 }
 
+// TestProjectsStayCurrent: the overview of all projects follows what happens in them, says when the connection is lost, and goes
+// when the session ends. None of that is a visit.
+func TestProjectsStayCurrent(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", "")
+	c := s.create(checks.Spec{Name: new("nightly"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+	s.ping(c.ID, pings.Success)
+	page := s.as("ann@example.org")
+	page.Tolerate("net::ERR_")
+	page.BeforeScripts("const every = setInterval; window.setInterval = (f, ms) => every(f, ms === 30000 ? 100 : ms)")
+	page.Go("/projects")
+	page.WaitText("main", "1 up")
+	stay(page)
+	s.ping(c.ID, pings.Failure)
+	page.WaitText("main table", "1 down")
+	page.WaitText("main table", "nightly")
+	page.Wait("document.title.startsWith('1 down')")
+	s.stop()
+	page.WaitText("#offline", "Connection lost")
+	s.start()
+	s.ping(c.ID, pings.Success)
+	page.WaitText("main table", "1 up")
+	page.Wait("document.querySelector('#offline').hidden")
+	stayed(t, page)
+	s.clock.Advance(13 * time.Hour)
+	page.WaitText("h1", "Sign in")
+}
+
 // TestPagesOfPeople visits every page of people; see TestEveryPage.
 func TestPagesOfPeople(t *testing.T) {
 	t.Parallel()

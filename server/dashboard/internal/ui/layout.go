@@ -111,6 +111,9 @@ func (p *page) Limit() string {
 // HasProject reports whether the page belongs to a project.
 func (p *page) HasProject() bool { return p.Project.ID != uuid.Nil }
 
+// Timed reports whether the page may have times, and so says in which zone they are.
+func (p *page) Timed() bool { return p.HasProject() || p.Person != nil }
+
 // Render answers with a page. Title names the page in the browser; the layout adds the project.
 func (q *Request) Render(name, title string, data any) error {
 	return q.RenderStatus(http.StatusOK, name, title, data)

@@ -1,5 +1,6 @@
 // Keeps a page current. A stream of events says what has changed; the page is then fetched again, and the elements with
-// data-live and an id take over what differs. data-follow on an element says which events concern the page.
+// data-live and an id take over what differs. data-follow on an element says which events concern the page. A page of several
+// projects has no stream: with data-poll on an element, it is fetched twice a minute.
 
 import { patch } from "./patch.js";
 import { touched, mention } from "./keep.js";
@@ -75,7 +76,11 @@ function showCounts() {
 export function show(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html");
   title = fresh.title.replace(/^\d+ down · /, "");
-  showCounts();
+  if (project) showCounts();
+  else {
+    document.title = fresh.title;
+    document.getElementById("icon").setAttribute("href", fresh.getElementById("icon").getAttribute("href"));
+  }
   version = fresh.body.dataset.version ?? version;
   for (const element of fresh.querySelectorAll("[data-live][id]")) {
     const old = document.getElementById(element.id);
@@ -90,6 +95,8 @@ export function show(html) {
 let timer = 0;
 let ready = 0; // when the next fetch may begin
 let running = false;
+const poll = document.querySelector("[data-poll]");
+const offline = document.getElementById("offline");
 
 // The answer to a form, such as the page of a bulk edit, may have an address that nothing is at.
 const got = "zone" in document.body.dataset;
@@ -119,11 +126,12 @@ async function fetchPage() {
   const begin = performance.now();
   try {
     const rows = document.getElementById("rows")?.dataset.rows; // of a list, which gets only what differs from these
-    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "", ...(rows && { "Rollcall-Rows": rows }) } });
+    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "none", ...(rows && { "Rollcall-Rows": rows }) } });
     if (answer.redirected || answer.status === 404 || answer.status === 403) return leave(answer);
     if (answer.status === 200) show(await answer.text());
+    if (poll) offline.hidden = answer.ok;
   } catch {
-    // The stream says when the server is back.
+    if (poll) offline.hidden = false; // else the stream says so, and when the server is back
   }
   ready = performance.now() + Math.max(1000, 10 * (performance.now() - begin));
   const again = running === "again";
@@ -150,7 +158,6 @@ function concerns(event) {
   });
 }
 
-const offline = document.getElementById("offline");
 let stream = null;
 let lost = 0;
 let leaving = 0;
@@ -196,6 +203,7 @@ async function reconnect() {
 // A browser has few connections to a server, so tabs that nobody sees give theirs back, and ask now and then.
 document.addEventListener("visibilitychange", () => {
   clearTimeout(leaving);
+  if (poll && !document.hidden) refresh();
   if (!project) return;
   if (document.hidden) {
     leaving = setTimeout(() => {
@@ -209,6 +217,6 @@ document.addEventListener("visibilitychange", () => {
   if (!stream) connect();
 });
 
-if (project) {
-  connect();
-}
+if (project) connect();
+if (poll) setInterval(() => document.hidden || refresh(), 30000);
+
