@@ -250,7 +250,7 @@ func TestCodes(t *testing.T) {
 	b.post("/account/totp", url.Values{"kept": {kept[1:]}, "code": {code()}, "password": {password}}).is(http.StatusBadRequest)
 	done := b.post("/account/totp", url.Values{"kept": {kept}, "code": {code()}, "password": {password}}).is(http.StatusOK).has("recovery codes")
 	recovery := regexp.MustCompile(`<li>([^<\s]+)</li>\n`).FindStringSubmatch(done.body)[1]
-	b.get("/account").is(http.StatusOK).has("On: signing in takes a code").hasNo(recovery)
+	b.get("/account").is(http.StatusOK).has("On: after the password, you sign in with a code from the app").hasNo(recovery)
 
 	v.advance(time.Minute)
 	b = v.browser()

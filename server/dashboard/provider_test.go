@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
@@ -152,6 +154,24 @@ func TestProviderAccounts(t *testing.T) {
 	c.idp.Set(oidctest.Person{Subject: "s-ann", Email: "ann.new@example.org"})
 	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "ann@example.org"})
 	c.signIn(c.browser(), "ann@example.org").is(http.StatusForbidden)
+}
+
+// TestHeldAtProvider: the page that holds a form sends it to where it belongs after signing in in another tab, also after a wrong
+// password.
+func TestHeldAtProvider(t *testing.T) {
+	c := newCity(t, "groups:ops=owner@backups")
+	b := c.browser()
+	c.signIn(b, ann.Email).is(http.StatusSeeOther)
+	known, err := c.people.ByEmail(t.Context(), ann.Email)
+	noError(t, err)
+	noError(t, c.people.EndSessions(t.Context(), known.ID, ""))
+	form := url.Values{"id": {uuid.NewString()}, "name": {"typed-for-an-hour"}, "kind": {"simple"}, "timeout": {"1 day"}, "grace": {"1 h"}, "tz": {"UTC"}}
+	to := `action="` + c.path("checks/new") + `"`
+	held := b.post(c.path("checks/new"), form).is(http.StatusUnauthorized).has(to).held()
+	b.post("/signin", url.Values{"email": {ann.Email}, "password": {"wrong"}, "held": held["held"]}).is(http.StatusForbidden).has(to)
+	c.signIn(b, ann.Email).is(http.StatusSeeOther) // in another tab
+	b.post(c.path("checks/new"), held).is(http.StatusSeeOther)
+	b.get(c.path("")).is(http.StatusOK).has("typed-for-an-hour")
 }
 
 // TestUnverifiedAddress: an account whose address the provider has not verified gets no role that is meant for its owner.

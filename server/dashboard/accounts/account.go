@@ -90,7 +90,7 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at, problem string) er
 		return err
 	}
 	view := accountView{Person: person, At: at, Problem: problem, OffersPasskeys: a.Passkeys != nil, Zones: schedule.Zones(), FirstPages: []choice{
-		{"", "Overview of the project, or of all projects"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
+		{"", "Overview"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
 		{"checks", "Checks of the first project"}, {"board", "Board of the first project"},
 	}}
 	if at == "profile" {

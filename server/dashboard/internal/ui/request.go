@@ -298,6 +298,8 @@ func (q *Request) forbidden() string {
 // SignIn is the data of the page "signin". Next is the page to which it leads, and Held a form that is sent after it.
 type SignIn struct {
 	Problem, Next, Held, Email string
+	// HeldTo is where the held form goes.
+	HeldTo string
 	// Person is who has signed in, or nobody.
 	Person uuid.UUID
 	// ByKey says that the form for a key is the one that was sent.
@@ -330,6 +332,11 @@ func (q *Request) Enter(page SignIn, path string) error {
 func (q *Request) AskToSignIn(status int, page SignIn) (err error) {
 	if page.Ways, err = q.Ways(q.Ctx()); err != nil {
 		return err
+	}
+	if form, err := q.openHeld(page.Held); err == nil {
+		page.HeldTo = form.To
+	} else {
+		page.Held = ""
 	}
 	return q.RenderStatus(status, "signin", "Sign in", page)
 }
