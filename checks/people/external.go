@@ -18,7 +18,7 @@ import (
 )
 
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
-// that no account at a provider has yet, or else a new one. It sets the roles if the provider decides about them. The error
+// that no account at a provider has yet, or else a new one. It sets the roles if the provider decides on them. The error
 // is [ErrRefused] if somebody has the address already and it is not verified or belongs to another account at a provider.
 func (p *People) SignInExternal(ctx context.Context, e External) (Person, error) {
 	known, err := p.by(ctx, kindIdentity, identity(e))
@@ -68,7 +68,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	return known, err
 }
 
-// adopt finds or adds the person of an account at a provider that has not signed in before.
+// adopt finds or creates the person of an account at a provider that signs in for the first time.
 func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 	if e.Issuer == "" || e.Subject == "" {
 		return Person{}, p.refuse(ctx, "the provider names no account", "")
@@ -92,7 +92,7 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 		return Person{}, err
 	}
 	if !e.EmailVerified {
-		return Person{}, p.refuse(ctx, "the provider has not verified the e-mail address, which somebody here has", found.ID.String())
+		return Person{}, p.refuse(ctx, "another account has the e-mail address, and the provider has not verified it", found.ID.String())
 	}
 	err = p.update(ctx, found.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Issuer != "" {
@@ -143,7 +143,7 @@ func (p *People) SavePasskey(ctx context.Context, id uuid.UUID, k Passkey) error
 	})
 }
 
-// Spend reports whether this call is the first with a text in the whole installation, until an instant. It keeps a hash of the text.
+// Spend reports whether this call is the first with a text in the whole installation. It stores a hash of the text until an instant.
 func (p *People) Spend(ctx context.Context, text string, until time.Time) (first bool, err error) {
 	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})

@@ -32,7 +32,7 @@ type Spec struct {
 	PasswordHash string
 }
 
-// Link lets one person choose a password, once. Who has the token is let in.
+// Link lets one person choose a password, once. Anyone with the token can use it.
 type Link struct {
 	Token string
 	// Person is who chooses a password, or the zero value for the link of [People.First].
@@ -108,7 +108,7 @@ func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
 	return d.person(), link, nil
 }
 
-// First returns a link that makes the first administrator. The error is [checks.ErrExists] if there are people.
+// First returns a link that creates the first administrator. The error is [checks.ErrExists] if there are people already.
 func (p *People) First(ctx context.Context) (Link, error) {
 	list, err := p.List(ctx)
 	if err == nil && len(list) > 0 {
@@ -121,7 +121,7 @@ func (p *People) First(ctx context.Context) (Link, error) {
 	return link, p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, p.now(), record) })
 }
 
-// SetRole gives a person a role in a project; "" takes it away. It ends the sessions of the person.
+// SetRole gives a person a role in a project, or removes it with "". It ends the sessions of the person.
 func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) error {
 	if role != "" {
 		if _, err := ParseRole(string(role)); err != nil {
@@ -143,7 +143,7 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 	})
 }
 
-// SetAdmin makes a person an administrator, or none. It ends the sessions of the person. The error is [ErrLastAdmin] for the
+// SetAdmin makes a person an administrator, or revokes that. It ends the sessions of the person. The error is [ErrLastAdmin] for the
 // last administrator.
 func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 	change := func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
@@ -231,7 +231,7 @@ func (p *People) SetName(ctx context.Context, id uuid.UUID, name string) error {
 	})
 }
 
-// SetPreferences changes what the person prefers. It is no change for the audit log.
+// SetPreferences changes the preferences of a person. The audit log does not record it.
 func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Preferences) error {
 	if err := prefs.check(); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Prefere
 	})
 }
 
-// ResetPassword forgets the password, ends the sessions and the older links of a person, and returns a link for a new one.
+// ResetPassword deletes the password, the sessions and the older links of a person, and returns a link to choose a new password.
 func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, err error) {
 	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		d.Password = ""
@@ -264,7 +264,7 @@ func (p *People) ResetMFA(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Link returns what a token is for, without using it up. The error is [checks.ErrNotFound] for one that was used or has ended.
+// Link returns the link with a token, without using it up. The error is [checks.ErrNotFound] if it was used or has expired.
 func (p *People) Link(ctx context.Context, token string) (Link, error) {
 	r, err := p.one(ctx, kindLink, hashOf(token))
 	if err != nil {
@@ -281,7 +281,7 @@ func (p *People) Link(ctx context.Context, token string) (Link, error) {
 
 // UseLink stores the password that a person chose, ends their sessions, and uses the link up. email and name count only for
 // the link of [People.First]. The error is a *[checks.FieldError] for what was typed, and [checks.ErrNotFound] for a link
-// that was used or has ended.
+// that was used or has expired.
 func (p *People) UseLink(ctx context.Context, token, email, name, password string) (Person, error) {
 	link, err := p.Link(ctx, token)
 	if err != nil {
@@ -332,7 +332,7 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 	return person, err
 }
 
-// addFirst adds the first administrator, unless another link has made one meanwhile.
+// addFirst adds the first administrator, unless there are people meanwhile.
 func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
 	kind := kindPerson
 	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
@@ -345,16 +345,16 @@ func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
 	return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d)
 }
 
-// actorOf is a person who acts for themselves, from the address of the context.
+// actorOf returns a person as the actor of their own change, at the address of the context.
 func actorOf(ctx context.Context, d *document) audit.Actor {
 	return audit.Actor{Kind: audit.Person, ID: d.ID.String(), Name: d.Email, Address: audit.ActorOf(ctx).Address}
 }
 
-// External is who signed in at an identity provider.
+// External is a person as an identity provider describes them.
 type External struct {
 	Issuer, Subject, Email, Name string
 	EmailVerified                bool
-	// HasRoles says that the provider decides about Admin and Roles, which are by name of the project; "*" is every project.
+	// HasRoles says that the provider decides on Admin and Roles. Roles has names of projects; "*" is every project.
 	HasRoles, Admin bool
 	Roles           map[string]Role
 }

@@ -1,5 +1,5 @@
-// Package people has the people of an installation: their passwords, second factors, roles in projects, one-time links and
-// sessions. It needs neither HTTP nor a monitor; package server/dashboard/accounts has its pages.
+// Package people manages the people of an installation: their passwords, second factors, roles in projects, one-time links and
+// sessions. It needs neither HTTP nor a monitor. Package server/dashboard/accounts has its pages.
 //
 //	known, err := people.New(store, nil)
 //	ann, link, err := known.Create(ctx, people.Spec{Email: "ann@example.org", Admin: true})
@@ -7,17 +7,16 @@
 //
 // # Passwords
 //
-// Passwords have 12 to 256 characters and are neither common nor easy to guess. The database keeps argon2id hashes (19 MiB, two
-// passes). Hashes of Django, argon2id and PBKDF2, verify too, and a sign-in replaces them. At most Config.Hashing are computed
-// at once, so that a flood of sign-ins leaves the machine to pings.
+// Passwords have 12 to 256 characters and are neither common nor easy to guess. The database stores argon2id hashes (19 MiB, two
+// passes). Django's hashes, argon2id and PBKDF2, verify too, and the first sign-in replaces them. At most Config.Hashing
+// hashes are computed at once, so that a flood of sign-ins does not slow down pings.
 //
 // # Attacks
 //
 // Failed attempts are limited by network, an IPv4 address or an IPv6 /64, and by account. Networks and browsers from which the
 // person has signed in have limits of their own, so nobody elsewhere can lock the person out. A one-time link, a passkey and
-// an identity provider work in any case. Known and unknown accounts get the same answer after the same time,
-// but for an account whose hash is still Django's. Each refusal is logged once, without what was typed. Each server counts
-// for itself.
+// an identity provider always work. Known and unknown accounts get the same answer after the same time, except an account
+// whose hash is still Django's. Each refusal is logged once, without what was typed. Each server counts on its own.
 //
 // # Sessions
 //
@@ -54,8 +53,8 @@ import (
 // Role is what a person may do in a project.
 type Role string
 
-// The roles. A viewer looks. An editor also changes checks, integrations and status pages. An owner also manages keys and
-// members, and deletes the project.
+// The roles. Viewers see a project. Editors can also change checks, integrations and status pages. Owners can also manage keys
+// and members, and delete the project.
 const (
 	Viewer Role = "viewer"
 	Editor Role = "editor"
@@ -81,7 +80,7 @@ func (r Role) Owns() bool { return r == Owner }
 type Person struct {
 	ID          uuid.UUID
 	Email, Name string
-	// Admin makes the person the owner of every project, and allows to manage people.
+	// Admin makes the person the owner of every project, and lets them manage people.
 	Admin bool
 	// Roles are the roles by project, without what Admin adds.
 	Roles                map[uuid.UUID]Role
@@ -105,7 +104,7 @@ func (p Person) Role(project uuid.UUID) Role {
 	return p.Roles[project]
 }
 
-// Preferences are a person's own. The zero value of a field is the choice of the browser.
+// Preferences are a person's own. The zero value of a field leaves the choice to the browser.
 type Preferences struct {
 	// Zone is an IANA time zone, and Clock is 12 or 24 hours.
 	Zone  string `json:"zone,omitempty"`
@@ -138,11 +137,11 @@ type Passkey struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-// Errors of signing in. One text is for all reasons, so that it tells nobody whether an account exists.
+// ErrRefused is the error of a sign-in that failed, whatever the reason, so that it does not reveal whether an account exists.
 var ErrRefused = errors.New("people: the sign-in was refused")
 
-// ErrLastAdmin reports that the last administrator would be gone.
-var ErrLastAdmin = &checks.FieldError{Field: "admin", Reason: "is needed: this is the last administrator; make somebody else one first"}
+// ErrLastAdmin is the error of a change that would leave no administrator.
+var ErrLastAdmin = &checks.FieldError{Field: "the last administrator", Reason: "must stay: make someone else an administrator first"}
 
 // Config configures people. The zero value of a field selects its default.
 type Config struct {
@@ -212,7 +211,7 @@ type document struct {
 	Subject     string             `json:"subject,omitempty"`
 	Unverified  bool               `json:"unverified,omitempty"`
 	Preferences Preferences        `json:"preferences"`
-	// Known are the networks from which the person has signed in last; limits by account do not hold for them.
+	// Known lists the networks of the latest sign-ins, which the limit by account does not apply to.
 	Known []string `json:"known,omitempty"`
 }
 
@@ -233,7 +232,7 @@ func (d *document) record() (store.Record, error) {
 	return store.Record{Kind: kindPerson, Key: d.ID.String(), Owner: d.ID, Value: text}, err
 }
 
-// pointer is the record of what leads to a person.
+// pointer returns a record that refers to a person.
 func pointer(kind, key string, to uuid.UUID) store.Record {
 	return store.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
 }
@@ -273,12 +272,12 @@ func normalName(text string) (string, error) {
 		return "", &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxName)}
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, hidden) {
-		return "", &checks.FieldError{Field: "name", Reason: "contains characters that nobody sees"}
+		return "", &checks.FieldError{Field: "name", Reason: "contains invisible characters"}
 	}
 	return text, nil
 }
 
-// hidden reports whether a character is not shown, such as one that turns the direction of text.
+// hidden reports whether a character is invisible, such as one that reverses text.
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // one returns a record that has not ended.
@@ -323,7 +322,7 @@ func (p *People) ByEmail(ctx context.Context, email string) (Person, error) {
 	return p.by(ctx, kindEmail, foldEmail(email))
 }
 
-// by returns the person that a record leads to.
+// by returns the person that a pointer record refers to.
 func (p *People) by(ctx context.Context, kind, key string) (Person, error) {
 	r, err := p.one(ctx, kind, key)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Session is where a person is signed in. ID names it, and signs nobody in.
+// Session is a browser in which a person is signed in. Nobody can sign in with its ID.
 type Session struct {
 	ID                       string
 	CreatedAt, SeenAt, Until time.Time
@@ -27,7 +27,7 @@ type SessionData struct {
 	Deadline  time.Time `json:"deadline"`
 	Address   string    `json:"address"`
 	Agent     string    `json:"agent"`
-	// Pending says that the password was right, and a code has yet to follow.
+	// Pending says that the password was right and that the code is still missing.
 	Pending bool `json:"pending,omitempty"`
 }
 
@@ -81,7 +81,7 @@ func (p *People) EndSessions(ctx context.Context, person uuid.UUID, except strin
 }
 
 // SessionStore keeps sessions for a session manager such as that of github.com/alexedwards/scs/v2, whose CtxStore it is. The data
-// of a session is a [SessionData] in JSON. The database has hashes of tokens.
+// of a session is a [SessionData] in JSON. The database stores hashes of tokens.
 type SessionStore struct{ p *People }
 
 // SessionStore returns the store of sessions.
@@ -97,7 +97,7 @@ func (s *SessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool,
 	return found[0].Value, true, nil
 }
 
-// CommitCtx stores a session. One that was visited before and has ended since stays ended.
+// CommitCtx stores a session. A late visit does not revive a session that has ended.
 func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	var d SessionData
 	if err := json.Unmarshal(data, &d); err != nil {

@@ -53,7 +53,7 @@ func (p *People) refuse(ctx context.Context, why, person string) error {
 // failedOften is the reason of refusals beyond the limits.
 const failedOften = "too many failed attempts"
 
-// limited logs an attempt that comes too early, and returns a *[LimitedError].
+// limited logs an attempt that must wait, and returns a *[LimitedError].
 func (p *People) limited(ctx context.Context, why string, wait time.Duration) error {
 	p.log.WarnContext(ctx, "refused a sign-in", "reason", why, "address", audit.ActorOf(ctx).Address)
 	return &LimitedError{Wait: wait}
@@ -246,12 +246,12 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 	})
 }
 
-// plainCode is a recovery code as it is hashed: without the hyphen, in lower case.
+// plainCode returns a recovery code as it is hashed: in lower case, without hyphens and spaces.
 func plainCode(text string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", ""))
 }
 
-// RemoveTOTP turns codes off. The error is [ErrRefused] for a wrong password, or a *[LimitedError].
+// RemoveTOTP turns the authenticator app off. The error is [ErrRefused] for a wrong password, or a *[LimitedError].
 func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) error {
 	if _, err := p.confirm(ctx, id, password); err != nil {
 		return err

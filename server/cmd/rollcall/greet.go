@@ -33,7 +33,7 @@ func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) erro
 		case err != nil:
 			return err
 		default:
-			fmt.Fprintf(out, "Or open the dashboard with this link, which creates the first account, works once and expires in three days:\n\n  %s/signin/%s\n\n", c.BaseURL, link.Token)
+			fmt.Fprintf(out, "Or open the dashboard with this link. It creates the first account, works once and expires in three days:\n\n  %s/signin/%s\n\n", c.BaseURL, link.Token)
 		}
 	}
 	if err := out.Flush(); err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 )
 
-// signInFlags are the flags of serve for people whom something else signs in.
+// signInFlags are the flags of serve for sign-in by an identity provider or a proxy.
 type signInFlags struct {
-	OIDCIssuer       string     `name:"oidc-issuer" group:"Signing in:" placeholder:"URL" help:"Issuer of an identity provider with OpenID Connect, exactly as the provider writes it. Its redirect URI for this server is the base URL + /signin/oidc/callback."`
+	OIDCIssuer       string     `name:"oidc-issuer" group:"Signing in:" placeholder:"URL" help:"Issuer of an identity provider with OpenID Connect, exactly as the provider writes it. Register the redirect URI base URL + /signin/oidc/callback there."`
 	OIDCClientID     string     `name:"oidc-client-id" group:"Signing in:" placeholder:"ID" help:"Client ID of this server at the identity provider."`
 	OIDCClientSecret string     `name:"oidc-client-secret" secret:"" group:"Signing in:" placeholder:"TEXT" help:"Secret of the client. A public client has none."`
 	OIDCRoles        []roleRule `name:"oidc-roles" group:"Signing in:" placeholder:"CLAIM:VALUE=ROLE@PROJECT" help:"Roles that the identity provider's claims give at each sign-in, separated by commas: owner, editor or viewer of a project, or of every project with @*; or admin, without a project. Examples: groups:ops=owner@payments and groups:root=admin. Default: owners give roles on the pages."`
 
-	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of whom a proxy has signed in, such as Remote-Email. It is believed from --trusted-proxies alone, which must remove it from the requests of clients."`
+	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of the person that a proxy has signed in, such as Remote-Email. Rollcall believes it only from --trusted-proxies, which must remove it from the requests of clients."`
 }
 
 // accounts returns the accounts of people for the dashboard.
@@ -82,7 +82,7 @@ func needsIssuer(flag string, set bool) error {
 	return fmt.Errorf("%s: needs --oidc-issuer, the address of the identity provider", flag)
 }
 
-// validateHeader refuses a header that anybody could send, and one that means something else.
+// validateHeader refuses a header that anyone could send, and one with another meaning.
 func (f *signInFlags) validateHeader(trusted []proxy) error {
 	name := textproto.CanonicalMIMEHeaderKey(f.AuthHeader)
 	switch {
@@ -95,7 +95,7 @@ func (f *signInFlags) validateHeader(trusted []proxy) error {
 	case name == "Cookie" || name == "Host" || name == "Authorization" || name == "X-Api-Key" || strings.HasPrefix(name, "X-Forwarded-") && name != "X-Forwarded-Email" && name != "X-Forwarded-User":
 		return fmt.Errorf("--auth-header: %s has another meaning; let the proxy send the e-mail address in a header of its own, such as Remote-Email", name)
 	case len(trusted) == 0:
-		return errors.New("--auth-header: needs --trusted-proxies, the networks of the proxy: without them, anybody could send the header")
+		return errors.New("--auth-header: needs --trusted-proxies, the networks of the proxy: without them, anyone could send the header")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (u userArg) in(ctx context.Context, a *app, fn func(ctx context.Context, kn
 		}
 		err = fn(ctx, known, mon, p)
 		if errors.Is(err, people.ErrLastAdmin) {
-			return fmt.Errorf("%s is the last administrator; make somebody else one first", p.Email)
+			return fmt.Errorf("%s is the last administrator; make someone else an administrator first", p.Email)
 		}
 		return err
 	})
@@ -90,9 +90,9 @@ func (c changeCmd) change(ctx context.Context, a *app, done string, fn func(ctx 
 	})
 }
 
-// linkFlags are the flags of commands that make a one-time link.
+// linkFlags are the flags of commands that create a one-time link.
 type linkFlags struct {
-	BaseURL address `default:"http://localhost:8000" placeholder:"URL" help:"URL of the service for its clients: the link begins with it."`
+	BaseURL address `default:"http://localhost:8000" placeholder:"URL" help:"URL of the service, with which the link begins."`
 	mailFlags
 	jsonFlag
 }
@@ -109,7 +109,7 @@ type linkDoc struct {
 	Mailed  bool   `json:"mailed"`
 }
 
-// hand prints a link, and sends it if there is a mail server. It prints first: the link must not be lost with the mail.
+// hand prints a link, and sends it if there is a mail server. It prints first, so that the link is not lost with the mail.
 func (f linkFlags) hand(ctx context.Context, a *app, link people.Link, done string) error {
 	d := linkDoc{
 		ID: link.Person.ID.String(), Email: link.Person.Email, Link: string(f.BaseURL) + "/signin/" + link.Token,
@@ -134,15 +134,15 @@ func (f linkFlags) hand(ctx context.Context, a *app, link people.Link, done stri
 
 type userCreateCmd struct {
 	userArg
-	Name    string `env:"-" placeholder:"TEXT" help:"Name of the person, for others to see."`
-	Admin   bool   `env:"-" help:"Make the person an administrator, who owns every project and manages users."`
-	Project string `env:"-" placeholder:"NAME" help:"Give the person a role in this project. user role gives more."`
-	Role    string `env:"-" enum:",owner,editor,viewer" default:"" placeholder:"owner|editor|viewer" help:"Role in the project: a viewer looks, an editor also changes checks, an owner also manages keys and members."`
+	Name    string `env:"-" placeholder:"TEXT" help:"Name of the person, which others see."`
+	Admin   bool   `env:"-" help:"Make the person an administrator, who owns every project and manages people."`
+	Project string `env:"-" placeholder:"NAME" help:"Give the person a role in this project. For more projects, use user role."`
+	Role    string `env:"-" enum:",owner,editor,viewer" default:"" placeholder:"owner|editor|viewer" help:"Role in the project: viewers see it, editors can also change checks, and owners can also manage keys and members."`
 	linkFlags
 }
 
 func (userCreateCmd) Help() string {
-	return `Prints a link with which the person chooses a password. With --mail-host and --mail-from, it is sent to the person too.
+	return `Prints a link to choose a password. With --mail-host and --mail-from, the person gets it by e-mail too.
 
 With --json: {"id", "email", "link", "expires", "mailed"}.
 
@@ -171,7 +171,7 @@ func (c userCreateCmd) Run(ctx context.Context, a *app) error {
 		}
 		p, link, err := known.Create(ctx, spec)
 		if errors.Is(err, checks.ErrExists) {
-			return fmt.Errorf("user %q exists already; user role gives roles, and user reset-password makes a new link", c.Email)
+			return fmt.Errorf("user %q exists already; user role changes roles, and user reset-password creates a new link", c.Email)
 		}
 		if err != nil {
 			return err
@@ -211,8 +211,8 @@ type userListCmd struct{ jsonFlag }
 
 func (userListCmd) Help() string {
 	return `With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
-has a role by name of project, mfa says whether the person has a second factor or a passkey, issuer is the identity provider
-that the person signs in with, and seen is the last visit of a session that has not ended, or null.`
+maps names of projects to roles, mfa says whether the person has an authenticator app or a passkey, issuer is the identity
+provider that the person signs in with, and seen is the latest visit of an open session, or null.`
 }
 
 func (c userListCmd) Run(ctx context.Context, a *app) error {
@@ -259,7 +259,7 @@ type userRoleCmd struct {
 	changeCmd
 	unverifiedFlag
 	Project string `env:"-" placeholder:"NAME" help:"Name of the project."`
-	Role    string `env:"-" required:"" enum:"owner,editor,viewer,none,admin,no-admin" placeholder:"owner|editor|viewer|none|admin|no-admin" help:"Role in the project, or none. Without a project: admin makes the person an administrator, and no-admin ends that."`
+	Role    string `env:"-" required:"" enum:"owner,editor,viewer,none,admin,no-admin" placeholder:"owner|editor|viewer|none|admin|no-admin" help:"Role in the project, or none. Without a project: admin makes the person an administrator, and no-admin revokes that."`
 }
 
 func (userRoleCmd) Help() string {
@@ -321,8 +321,8 @@ type userResetPasswordCmd struct {
 }
 
 func (userResetPasswordCmd) Help() string {
-	return `Prints a link with which the person chooses another password, and ends all sessions. The old password no longer works. It also
-lets somebody in whose identity provider is away: the password signs in beside it.
+	return `Prints a link to choose a new password, and ends all sessions. The old password stops working. Use it also to let someone in
+while the identity provider is down: the password works beside the provider.
 
 With --json: {"id", "email", "link", "expires", "mailed"}.`
 }
@@ -359,7 +359,11 @@ func (c userResetMFACmd) Run(ctx context.Context, a *app) error {
 
 type userEndSessionsCmd struct{ changeCmd }
 
-func (userEndSessionsCmd) Help() string { return `With --json: {"id", "email"}.` }
+func (userEndSessionsCmd) Help() string {
+	return `Signs the person out of every browser.
+
+With --json: {"id", "email"}.`
+}
 
 func (c userEndSessionsCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, "Ended all sessions of %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {

@@ -39,12 +39,12 @@ func (e *Error) Unwrap() error { return e.err }
 func (e *Error) Page() (status int, text string) { return e.Status, e.Text }
 
 const (
-	textAway    = "The identity provider does not answer. Try again in a moment. An administrator can let you in meanwhile: rollcall user reset-password prints a link that needs no provider."
-	textStale   = "This sign-in took too long, was used before or was started in another browser. Start again."
-	textDenied  = "The identity provider did not let you in. Ask whoever runs it for access to Rollcall."
+	textAway    = "The identity provider does not answer. Try again in a moment. Meanwhile, an administrator can let you in: rollcall user reset-password prints a link that works without the provider."
+	textStale   = "This sign-in took too long, was used before or began in another browser. Start again."
+	textDenied  = "The identity provider did not let you in. Ask its administrator for access to Rollcall."
 	textRefused = "The identity provider refused the sign-in. An administrator finds the reason in the server's log."
 	textWrong   = "The answer of the identity provider could not be verified. An administrator finds the reason in the server's log."
-	textNoEmail = "The identity provider sent no e-mail address for you. An administrator must let it send the claim email."
+	textNoEmail = "The identity provider sent no e-mail address for you. An administrator must configure it to send the claim email."
 )
 
 func refused(status int, text, format string, args ...any) error {

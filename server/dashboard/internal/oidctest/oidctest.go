@@ -51,7 +51,7 @@ type Faults struct {
 	Claims func(map[string]any)
 	// Forge signs ID tokens with a key that the provider does not have.
 	Forge bool
-	// Deny refuses whoever signs in.
+	// Deny refuses everyone who signs in.
 	Deny bool
 }
 
