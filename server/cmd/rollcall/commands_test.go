@@ -55,6 +55,11 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
+	for _, name := range []string{"OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_ROLES"} {
+		if value := ts.Getenv(envPrefix + name); value != "" {
+			env = append(env, envPrefix+name+"="+value)
+		}
+	}
 	name := args[0]
 	p, err := startProcess(env, ts.MkAbs("."), args[1:]...)
 	ts.Check(err)

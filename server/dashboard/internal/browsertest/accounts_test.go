@@ -40,6 +40,13 @@ func signIn(page *browsertest.Page, email string) {
 	page.Submit("form:has(#password) button")
 }
 
+// signInBehind is a script that signs in as in another tab, while the page stays as it is.
+func signInBehind(email, password, code string) string {
+	const send = "const send = (path, fields) => fetch(path, {method: 'POST', body: new URLSearchParams(fields)})"
+	return fmt.Sprintf("(async () => { %s; await send('/signin', {email: %s, password: %s}); return (await send('/signin/code', {code: %s})).status })()",
+		send, browsertest.Quote(email), browsertest.Quote(password), browsertest.Quote(code))
+}
+
 // as is a browser in which a person has signed in.
 func (s *site) as(email string) *browsertest.Page {
 	s.Helper()
@@ -134,6 +141,30 @@ func TestRoleChange(t *testing.T) {
 	page.WaitText("main", "New check")
 }
 
+// TestEndedElsewhere ends a session in the list of another browser: the open page goes to the page to sign in, and from there
+// back to where it was.
+func TestEndedElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	page, other := s.as("ann@example.org"), s.as("ann@example.org")
+	page.Tolerate("status of 401")
+	page.Go(s.path("board"))
+	other.Go("/account")
+	if n := other.Count(".sessions tbody tr"); n != 2 {
+		t.Fatalf("%d sessions are listed", n)
+	}
+	other.Submit(".sessions tbody tr:not(:has(.tag)) button")
+	other.WaitText(".notice", "The session has ended.")
+	page.WaitText("h1", "Sign in")
+	signIn(page, "ann@example.org")
+	if got, want := page.Path(), s.path("board"); got != want {
+		t.Errorf("signing in led to %s, want %s", got, want)
+	}
+	other.Go("/account")
+	other.WaitText("h1", "Your account")
+}
+
 // TestHalfTyped ends a session elsewhere while a form is half typed: it stays, and after signing in with password and code
 // it is as it was.
 func TestHalfTyped(t *testing.T) {
@@ -159,6 +190,9 @@ func TestHalfTyped(t *testing.T) {
 				if got := value(page, "#name"); got != "nightly-backup" {
 					t.Errorf("the name is %q", got)
 				}
+				browsertest.Eval[int](page, signInBehind("ann@example.org", password, s.code(secret)))
+				page.Submit("#edit .actions .primary")
+				page.WaitText("h1", "nightly-backup")
 				return
 			}
 			page.Submit(".actions .primary")
