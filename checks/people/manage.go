@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -108,17 +110,19 @@ func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
 	return d.person(), link, nil
 }
 
-// First returns a link that creates the first administrator. The error is [checks.ErrExists] if there are people already.
+// First returns a link that creates the first administrator. The error is [checks.ErrExists] if there is one.
 func (p *People) First(ctx context.Context) (Link, error) {
-	list, err := p.List(ctx)
-	if err == nil && len(list) > 0 {
-		err = checks.ErrExists
-	}
-	if err != nil {
-		return Link{}, err
+	if administered, err := p.administered(ctx); err != nil || administered {
+		return Link{}, cmp.Or(err, checks.ErrExists)
 	}
 	link, record := p.newLink(Person{})
 	return link, p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, p.now(), record) })
+}
+
+// administered reports whether there is an administrator.
+func (p *People) administered(ctx context.Context) (bool, error) {
+	list, err := p.List(ctx)
+	return slices.ContainsFunc(list, func(q Person) bool { return q.Admin }), err
 }
 
 // SetRole gives a person a role in a project, or removes it with "". It ends the sessions of the person.
@@ -273,7 +277,7 @@ func (p *People) Link(ctx context.Context, token string) (Link, error) {
 	l := Link{Token: token, Until: r.Until}
 	if r.Owner != uuid.Nil {
 		l.Person, err = p.ByID(ctx, r.Owner)
-	} else if list, listErr := p.List(ctx); listErr != nil || len(list) > 0 {
+	} else if administered, listErr := p.administered(ctx); listErr != nil || administered {
 		err = cmp.Or(listErr, checks.ErrNotFound)
 	}
 	return l, err
@@ -318,6 +322,9 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 			}
 			return p.addFirst(ctx, tx, fresh)
 		})
+		if errors.Is(err, checks.ErrExists) {
+			err = &checks.FieldError{Field: "e-mail", Reason: "belongs to another account already"}
+		}
 		return fresh.person(), err
 	}
 	var person Person
@@ -332,15 +339,17 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 	return person, err
 }
 
-// addFirst adds the first administrator, unless there are people meanwhile.
+// addFirst adds the first administrator, unless there is one meanwhile.
 func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
 	kind := kindPerson
 	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
-	if err == nil && len(all) > 0 {
-		err = checks.ErrNotFound
-	}
 	if err != nil {
 		return err
+	}
+	for _, r := range all {
+		if known, err := parse(r); err != nil || known.Admin {
+			return cmp.Or(err, checks.ErrNotFound)
+		}
 	}
 	return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d)
 }
