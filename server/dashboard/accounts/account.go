@@ -68,7 +68,7 @@ type accountView struct {
 // choice is an option of a select element.
 type choice struct{ Value, Label string }
 
-// sessionRow is a session in the list. Current says that it is that of the request.
+// sessionRow is a session in the list. Current says that the request belongs to it.
 type sessionRow struct {
 	people.Session
 	Current bool
@@ -159,7 +159,7 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	return q.Redirect("/account")
 }
 
-// sentence makes the error of a field one.
+// sentence turns the error of a field into a sentence.
 func sentence(err *checks.FieldError) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."

@@ -42,11 +42,10 @@ type Config struct {
 	Provider Provider
 	// Passkeys lets people sign in with passkeys. Default: none.
 	Passkeys Passkeys
-	// Header is the HTTP header with the e-mail address of whom a proxy has signed in. It counts from server.Config.TrustedProxies
-	// alone. Default: none.
+	// Header is the HTTP header with the e-mail address of the person that a proxy has signed in. It counts only from
+	// server.Config.TrustedProxies. Default: none.
 	Header string
-	// Mail sends a link to the e-mail address of the person that it is for. Default: the page alone shows the
-	// link, for the person who asked for it to pass on.
+	// Mail sends a link to the e-mail address of its person. Default: only the page shows the link, to pass on.
 	Mail func(ctx context.Context, address, subject, text string) error
 }
 

@@ -27,10 +27,10 @@ func newHeader(name string) *header {
 	return &header{name: name, lies: limit.Lines{Interval: time.Minute}, mistakes: limit.Lines{Interval: time.Minute}}
 }
 
-// errNobody is the page for the first who comes with a header.
+// errNobody is the page while there are no accounts.
 var errNobody = ui.Refusal{
 	Status: http.StatusForbidden, Title: "Nobody has an account yet",
-	Text: "The first administrator needs an account before the proxy can sign people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
+	Text: "Create the first administrator before the proxy signs people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
 }
 
 // errUnverified is the page for somebody whose address another account claims.
@@ -93,7 +93,7 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	return person, a.start(&ui.Request{Site: a.site, W: w, R: r}, person.ID, false)
 }
 
-// createByHeader gives somebody an account whom the proxy knows. Owners give it roles.
+// createByHeader creates an account, without roles, for a person that the proxy names.
 func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person, error) {
 	ctx := r.Context()
 	all, err := a.people.List(ctx)
@@ -111,7 +111,7 @@ func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person,
 	return person, err
 }
 
-// personOf returns who sends a request: whom a trusted proxy names, or else the person of the session.
+// personOf returns the person who sends a request, as a trusted proxy says, or else as the session says.
 func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request) (people.Person, error) {
 	if a.header != nil {
 		if person, err := a.byHeader(w, r); !errors.Is(err, server.ErrSignedOut) {

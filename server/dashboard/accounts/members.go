@@ -30,7 +30,7 @@ var roles = []choice{
 	{string(people.Viewer), "Viewer"}, {string(people.Editor), "Editor"}, {string(people.Owner), "Owner"},
 }
 
-// invitation is a link that was just made, for the page that shows it once.
+// invitation is a link that was just created, for the page that shows it once.
 type invitation struct {
 	Email, URL string
 	Until      string
@@ -96,7 +96,7 @@ func (a *Accounts) showMembers(q *ui.Request, status int, view membersView) erro
 	return q.RenderStatus(status, "members", "Members", view)
 }
 
-// invite gives somebody a role in the project: a person of the installation, or a new one, whose link the page shows.
+// invite gives a person a role in the project. If the person is new, the page shows a link.
 func (a *Accounts) invite(q *ui.Request) error {
 	view := membersView{Email: strings.TrimSpace(q.R.PostForm.Get("email")), Role: q.R.PostForm.Get("role")}
 	role, err := people.ParseRole(view.Role)

@@ -94,7 +94,7 @@ func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) ([]byte, error)
 	return begun.Kept, nil
 }
 
-// spend makes an answer that is right the only one to what was kept: not every authenticator counts.
+// spend accepts one answer to a challenge: not every authenticator has a counter.
 func (a *Accounts) spend(q *ui.Request, kept []byte) error {
 	first, err := a.people.Spend(q.Ctx(), string(kept), q.Mon.Now().Add(passkeyAge))
 	if err == nil && !first {
@@ -111,7 +111,7 @@ func (a *Accounts) passkeyOptions(q *ui.Request) error {
 	return a.sendOptions(q, uuid.Nil, options, kept)
 }
 
-// signInByPasskey signs in whom a passkey proves. It has verified its user, so no code follows.
+// signInByPasskey signs in the owner of a passkey. No code follows, because a passkey verifies its user.
 func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
 	kept, err := a.takeCeremony(q, uuid.Nil)
@@ -139,7 +139,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	return a.admit(q, person.ID, page)
 }
 
-// passkeysView is the data of the page of somebody's passkeys.
+// passkeysView is the data of the page of passkeys.
 type passkeysView struct {
 	people.Person
 	Problem string

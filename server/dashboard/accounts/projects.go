@@ -25,8 +25,8 @@ type projectsView struct {
 // Counts returns how many checks are down and late, for the title of the page.
 func (v projectsView) Counts() (down, late int) { return v.Down, v.Late }
 
-// projectRow is a project in the overview. Worst is the check that has been down or late for the shortest time: what
-// somebody who is woken looks for.
+// projectRow is a project in the overview. Worst is the check that went down, or else late, last:
+// the one that has just woken somebody.
 type projectRow struct {
 	checks.Project
 	ui.Summary

@@ -22,8 +22,8 @@ type Provider interface {
 	// Begin returns the address that the browser goes to, and what Finish needs to know of the attempt, such as state, nonce
 	// and verifier: at most 2 kB, which the browser keeps, encrypted. callback is the URL that the browser comes back to.
 	Begin(ctx context.Context, callback string) (to string, kept []byte, err error)
-	// Finish returns who has signed in. query is that of the callback. kept is from the Begin of the same browser, at most ten
-	// minutes ago; it can come twice. Errors are logged. Those with a method
+	// Finish returns the person who has signed in. query is from the callback, and kept from Begin in the same browser, at most
+	// ten minutes ago; it can arrive twice. Errors are logged. Those with a method
 	// Page() (status int, text string) say what the page shows.
 	Finish(ctx context.Context, callback string, kept []byte, query url.Values) (people.External, error)
 }
@@ -62,7 +62,7 @@ func (a *Accounts) beginProvider(q *ui.Request) error {
 	return nil
 }
 
-// finishProvider signs in whom the provider names.
+// finishProvider signs in the person that the provider names.
 func (a *Accounts) finishProvider(q *ui.Request) error {
 	if a.Provider == nil || q.R.PathValue("link") != "oidc" {
 		return checks.ErrNotFound

@@ -85,7 +85,7 @@ func (a *Accounts) current(r *http.Request) (current, error) {
 	return current{ctx, data}, nil
 }
 
-// start begins a session of a person in place of that of the request, under a new token. A pending one waits for a code and
+// start replaces the session of the request by a new one of a person, under a new token. A pending one waits for a code and
 // opens no page.
 func (a *Accounts) start(q *ui.Request, person uuid.UUID, pending bool) error {
 	ctx, err := a.sessions.Load(q.Ctx(), a.token(q.R))

@@ -142,7 +142,7 @@ func (a *Accounts) signOut(q *ui.Request) error {
 // linkView is the data of the page on which somebody chooses a password.
 type linkView struct {
 	people.Person
-	// First says that the link makes the first administrator, who also types the address.
+	// First says that the link creates the first administrator, who also types the address.
 	First         bool
 	Link, Problem string
 }
@@ -159,7 +159,7 @@ func (a *Accounts) linkPage(q *ui.Request) error {
 	return showLink(q, http.StatusOK, linkView{Person: link.Person, First: link.Person.Email == ""})
 }
 
-// noLink answers a link that no person has: it may be that of a key.
+// noLink answers a link that belongs to no person. It may be a key's.
 func (a *Accounts) noLink(q *ui.Request) error {
 	if a.KeySignIn && q.R.Method == http.MethodGet {
 		return a.keys.UseLink(q)
