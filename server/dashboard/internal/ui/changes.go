@@ -16,7 +16,7 @@ type Change struct {
 	Noun string
 	// Text says what happened to it, such as "was created".
 	Text string
-	// Who made the change, or "" for viewers who may not know.
+	// Who did it, or "" for viewers who may not know.
 	Who string
 }
 
