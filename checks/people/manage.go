@@ -88,7 +88,10 @@ func (p *People) add(ctx context.Context, tx store.Tx, d *document, more ...stor
 	if err := tx.SaveRecords(ctx, p.now(), append([]store.Record{pointer(kindEmail, d.Email, d.ID), r}, more...)...); err != nil {
 		return err
 	}
-	entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.create", d.Email, audit.Change{Field: "admin", To: fmt.Sprint(d.Admin)})}
+	entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.create", d.Email)}
+	if d.Admin {
+		entries[0].Changes = []audit.Change{{Field: "admin", To: "true"}}
+	}
 	for project, role := range d.Roles {
 		entries = append(entries, p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", To: string(role)}))
 	}
@@ -341,6 +344,14 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 
 // addFirst adds the first administrator, unless there is one meanwhile.
 func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
+	// Two links may be used at once, and there may be no record to lock: the second insertion waits for the end of the first.
+	gate := store.Record{Kind: kindLock, Key: "first administrator", Value: []byte("{}"), New: true}
+	if err := tx.SaveRecords(ctx, p.now(), gate); err != nil {
+		return err
+	}
+	if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: gate.Kind, Key: gate.Key}); err != nil {
+		return err
+	}
 	kind := kindPerson
 	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
 	if err != nil {

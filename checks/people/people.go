@@ -191,7 +191,14 @@ func New(h store.Handle, c *Config) (*People, error) {
 
 // The kinds of records.
 const (
-	kindPerson, kindEmail, kindLink, kindSession, kindIdentity, kindPasskey, kindSpent = "person", "email", "link", "session", "identity", "passkey", "spent"
+	kindPerson   = "person"
+	kindEmail    = "email"
+	kindLink     = "link"
+	kindSession  = "session"
+	kindIdentity = "identity"
+	kindPasskey  = "passkey"
+	kindSpent    = "spent"
+	kindLock     = "lock"
 )
 
 // document is the record of a person.

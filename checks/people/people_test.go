@@ -517,3 +517,28 @@ func TestLinkOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestFirstAtOnce: of two links that are used at once, one creates the first administrator.
+func TestFirstAtOnce(t *testing.T) {
+	each(t, func(v *town) {
+		var links [2]people.Link
+		for i := range links {
+			var err error
+			links[i], err = v.First(v.Context())
+			v.must(err)
+		}
+		var errs [2]error
+		var both sync.WaitGroup
+		for i, link := range links {
+			both.Go(func() {
+				_, errs[i] = v.UseLink(v.Context(), link.Token, fmt.Sprintf("a%d@example.org", i), "A", password)
+			})
+		}
+		both.Wait()
+		all, err := v.List(v.Context())
+		v.must(err)
+		if len(all) != 1 || (errs[0] == nil) == (errs[1] == nil) {
+			v.Errorf("%d people, errors %v", len(all), errs)
+		}
+	})
+}
