@@ -6,7 +6,8 @@
 //	body, err := wire.Request(checks.Spec{Name: new("backup"), Timeout: new(time.Hour)}, checks.UniqueName)
 //
 // The documents are responses: [Check], [Ping], [Flip], [Stats], [Channel], [BadgeSet] and the lists of them, [Status] and
-// [Error]. Use encoding/json to read and write them.
+// [Error]. Use encoding/json to read and write them. [ChannelDetail], [Project] and [StatusPage] are those of a key with the
+// scope admin, with [ChannelRequest], [ProjectRequest] and [StatusPageRequest] for requests.
 //
 // Of this module, it imports only package checks.
 //
