@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
@@ -24,15 +25,20 @@ const (
 	scrape                 // any key, also as a bearer token
 	write403               // a read-write key, otherwise 403
 	write401               // a read-write key, otherwise 401
+	admin                  // an admin key, otherwise 403
 )
 
-// subject is what the parameter :id of an endpoint names.
+// subject is what an endpoint is about, and what its parameter :id names.
 type subject int
 
 const (
-	noCheck     subject = iota // there is no :id
+	noCheck     subject = iota // the project of the key; there is no :id
 	byUUID                     // a check, by UUID
 	byUniqueKey                // a check, by UUID or unique_key
+	byChannel                  // a channel
+	byPage                     // a status page
+	byProject                  // a project
+	noProject                  // no project
 )
 
 // endpoint is one row of the table of server/API.md section 4.
@@ -62,6 +68,21 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status, false},
 		// Beyond the specification.
 		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats, true},
+		{http.MethodPost, "/api/v3/channels", admin, noCheck, (*call).createChannel, true},
+		{http.MethodGet, "/api/v3/channels/:id", admin, byChannel, (*call).getChannel, true},
+		{http.MethodPut, "/api/v3/channels/:id", admin, byChannel, (*call).replaceChannel, true},
+		{http.MethodDelete, "/api/v3/channels/:id", admin, byChannel, (*call).deleteChannel, true},
+		{http.MethodGet, "/api/v3/channel-kinds", read, noProject, (*call).listKinds, true},
+		{http.MethodGet, "/api/v3/projects", admin, noProject, (*call).listProjects, true},
+		{http.MethodPost, "/api/v3/projects", admin, noProject, (*call).createProject, true},
+		{http.MethodGet, "/api/v3/projects/:id", admin, byProject, (*call).getProject, true},
+		{http.MethodPut, "/api/v3/projects/:id", admin, byProject, (*call).renameProject, true},
+		{http.MethodDelete, "/api/v3/projects/:id", admin, byProject, (*call).deleteProject, true},
+		{http.MethodGet, "/api/v3/status-pages", admin, noCheck, (*call).listStatusPages, true},
+		{http.MethodPost, "/api/v3/status-pages", admin, noCheck, (*call).createStatusPage, true},
+		{http.MethodGet, "/api/v3/status-pages/:id", admin, byPage, (*call).getStatusPage, true},
+		{http.MethodPut, "/api/v3/status-pages/:id", admin, byPage, (*call).replaceStatusPage, true},
+		{http.MethodDelete, "/api/v3/status-pages/:id", admin, byPage, (*call).deleteStatusPage, true},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},
@@ -121,15 +142,23 @@ type call struct {
 	version int // of the management interface
 	params  httprouter.Params
 
-	key    checks.Key
-	signed bool         // in, by Config.Authorize: the request has no API key
-	name   string       // of who is signed in
-	check  checks.Check // on endpoints of one check
+	key          checks.Key
+	installation bool // the key is one of the installation; its ProjectID is the project that the query names
+	signed       bool // in, by Config.Authorize: the request has no API key
+	name         string // of who is signed in
+
+	// What the path names.
+	check      checks.Check
+	channel    channels.Channel
+	statusPage checks.StatusPage
+	project    checks.Project
+
 	body   *body
 	parsed *request.Body // the parsed body, once parseBody has been called
 }
 
-// serve checks the key, the rate limit, the permission and the check, in this order, and then calls the handler.
+// serve checks the key, the rate limit, the permission, the project and what the path names, in this order, and then calls
+// the handler.
 func (c *call) serve(e endpoint) error {
 	if e.access != open {
 		if err := c.authenticate(e.access == scrape); err != nil {
@@ -139,22 +168,51 @@ func (c *call) serve(e endpoint) error {
 			return err
 		}
 		c.r = c.r.WithContext(audit.WithActor(c.r.Context(), c.actor()))
-		switch {
-		case !c.key.ReadOnly || e.access != write403 && e.access != write401:
-		case c.signed:
-			return errViewer
-		case e.access == write403:
-			return errReadOnly
-		default:
-			return errWrongKey
+		if err := c.permit(e.access); err != nil {
+			return err
+		}
+		if c.installation && e.subject != noProject && e.subject != byProject {
+			if err := c.chooseProject(); err != nil {
+				return err
+			}
 		}
 	}
-	if e.subject != noCheck {
-		if err := c.find(c.params.ByName("id"), e.subject); err != nil {
+	if id := c.params.ByName("id"); id != "" {
+		if err := c.find(id, e.subject); err != nil {
 			return err
 		}
 	}
 	return e.handle(c)
+}
+
+// permit checks whether the scope of the key suffices for an endpoint.
+func (c *call) permit(needed access) error {
+	switch {
+	case needed == admin && c.key.Scope != checks.Admin:
+		return errNotAdmin
+	case needed != write403 && needed != write401, c.key.Scope.Edits():
+		return nil
+	case c.signed:
+		return errViewer
+	case needed == write403:
+		return errReadOnly
+	}
+	return errWrongKey
+}
+
+// chooseProject finds the project of a request with a key of the installation.
+func (c *call) chooseProject() error {
+	text := c.r.URL.Query().Get("project")
+	if text == "" {
+		return errNeedsProject
+	}
+	id, ok := parseUUID(text, true)
+	if !ok {
+		return errBadProject
+	}
+	project, err := c.mon.Projects().ByID(c.r.Context(), id)
+	c.key.ProjectID = project.ID
+	return err
 }
 
 // authenticate finds out whose request it is. A key in the header, even an empty one, wins over the sign-in of the
@@ -219,7 +277,7 @@ func (c *call) identify(text string) error {
 	if errors.Is(err, checks.ErrNotFound) {
 		return errWrongKey
 	}
-	c.key = key
+	c.key, c.installation = key, err == nil && key.ProjectID == uuid.Nil
 	return err
 }
 
@@ -239,12 +297,27 @@ func (c *call) limit() error {
 	return nil
 }
 
-// find reads the check that the path names. Only by UUID does a check of another project differ from a missing one.
+// find reads what the path names. Only by UUID does something of another project differ from what is missing.
 func (c *call) find(id string, by subject) (err error) {
 	if parsed, ok := parseUUID(id, false); ok {
-		c.check, err = c.mon.Check(c.r.Context(), parsed)
-		if err == nil && c.check.ProjectID != c.key.ProjectID {
-			return errForeign
+		var owner uuid.UUID
+		foreign := errForeign
+		switch by {
+		case byChannel:
+			c.channel, err = c.mon.Views().Channel(c.r.Context(), parsed)
+			owner, foreign = c.channel.ProjectID, errForeignChannel
+		case byPage:
+			c.statusPage, err = c.mon.Views().StatusPage(c.r.Context(), parsed)
+			owner, foreign = c.statusPage.ProjectID, errForeignPage
+		case byProject:
+			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)
+			owner, foreign = c.project.ID, errForeignKey
+		default:
+			c.check, err = c.mon.Check(c.r.Context(), parsed)
+			owner = c.check.ProjectID
+		}
+		if err == nil && owner != c.key.ProjectID && !(c.installation && by == byProject) {
+			return foreign
 		}
 		return err
 	}

@@ -3,6 +3,8 @@ package server_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const unknownUUID = "11111111-2222-4333-8444-555555555555"
@@ -53,7 +55,7 @@ func TestKeys(t *testing.T) {
 
 func TestRevokedKey(t *testing.T) {
 	each(t, nil, func(s *site) {
-		text, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), false)
+		text, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), checks.ReadWrite)
 		s.must(err)
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).is(200)
 		s.must(s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID))

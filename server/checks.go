@@ -133,7 +133,7 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 		BadgeURL: c.base.Text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
 	}
 	d.SetSettings(check.Settings)
-	if c.key.ReadOnly {
+	if !c.key.Scope.SeesIDs() {
 		d.UniqueKey = check.UniqueKey()
 		return d
 	}

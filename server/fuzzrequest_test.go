@@ -56,8 +56,8 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: "paid",
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", 22), CreatedAt: time.Unix(1, 0)}
 	var keys []checks.Key
-	for _, text := range []string{fuzzReadWrite, fuzzReadOnly} {
-		keys = append(keys, checks.Key{ID: uuid.New(), ProjectID: w.own.ID, ReadOnly: text == fuzzReadOnly, Hash: sha256.Sum256([]byte(text)), CreatedAt: time.Unix(1, 0)})
+	for text, scope := range map[string]checks.Scope{fuzzReadWrite: checks.ReadWrite, fuzzReadOnly: checks.ReadOnly} {
+		keys = append(keys, checks.Key{ID: uuid.New(), ProjectID: w.own.ID, Scope: scope, Hash: sha256.Sum256([]byte(text)), CreatedAt: time.Unix(1, 0)})
 	}
 	foreign, err := checks.New(other.ID, checks.Spec{Name: new(fuzzForeign), Slug: new(fuzzForeign), Tags: []string{fuzzForeign}, Desc: new(fuzzForeign)}, time.Now())
 	if err != nil {

@@ -120,7 +120,7 @@ func TestNobodyGetsIn(t *testing.T) {
 	each(t, nil, func(s *site) {
 		v := newVictim(s)
 		other, foreign := s.otherProject("Foreign")
-		revoked, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), false)
+		revoked, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), checks.ReadWrite)
 		if err == nil {
 			err = s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID)
 		}

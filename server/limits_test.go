@@ -88,7 +88,7 @@ func TestTwoServers(t *testing.T) {
 		for _, s := range []*site{a, b} {
 			a.equal("flips", s.flips(check, ""), [][2]any{{at(2 * time.Minute), 0.0}, {at(0), 1.0}})
 		}
-		text, key, err := b.mon.Project(a.project.ID).CreateKey(a.Context(), true)
+		text, key, err := b.mon.Project(a.project.ID).CreateKey(a.Context(), checks.ReadOnly)
 		a.must(err)
 		a.send("GET", path(check), nil, "X-Api-Key", text).is(200)
 		a.must(a.mon.Project(a.project.ID).DeleteKey(a.Context(), key.ID))

@@ -27,20 +27,29 @@ type problem struct {
 func (p *problem) Error() string { return p.text }
 
 var (
-	errMissingKey  = &problem{status: http.StatusUnauthorized, text: "missing api key"}
-	errLateKey     = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
-	errWrongKey    = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
-	errCrossOrigin = &problem{status: http.StatusForbidden, text: "a request from another origin needs an api key in the header X-Api-Key"}
-	errSignIn      = &problem{status: http.StatusInternalServerError, text: "internal error"}
-	errSignInAway  = &problem{status: http.StatusServiceUnavailable, text: "unavailable", retryAfter: retryUnavailable}
-	errReadOnly    = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
-	errViewer      = &problem{status: http.StatusForbidden, text: "you are signed in to view this project, not to change it"}
-	errNoProject   = &problem{status: http.StatusForbidden, text: "you are signed in, but have access to no project"}
-	errForeign     = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
-	errNotFound    = &problem{status: http.StatusNotFound, text: "not found"}
-	errNoPath      = &problem{status: http.StatusNotFound, text: "no such path"} // clients tell it from a missing check
-	errMethod      = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
-	errPingMethod  = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed: use GET, HEAD or POST; in place of curl -T, " +
+	errMissingKey      = &problem{status: http.StatusUnauthorized, text: "missing api key"}
+	errLateKey         = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
+	errWrongKey        = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
+	errCrossOrigin     = &problem{status: http.StatusForbidden, text: "a request from another origin needs an api key in the header X-Api-Key"}
+	errSignIn          = &problem{status: http.StatusInternalServerError, text: "internal error"}
+	errSignInAway      = &problem{status: http.StatusServiceUnavailable, text: "unavailable", retryAfter: retryUnavailable}
+	errReadOnly        = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
+	errViewer          = &problem{status: http.StatusForbidden, text: "you are signed in to view this project, not to change it"}
+	errNoProject       = &problem{status: http.StatusForbidden, text: "you are signed in, but have access to no project"}
+	errForeign         = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
+	errForeignChannel  = &problem{status: http.StatusForbidden, text: "the channel belongs to another project"}
+	errForeignPage     = &problem{status: http.StatusForbidden, text: "the status page belongs to another project"}
+	errForeignKey      = &problem{status: http.StatusForbidden, text: "the api key belongs to another project"}
+	errNotAdmin        = &problem{status: http.StatusForbidden, text: "this needs an api key with the scope admin"}
+	errNotInstallation = &problem{status: http.StatusForbidden, text: "this needs an api key of the installation"}
+	errNeedsProject    = &problem{
+		status: http.StatusBadRequest, field: "project", text: "project is missing: a key of the installation needs ?project=<uuid>",
+	}
+	errBadProject = &problem{status: http.StatusBadRequest, field: "project", text: "project is not a UUID"}
+	errNotFound   = &problem{status: http.StatusNotFound, text: "not found"}
+	errNoPath     = &problem{status: http.StatusNotFound, text: "no such path"} // clients tell it from a missing check
+	errMethod     = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
+	errPingMethod = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed: use GET, HEAD or POST; in place of curl -T, " +
 		"which sends PUT, use curl --data-binary @FILE"}
 	errTooLarge   = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
 	errBrokenBody = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
@@ -116,6 +125,18 @@ func fault(err error) (field, text string) {
 	}
 	if e, ok := errors.AsType[*channels.SelectError](err); ok {
 		return "channels", e.Error()
+	}
+	if e, ok := errors.AsType[*channels.KindError](err); ok {
+		return "kind", e.Error()
+	}
+	if e, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
+		return "kind", e.Error()
+	}
+	if e, ok := errors.AsType[*channels.SettingError](err); ok {
+		return "settings", e.Error()
+	}
+	if e, ok := errors.AsType[*channels.KeptError](err); ok {
+		return "settings", e.Error()
 	}
 	return "", ""
 }

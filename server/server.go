@@ -74,6 +74,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
@@ -126,6 +127,9 @@ type Config struct {
 	// FlipsObject makes the flips endpoint answer with an object, {"flips": […]}, as Healthchecks does. By default it
 	// answers with a bare array.
 	FlipsObject bool
+	// ChannelKinds are the kinds of channels that an API key with the scope admin of a project may create and change; privileged
+	// ones are never among them (see [channels.Type]). A key of the installation may do so with all. Default: all.
+	ChannelKinds []channels.Kind
 	// NoLegacyAPI leaves out the paths /api/v1/ and /api/v2/ below BaseURL. They answer clients that have an older version
 	// of the management interface fixed in their code.
 	NoLegacyAPI bool
@@ -161,6 +165,7 @@ type Server struct {
 	proxies       origin.Proxies
 	reportStarted bool
 	flipsObject   bool
+	channelKinds  []channels.Kind
 	noLegacy      bool
 	authorize     func(*http.Request) (Access, error) // nil without a program's sign-in
 	pages         http.Handler                        // nil without a dashboard
@@ -198,7 +203,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
 		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),
 		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
-		authorize: c.Authorize, acceptLate: c.AcceptLate,
+		authorize: c.Authorize, acceptLate: c.AcceptLate, channelKinds: c.ChannelKinds,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
 	}

@@ -57,7 +57,10 @@ func (c *call) askProgram() error {
 		return err
 	}
 	c.signed, c.name = true, access.Name
-	c.key = checks.Key{ProjectID: first.ProjectID, ReadOnly: !first.Edit}
+	c.key = checks.Key{ProjectID: first.ProjectID, Scope: checks.ReadOnly}
+	if first.Edit {
+		c.key.Scope = checks.ReadWrite
+	}
 	c.key.ID = uuid.NewSHA1(first.ProjectID, []byte(access.Name)) // for the rate limit
 	return nil
 }

@@ -164,7 +164,7 @@ func TestChangesOfAnything(t *testing.T) {
 			}, ofProject(f.project.ID, monitor.ChangedChannels)},
 			{"removed channel", func() error { return f.DeleteChannel(ctx, f.project.ID, channel.ID) },
 				ofProject(f.project.ID, monitor.ChangedChannels|monitor.ChangedSettings|monitor.ChangedDeliveries)},
-			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, true); return err },
+			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, checks.ReadOnly); return err },
 				ofProject(f.project.ID, monitor.ChangedProject)},
 			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, monitor.ChangedProject)},
 			{"new status page", func() (err error) {
@@ -256,7 +256,7 @@ func TestSlowSubscriber(t *testing.T) {
 				f.settle()
 			}
 		}
-		_, _, err := f.CreateKey(t.Context(), f.project.ID, true)
+		_, _, err := f.CreateKey(t.Context(), f.project.ID, checks.ReadOnly)
 		must(t, err)
 		f.settle()
 		changed(t, slow, "1,500 checks and a key", ofProject(f.project.ID, monitor.ChangedSettings|monitor.ChangedProject))

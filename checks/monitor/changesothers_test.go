@@ -163,7 +163,7 @@ func shortLived(t *testing.T, url string) {
 	mon := newServer(t, db.Open(t))
 	project, err := mon.Projects().ByName(t.Context(), "p")
 	must(t, err)
-	_, _, err = mon.CreateKey(t.Context(), project.ID, true)
+	_, _, err = mon.CreateKey(t.Context(), project.ID, checks.ReadOnly)
 	must(t, err)
 	os.Exit(0)
 }
@@ -252,7 +252,7 @@ func TestSchemas(t *testing.T) {
 	must(t, err)
 	hears(t, changes, "own project", ofProject(project.ID, monitor.ChangedProject))
 	another := newServer(t, servers[0].store)
-	_, _, err = another.CreateKey(t.Context(), project.ID, true)
+	_, _, err = another.CreateKey(t.Context(), project.ID, checks.ReadOnly)
 	must(t, err)
 	hears(t, changes, "a key, by another monitor on the store", ofProject(project.ID, monitor.ChangedProject))
 }
@@ -306,7 +306,7 @@ func polls(t *testing.T, pool *sql.DB, there server) {
 	must(t, err)
 	hears(t, changes, "project of another server", monitor.Change{All: true})
 	for i := range 20 {
-		_, _, err := here.CreateKey(t.Context(), own.ID, i%2 == 0)
+		_, _, err := here.CreateKey(t.Context(), own.ID, checks.Scopes()[i%4])
 		must(t, err)
 		select {
 		case change := <-changes:

@@ -6,10 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 )
 
-// Installation is what the servers on one database share beside the projects: secrets, and the sessions of people.
+// Installation is what the servers on one database share beside the projects: secrets, keys, and the sessions of people.
 type Installation struct{ mon *Monitor }
 
 // Installation returns what the servers on the database share.
@@ -26,6 +27,22 @@ func (i *Installation) Audits() bool { return i.mon.config.AuditRetention > 0 }
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (i *Installation) Secret(ctx context.Context, name string) (string, error) {
 	return i.mon.admin.Secret(ctx, name)
+}
+
+// CreateKey creates a key of the installation and returns its text, which begins with "rca_". It has the scope
+// [checks.Admin] in every project. The database stores only a hash of it.
+func (i *Installation) CreateKey(ctx context.Context) (text string, key checks.Key, err error) {
+	return i.mon.admin.CreateInstallationKey(ctx)
+}
+
+// Keys returns the keys of the installation, oldest first, without their texts.
+func (i *Installation) Keys(ctx context.Context) ([]checks.Key, error) {
+	return i.mon.admin.InstallationKeys(ctx)
+}
+
+// DeleteKey revokes a key of the installation, as [Project.DeleteKey] does for one of a project. Error: [checks.ErrNotFound].
+func (i *Installation) DeleteKey(ctx context.Context, id uuid.UUID) error {
+	return about("key", id, i.mon.admin.DeleteInstallationKey(ctx, id))
 }
 
 // Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,

@@ -8,10 +8,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// CreateKey creates an API key for the project and returns its text: 32 characters that begin with "rcw_", or with "rcr_" for
-// a read-only key. The database stores only a hash of it.
-func (p *Project) CreateKey(ctx context.Context, readOnly bool) (text string, key checks.Key, err error) {
-	text, key, err = p.mon.admin.CreateKey(ctx, p.id, readOnly)
+// CreateKey creates an API key for the project and returns its text: 32 characters that begin with "rcw_" for
+// [checks.ReadWrite], "rcr_" for [checks.ReadOnly], "rci_" for [checks.ReadIDs] or "rca_" for [checks.Admin]. The database
+// stores only a hash of it. Error: *[checks.FieldError] for another scope.
+func (p *Project) CreateKey(ctx context.Context, scope checks.Scope) (text string, key checks.Key, err error) {
+	text, key, err = p.mon.admin.CreateKey(ctx, p.id, scope)
 	return text, key, p.about(err)
 }
 

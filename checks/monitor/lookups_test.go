@@ -54,7 +54,7 @@ func TestLookups(t *testing.T) {
 		}
 		newKey := func() (text string, key checks.Key) {
 			t.Helper()
-			text, key, err := here.CreateKey(t.Context(), here.project.ID, false)
+			text, key, err := here.CreateKey(t.Context(), here.project.ID, checks.ReadWrite)
 			must(t, err)
 			once("a key", func() error {
 				got, err := here.Projects().Authenticate(t.Context(), text)

@@ -68,12 +68,19 @@ func (p *Projects) ByBadgeKey(ctx context.Context, key string) (checks.Project, 
 	return project, about("project", "of a badge key", err) // which is a secret
 }
 
+// Rename changes the name of a project and returns the project. Other processes may use the old name for 5 seconds more.
+// Errors: *[checks.FieldError]; [checks.ErrExists] for a name in use; [checks.ErrNotFound].
+func (p *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (checks.Project, error) {
+	project, err := p.mon.admin.RenameProject(ctx, id, name)
+	return project, about("project", id, err)
+}
+
 // Delete removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
 func (p *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 	return about("project", id, p.mon.admin.DeleteProject(ctx, id))
 }
 
-// Authenticate returns the API key with this text, or [checks.ErrNotFound]. It looks up a hash of the text, so its
+// Authenticate returns the API key with this text, of a project or of the installation, or [checks.ErrNotFound]. It looks up a hash of the text, so its
 // timing does not reveal how much of the text is right. A key that another process revokes stays valid for up to 5
 // seconds.
 func (p *Projects) Authenticate(ctx context.Context, text string) (checks.Key, error) {

@@ -23,9 +23,9 @@ func TestKeys(t *testing.T) {
 			!strings.HasPrefix(keys.ReadOnly, "rcr_") || len(p.PingKey) != 22 || strings.ToLower(p.PingKey) != p.PingKey {
 			t.Errorf("keys %+v, ping key %s", keys, p.PingKey)
 		}
-		for text, readOnly := range map[string]bool{keys.ReadWrite: false, keys.ReadOnly: true} {
+		for text, scope := range map[string]checks.Scope{keys.ReadWrite: checks.ReadWrite, keys.ReadOnly: checks.ReadOnly} {
 			key, err := s.Projects().Authenticate(t.Context(), text)
-			if err != nil || key.ProjectID != p.ID || key.ReadOnly != readOnly {
+			if err != nil || key.ProjectID != p.ID || key.Scope != scope {
 				t.Errorf("key of the project: %+v, error %v", key, err)
 			}
 		}
@@ -35,7 +35,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 
-		text, key, err := s.CreateKey(t.Context(), p.ID, true)
+		text, key, err := s.CreateKey(t.Context(), p.ID, checks.ReadOnly)
 		must(t, err)
 		if list, err := s.Keys(t.Context(), p.ID); err != nil || len(list) != 3 {
 			t.Errorf("the project has %d keys, want 3; error %v", len(list), err)
@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 		if _, err := s.Projects().Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("revoked key: error %v, want ErrNotFound", err)
 		}
-		if _, _, err := s.CreateKey(t.Context(), uuid.New(), false); !errors.Is(err, checks.ErrNotFound) {
+		if _, _, err := s.CreateKey(t.Context(), uuid.New(), checks.ReadWrite); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("CreateKey for an unknown project: error %v, want ErrNotFound", err)
 		}
 	})

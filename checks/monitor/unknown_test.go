@@ -98,7 +98,7 @@ func unknownIn(
 	}
 	_, _, errs["Upsert"] = p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)
 	_, _, errs["UpsertChannel"] = p.UpsertChannel(ctx, channel)
-	_, _, errs["CreateKey"] = p.CreateKey(ctx, true)
+	_, _, errs["CreateKey"] = p.CreateKey(ctx, checks.ReadOnly)
 	for _, err := range p.Deliveries(ctx, monitor.DeliveryQuery{}) {
 		errs["Deliveries"] = err
 	}

@@ -172,8 +172,8 @@ func (v verbs) OpenProject(ctx context.Context, name string) (checks.Project, er
 
 func (v verbs) Registry(project uuid.UUID) job.Registry { return v.Monitor.Project(project) }
 
-func (v verbs) CreateKey(ctx context.Context, project uuid.UUID, readOnly bool) (string, checks.Key, error) {
-	return v.Monitor.Project(project).CreateKey(ctx, readOnly)
+func (v verbs) CreateKey(ctx context.Context, project uuid.UUID, scope checks.Scope) (string, checks.Key, error) {
+	return v.Monitor.Project(project).CreateKey(ctx, scope)
 }
 
 func (v verbs) Keys(ctx context.Context, project uuid.UUID) ([]checks.Key, error) {

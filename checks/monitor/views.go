@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,8 +96,39 @@ func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
 	return v.mon.admin.AllStatusPages(ctx)
 }
 
-// Kinds returns the kinds of channels that [Project.CreateChannel] accepts, with their settings.
-func (v *Views) Kinds() []channels.Type { return v.mon.admin.Types }
+// StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
+func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
+	page, err := v.mon.admin.StatusPageByID(ctx, id)
+	return page, about("status page", id, err)
+}
+
+// Channel returns a channel of any project. Error: [checks.ErrNotFound].
+func (v *Views) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
+	c, err := v.mon.admin.Channel(ctx, id)
+	return c, about("channel", id, err)
+}
+
+// Kinds returns the kinds of channels that [Project.CreateChannel] accepts, each once, with their settings.
+func (v *Views) Kinds() (list []channels.Type) {
+	for _, t := range v.mon.admin.Types {
+		if i := slices.IndexFunc(list, func(known channels.Type) bool { return known.Kind == t.Kind }); i >= 0 {
+			list[i] = t
+		} else {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Kind returns a kind of channels, and whether it is one of [Views.Kinds].
+func (v *Views) Kind(kind channels.Kind) (t channels.Type, known bool) {
+	list := v.Kinds()
+	i := slices.IndexFunc(list, func(t channels.Type) bool { return t.Kind == kind })
+	if i < 0 {
+		return channels.Type{}, false
+	}
+	return list[i], true
+}
 
 // Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
 // users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.

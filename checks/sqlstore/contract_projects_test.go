@@ -152,8 +152,8 @@ func (f fixture) keys(t *testing.T, filter store.KeyFilter) []checks.Key {
 
 // testKeys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
 func testKeys(t *testing.T, f fixture) {
-	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
-	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, ReadOnly: true, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
+	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadWrite, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
+	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadOnly, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		return errors.Join(tx.Save(ctx, store.Setup{Key: &second}), tx.Save(ctx, store.Setup{Key: &first}))
 	})

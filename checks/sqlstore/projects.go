@@ -65,8 +65,8 @@ func (t *transaction) firstProject(ctx context.Context) error {
 	return err
 }
 
-// insertProject adds a project, and its account if that is new.
-func (t *transaction) insertProject(ctx context.Context, p checks.Project) error {
+// saveProject adds a project, and its account if that is new, or writes the name of a project.
+func (t *transaction) saveProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
 	if p.MaxChecks > 0 {
@@ -80,7 +80,7 @@ func (t *transaction) insertProject(ctx context.Context, p checks.Project) error
 	row := projectRow{
 		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
 	}
-	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
+	_, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Exec(ctx)
 	return translate(err)
 }
 
@@ -127,16 +127,25 @@ type keyRow struct {
 
 	ID        uuid.UUID `bun:"id,pk"`
 	ProjectID uuid.UUID `bun:"project_id"`
-	ReadOnly  bool      `bun:"read_only"`
+	ReadOnly  bool      `bun:"read_only"` // also for servers that do not know the scope
+	Scope     string    `bun:"scope"`     // "" for the two that read_only tells apart
 	Hash      []byte    `bun:"hash"`
 	Hint      string    `bun:"hint"`
 	CreatedAt int64     `bun:"created_at"`
 }
 
 func (r *keyRow) key() (checks.Key, error) {
-	return checks.Key{
-		ID: r.ID, ProjectID: r.ProjectID, ReadOnly: r.ReadOnly, Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
-	}, nil
+	k := checks.Key{
+		ID: r.ID, ProjectID: r.ProjectID, Scope: checks.Scope(r.Scope), Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
+	}
+	switch {
+	case k.Scope != "":
+	case r.ReadOnly:
+		k.Scope = checks.ReadOnly
+	default:
+		k.Scope = checks.ReadWrite
+	}
+	return k, nil
 }
 
 func findKeys(ctx context.Context, db bun.IDB, f store.KeyFilter) ([]checks.Key, error) {
@@ -152,7 +161,10 @@ func findKeys(ctx context.Context, db bun.IDB, f store.KeyFilter) ([]checks.Key,
 
 // insertKey adds an API key.
 func (t *transaction) insertKey(ctx context.Context, k checks.Key) error {
-	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: k.ReadOnly, Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
+	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
+	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
+		row.Scope = string(k.Scope)
+	}
 	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
 	return translate(err)
 }

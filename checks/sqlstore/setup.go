@@ -42,9 +42,9 @@ func (t *transaction) Save(ctx context.Context, s store.Setup) error {
 		if err := t.firstProject(ctx); err != nil {
 			return err
 		}
-		return t.insertProject(ctx, *s.Project)
+		return t.saveProject(ctx, *s.Project)
 	case s.Project != nil:
-		return t.insertProject(ctx, *s.Project)
+		return t.saveProject(ctx, *s.Project)
 	case s.Key != nil:
 		return t.insertKey(ctx, *s.Key)
 	case s.Channel != nil:

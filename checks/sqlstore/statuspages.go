@@ -33,6 +33,7 @@ func (r *statusPageRow) statusPage() (checks.StatusPage, error) {
 
 func findStatusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]checks.StatusPage, error) {
 	var where conditions
+	addSet(&where, "sp.id", f.ID)
 	addSet(&where, "sp.project_id", f.ProjectID)
 	addSet(&where, "sp.slug", f.Slug)
 	return readAll(ctx, func(rows *[]statusPageRow) *bun.SelectQuery {

@@ -155,7 +155,8 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.ServeHTTP(w, r) }
 
 // SignInLink returns an address that signs one person in, once and within a day, as the API key with this
-// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
+// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key of a
+// project.
 func (d *Dashboard) SignInLink(ctx context.Context, key string) (string, error) {
 	return d.sessions.Link(ctx, key)
 }

@@ -129,7 +129,7 @@ func TestStream(t *testing.T) {
 
 func TestStreamEndsWithTheKey(t *testing.T) {
 	s := newSite(t)
-	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), true)
+	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), checks.ReadOnly)
 	if err != nil {
 		t.Fatal(err)
 	}

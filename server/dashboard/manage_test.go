@@ -158,7 +158,7 @@ func TestKeys(t *testing.T) {
 	_, rest, _ := strings.Cut(made.body, `id="fresh-key" tabindex="0">`)
 	text, _, _ := strings.Cut(rest, "<")
 	key, err := s.mon.Projects().Authenticate(t.Context(), text)
-	if err != nil || !key.ReadOnly || key.ProjectID != s.project.ID {
+	if err != nil || key.Scope != checks.ReadOnly || key.ProjectID != s.project.ID {
 		t.Fatalf("the key %q: %+v, %v", text, key, err)
 	}
 	b.get(s.path("keys")).hasNo(text)
@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 	other.post(s.path("keys"), url.Values{"kind": {"read-write"}}).is(http.StatusForbidden)
 	other.post(s.path("keys/"+key.ID.String()+"/revoke"), nil).is(http.StatusForbidden)
 
-	b.get(s.path("keys/"+key.ID.String()+"/revoke")).is(http.StatusOK).hasNo("signs you out", "last read-write")
+	b.get(s.path("keys/"+key.ID.String()+"/revoke")).is(http.StatusOK).hasNo("signs you out", "last key")
 	b.post(s.path("keys/"+key.ID.String()+"/revoke"), nil).is(http.StatusSeeOther)
 	b.get(s.path("keys")).has("Revoked the read-only key " + text[:8])
 	other.get(s.path("")).is(http.StatusSeeOther)
@@ -180,7 +180,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.get(s.path("keys/"+own.ID.String()+"/revoke")).is(http.StatusOK).has("signs you out", "last read-write key")
+	b.get(s.path("keys/"+own.ID.String()+"/revoke")).is(http.StatusOK).has("signs you out", "last key that can edit")
 	b.post(s.path("keys/"+own.ID.String()+"/revoke"), nil).is(http.StatusSeeOther)
 	if to := b.get(s.path("keys")).is(http.StatusSeeOther).location(); !strings.HasPrefix(to, "/signin") {
 		t.Errorf("after its key was revoked, the session leads to %q", to)

@@ -51,7 +51,7 @@ func TestSignInByKey(t *testing.T) {
 
 func TestSessionDiesWithItsKey(t *testing.T) {
 	s := newSite(t)
-	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), false)
+	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), checks.ReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package admin
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -41,7 +40,7 @@ type Config struct {
 type Admin struct {
 	Config
 	creations  creations
-	keys       lookups[[sha256.Size]byte, checks.Key]
+	keys       lookups[keyID, checks.Key]
 	byBadgeKey lookups[string, checks.Project]
 	byID       lookups[uuid.UUID, checks.Project]
 }
@@ -50,10 +49,7 @@ type Admin struct {
 func New(c Config) *Admin {
 	a := &Admin{Config: c}
 	a.creations.perMinute = c.CreateRate
-	a.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
-		found, err := c.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{Hash: &hash}})
-		return one(found.Keys, err)
-	}
+	a.keys.read = a.findKey
 	a.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
 		return a.project(ctx, store.ProjectFilter{BadgeKey: &key})
 	}

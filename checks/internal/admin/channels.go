@@ -209,6 +209,12 @@ func (a *Admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.C
 	return found.Channels, a.Exists(ctx, projectID, len(found.Channels), err)
 }
 
+// Channel returns a channel of any project.
+func (a *Admin) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
+	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{IDs: []uuid.UUID{id}}})
+	return one(found.Channels, err)
+}
+
 // DeleteChannel removes a channel of a project.
 func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {

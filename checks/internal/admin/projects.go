@@ -18,12 +18,13 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Prefixes of API keys, and the length of a whole key in characters (server/API.md section 5).
-const (
-	keyPrefixReadWrite = "rcw_"
-	keyPrefixReadOnly  = "rcr_"
-	keyLength          = 32
-)
+// keyPrefixes are the prefixes of API keys (server/API.md section 5).
+var keyPrefixes = map[checks.Scope]string{
+	checks.ReadWrite: "rcw_", checks.ReadOnly: "rcr_", checks.ReadIDs: "rci_", checks.Admin: "rca_",
+}
+
+// keyLength is the length of an API key in characters.
+const keyLength = 32
 
 const (
 	maxName       = 100 // characters of the name of a project, an account or a channel
@@ -81,8 +82,8 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	readWrite, keyRW := a.newKey(p.ID, false)
-	readOnly, keyRO := a.newKey(p.ID, true)
+	readWrite, keyRW := a.newKey(p.ID, checks.ReadWrite)
+	readOnly, keyRO := a.newKey(p.ID, checks.ReadOnly)
 	err := a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		for _, s := range []store.Setup{{Project: &p, First: first}, {Key: &keyRW}, {Key: &keyRO}} {
 			if err := tx.Save(ctx, s); err != nil {
@@ -143,6 +144,25 @@ func (a *Admin) Projects(ctx context.Context) ([]checks.Project, error) {
 	return found.Projects, err
 }
 
+// RenameProject changes the name of a project.
+func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
+	if err := validName("name", name, 1); err != nil {
+		return checks.Project{}, err
+	}
+	defer a.forgetLookups()
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if p, err = tx.LockAccount(ctx, id); err != nil {
+			return err
+		}
+		p.Name = name
+		return tx.Save(ctx, store.Setup{Project: &p})
+	})
+	if err != nil {
+		return checks.Project{}, err
+	}
+	return p, nil
+}
+
 // DeleteProject removes a project with all that it has.
 func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
@@ -159,8 +179,11 @@ func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 }
 
 // CreateKey creates an API key for a project and returns its text.
-func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
-	text, key = a.newKey(projectID, readOnly)
+func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks.Scope) (text string, key checks.Key, err error) {
+	if keyPrefixes[scope] == "" {
+		return "", checks.Key{}, &checks.FieldError{Field: "scope", Reason: fmt.Sprintf("is unknown: %q", scope)}
+	}
+	text, key = a.newKey(projectID, scope)
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
@@ -176,14 +199,11 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly boo
 	return text, key, nil
 }
 
-func (a *Admin) newKey(projectID uuid.UUID, readOnly bool) (string, checks.Key) {
-	prefix := keyPrefixReadWrite
-	if readOnly {
-		prefix = keyPrefixReadOnly
-	}
+func (a *Admin) newKey(projectID uuid.UUID, scope checks.Scope) (string, checks.Key) {
+	prefix := keyPrefixes[scope]
 	text := prefix + randomText(keyLength-len(prefix))
 	return text, checks.Key{
-		ID: uuid.New(), ProjectID: projectID, ReadOnly: readOnly,
+		ID: uuid.New(), ProjectID: projectID, Scope: scope,
 		Hash: sha256.Sum256([]byte(text)), Hint: text[:keyHintLength], CreatedAt: a.Now(),
 	}
 }
@@ -230,7 +250,8 @@ func (a *Admin) Authenticate(ctx context.Context, text string) (checks.Key, erro
 	if len(text) != keyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
-	return a.keys.get(ctx, sha256.Sum256([]byte(text)), a.Now())
+	id := keyID{hash: sha256.Sum256([]byte(text)), admin: strings.HasPrefix(text, keyPrefixes[checks.Admin])}
+	return a.keys.get(ctx, id, a.Now())
 }
 
 // forgetLookups empties the caches of projects and keys, so that a change takes effect in this process at once.

@@ -109,6 +109,12 @@ func (a *Admin) AllStatusPages(ctx context.Context) ([]checks.StatusPage, error)
 	return found.StatusPages, err
 }
 
+// StatusPageByID returns a status page of any project.
+func (a *Admin) StatusPageByID(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
+	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ID: &id}})
+	return one(found.StatusPages, err)
+}
+
 // StatusPage returns the status page with a slug, in any project.
 func (a *Admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage, error) {
 	if !checks.ValidStatusPageSlug(slug) {

@@ -30,6 +30,8 @@ type Admin interface {
 	// also replaced if it has the same Value, which renews it, and if it ends after s: the clock of the server that stored it was
 	// wrong. Settings that have ended are removed.
 	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
+	// Records is that of [People].
+	Records(ctx context.Context, now time.Time, q RecordQuery) ([]Record, error)
 }
 
 // AdminTx is the part of a transaction that package admin needs.
@@ -43,7 +45,8 @@ type AdminTx interface {
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// Save adds the project (with First, unless there is any: the error is [checks.ErrExists]) or the key, or it adds or changes the channel or the status page, that s has. The project and
+	// Save adds the project (with First, unless there is any: the error is [checks.ErrExists]) or the key, or it adds or changes
+	// the project, the channel or the status page, that s has. Of a project that is there, it writes the Name. The project and
 	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name of a project, the hash of a key or the slug
 	// of a page, in any project, that is in use; [checks.ErrNotFound] for the ID of another project's channel or page. For
 	// an unknown project, the store may return any other error or none: the caller sees to it that there is one.

@@ -46,6 +46,7 @@ type ProjectFilter struct {
 
 // StatusPageFilter selects status pages. A nil field matches all.
 type StatusPageFilter struct {
+	ID        *uuid.UUID
 	ProjectID *uuid.UUID
 	Slug      *string
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -12,61 +14,93 @@ import (
 
 // keyDoc is an API key in JSON.
 type keyDoc struct {
-	ID       string `json:"id"`
-	Project  string `json:"project"`
-	ReadOnly bool   `json:"read_only"`
+	ID       string       `json:"id"`
+	Project  string       `json:"project"` // "" for a key of the installation
+	ReadOnly bool         `json:"read_only"`
+	Scope    checks.Scope `json:"scope"`
 }
 
+// newKeyDoc returns the document of a key. The project is the zero value for a key of the installation.
 func newKeyDoc(key checks.Key, project checks.Project) keyDoc {
-	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: key.ReadOnly}
+	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: !key.Scope.Edits(), Scope: key.Scope}
 }
 
-// access describes what a key allows.
-func (k keyDoc) access() string {
-	if k.ReadOnly {
-		return "read-only"
+// owner says in a sentence what the key belongs to.
+func (k keyDoc) owner() string {
+	if k.Project == "" {
+		return "the installation"
 	}
-	return "read-write"
+	return fmt.Sprintf("the project %q", k.Project)
 }
 
 type keyCreateCmd struct {
-	projectFlag
-	ReadOnly bool `help:"Create a key that can only read, and sees neither UUIDs nor ping URLs."`
+	Project  string `placeholder:"NAME" help:"Project of the key. Default: default, but with --scope admin the whole installation."`
+	Scope    string `default:"read-write" enum:"read-write,read-only,read-ids,admin" placeholder:"SCOPE" help:"What the key may do: read-write, read-only (sees neither UUIDs nor ping URLs), read-ids (is read-only, but sees them) or admin (is read-write, and manages integrations, status pages and projects)."`
+	ReadOnly bool   `help:"The same as --scope read-only."`
 	jsonFlag
 }
 
 func (keyCreateCmd) Help() string {
-	return `The database stores only a hash of the key.
+	return `The database stores only a hash of the key. A key of the installation is for the API alone, where ?project=UUID chooses the
+project of a request; it does not sign in to the dashboard.
 
-With --json: {"id", "project", "read_only", "api_key"}.
+With --json: {"id", "project", "read_only", "scope", "api_key"}, where project is empty for a key of the installation.
 
-Example:
+Examples:
 
-    rollcall key create --project backups --read-only`
+    rollcall key create --project backups --read-only
+    rollcall key create --scope admin`
 }
 
 func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		text, key, err := mon.Project(project.ID).CreateKey(ctx, c.ReadOnly)
-		if err != nil {
-			return missing(err, "project %q", c.Project)
+	scope := checks.Scope(c.Scope)
+	if c.ReadOnly {
+		if scope != checks.ReadWrite && scope != checks.ReadOnly {
+			return usagef("--read-only and --scope %s exclude each other", scope)
 		}
+		scope = checks.ReadOnly
+	}
+	print := func(text string, key checks.Key, project checks.Project) error {
 		document := struct {
 			keyDoc
 			APIKey string `json:"api_key"`
 		}{newKeyDoc(key, project), text}
-		return c.say(a.stdout, document, "Created a %s key for the project %q. It cannot be shown again:\n\n  %s",
-			document.access(), project.Name, text)
+		return c.say(a.stdout, document, "Created %s %s key for %s. It cannot be shown again:\n\n  %s", article(scope), scope, document.owner(), text)
+	}
+	if scope == checks.Admin && c.Project == "" {
+		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+			text, key, err := mon.Installation().CreateKey(ctx)
+			if err != nil {
+				return err
+			}
+			return print(text, key, checks.Project{})
+		})
+	}
+	return projectFlag{cmp.Or(c.Project, "default")}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		text, key, err := mon.Project(project.ID).CreateKey(ctx, scope)
+		if err != nil {
+			return missing(err, "project %q", project.Name)
+		}
+		return print(text, key, project)
 	})
+}
+
+// article returns the indefinite article of a scope.
+func article(scope checks.Scope) string {
+	if scope == checks.Admin {
+		return "an"
+	}
+	return "a"
 }
 
 type keyListCmd struct {
 	projectFlag
+	Installation bool `help:"List the keys of the installation instead."`
 	jsonFlag
 }
 
 func (keyListCmd) Help() string {
-	return `With --json: an array of {"id", "project", "read_only", "hint", "created"}, where hint is the beginning of the key.`
+	return `With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
 }
 
 func (c keyListCmd) Run(ctx context.Context, a *app) error {
@@ -75,15 +109,24 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 		Hint    string `json:"hint"`
 		Created string `json:"created"`
 	}
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		keys, err := mon.Project(project.ID).Keys(ctx)
+	print := func(keys []checks.Key, project checks.Project, err error) error {
 		if err != nil {
 			return err
 		}
 		return printList(c.jsonFlag, a.stdout, keys,
 			func(k checks.Key) listed { return listed{newKeyDoc(k, project), k.Hint, timestamp(k.CreatedAt)} },
 			[]string{"ID", "ACCESS", "BEGINS WITH", "CREATED"},
-			func(d listed) []string { return []string{d.ID, d.access(), d.Hint, d.Created} })
+			func(d listed) []string { return []string{d.ID, string(d.Scope), d.Hint, d.Created} })
+	}
+	if c.Installation {
+		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+			keys, err := mon.Installation().Keys(ctx)
+			return print(keys, checks.Project{}, err)
+		})
+	}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		keys, err := mon.Project(project.ID).Keys(ctx)
+		return print(keys, project, err)
 	})
 }
 
@@ -97,7 +140,7 @@ type keyRevokeCmd struct {
 func (keyRevokeCmd) Help() string {
 	return `Every server refuses the key within 5 seconds.
 
-With --json: {"id", "project", "read_only"} of the revoked key.
+With --json: {"id", "project", "read_only", "scope"} of the revoked key.
 
 Example:
 
@@ -110,15 +153,19 @@ func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := mon.Project(project.ID).DeleteKey(ctx, key.ID); err != nil {
+		revoke := mon.Project(project.ID).DeleteKey
+		if project.ID == uuid.Nil {
+			revoke = mon.Installation().DeleteKey
+		}
+		if err := revoke(ctx, key.ID); err != nil {
 			return missing(err, "the key")
 		}
 		document := newKeyDoc(key, project)
-		return c.say(a.stdout, document, "Revoked the %s key %s of the project %q.", document.access(), document.ID, project.Name)
+		return c.say(a.stdout, document, "Revoked the %s key %s of %s.", document.Scope, document.ID, document.owner())
 	})
 }
 
-// find returns the key with its project. Errors do not show the key.
+// find returns the key with its project, which is the zero value for a key of the installation. Errors do not show the key.
 func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key checks.Key, project checks.Project, err error) {
 	projects, err := c.projects(ctx, mon)
 	if err != nil {
@@ -145,7 +192,11 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 	if c.Project != "" {
 		return key, project, fmt.Errorf("the project %q has no such key", c.Project)
 	}
-	return key, project, missing(checks.ErrNotFound, "the key")
+	keys, err := mon.Installation().Keys(ctx)
+	if i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == id }); i >= 0 {
+		return keys[i], project, nil
+	}
+	return key, project, missing(cmp.Or(err, checks.ErrNotFound), "the key")
 }
 
 // projects returns the projects that the key may belong to.

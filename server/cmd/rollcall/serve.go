@@ -43,7 +43,7 @@ type serveCmd struct {
 	NoDashboard bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
 	KeySignIn   bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
 
-	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
+	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, and admin keys of a project by the API, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 

@@ -198,7 +198,7 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	if !s.NoDashboard {
-		if config.Dashboard, err = s.dashboardConfig(ctx); err != nil {
+		if config.Dashboard, err = s.dashboardConfig(ctx, config.ChannelKinds); err != nil {
 			return nil, err
 		}
 	}
@@ -228,15 +228,19 @@ func (s *service) serverConfig() (*server.Config, error) {
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
+	var err error
+	if config.ChannelKinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
+		return nil, usageError{err}
+	}
 	if s.SecretKey == "" {
 		return config, nil
 	}
-	var err error
 	config.Signer, err = badges.NewSigner([]byte(s.SecretKey))
 	return config, err
 }
 
-func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error) {
+// dashboardConfig returns the configuration of the pages, on which people may make integrations of some kinds.
+func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*dashboard.Config, error) {
 	push, err := s.mon.Installation().Secret(ctx, pushSecret)
 	if err != nil {
 		return nil, err
@@ -254,13 +258,11 @@ func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
 		return nil, usageError{err}
 	}
-	if config.Kinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
-		return nil, usageError{err}
-	}
+	config.Kinds = kinds
 	return config, nil
 }
 
-// dashboardKinds returns the kinds of integrations that people may make on the pages; nil stands for all that are not
+// dashboardKinds returns the kinds of integrations that people may make on the pages, and keys of projects by the API; nil stands for all that are not
 // privileged. If alerts may reach private networks, people must not choose their addresses unless the administrator says
 // so: they would see parts of the answers.
 func dashboardKinds(flag []string, private bool) ([]channels.Kind, error) {

@@ -62,7 +62,7 @@ func newIntegrationPage(q *ui.Request) error {
 
 // blankForm returns the form for a new channel of a kind that pages may make.
 func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err error) {
-	info, ok := kindOf(q, kind)
+	info, ok := q.Mon.Views().Kind(kind)
 	if !ok {
 		return integrationForm{}, checks.ErrNotFound
 	}
@@ -93,7 +93,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	if err != nil {
 		return integrationForm{}, err
 	}
-	info, known := kindOf(q, c.Kind)
+	info, known := q.Mon.Views().Kind(c.Kind)
 	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks, Was: fingerprint(info, c)}
 	switch {
 	case !known:
@@ -186,7 +186,7 @@ func saveIntegration(q *ui.Request) error {
 		return ui.ErrForbidden
 	}
 	view.typed(q, form)
-	info, _ := kindOf(q, c.Kind)
+	info, _ := q.Mon.Views().Kind(c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
 		if was := form.Get("was"); was != "" && was != fingerprint(info, c) {
 			return c, errConflict
@@ -324,7 +324,7 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 			view.Problem = shown(not + ": " + setting.Error() + ".")
 			break
 		}
-		info, _ := kindOf(q, channels.Kind(view.Kind))
+		info, _ := q.Mon.Views().Kind(channels.Kind(view.Kind))
 		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + inLabels(info, setting.Reason) + ".")
 	default:
 		return err
@@ -332,40 +332,18 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 	return showForm(q, http.StatusBadRequest, view)
 }
 
-// merge returns the settings of a channel after a change: those in wanted, and stored secrets for which nothing was typed,
-// unless they are cleared. Values from a source stay.
-//
-// Nobody may have a stored secret sent to a receiver of their choice. So if a setting changes that could decide where
-// the secrets go (see [channels.Setting]), all secrets must be typed again. The error is a *[channels.SettingError].
+// merge returns the settings of a channel after a change. Values from a source stay. The error is a *[channels.SettingError]
+// in the words of the form.
 func merge(info channels.Type, c channels.Channel, wanted map[string]string, cleared func(name string) bool) (map[string]string, error) {
-	settings := map[string]string{}
-	moved := "" // the setting that could send secrets elsewhere
-	var kept []channels.Setting
-	for _, s := range info.AllSettings() {
-		old, value := c.Settings[s.Name], wanted[s.Name]
-		switch {
-		case c.Sources[s.Name] != "":
-			value = old
-			kept = append(kept, s)
-		case s.Secret && value == "" && old != "" && !cleared(s.Name):
-			value = old
-			kept = append(kept, s)
-		case value == "":
-			value = s.Default
-		}
-		if value != old && !s.KeepsSecrets && moved == "" {
-			moved = s.Name
-		}
-		settings[s.Name] = value
+	settings, err := info.Merge(c, wanted, func(name string) bool { return c.Sources[name] == "" && cleared(name) })
+	kept, ok := errors.AsType[*channels.KeptError](err)
+	switch {
+	case !ok:
+		return settings, err
+	case kept.Source != "":
+		return nil, &channels.SettingError{Kind: info.Kind, Setting: kept.Moved,
+			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", settingLabel(kept.Kept), kept.Source)}
 	}
-	if moved == "" || len(kept) == 0 {
-		return settings, nil
-	}
-	first := kept[0]
-	if source := c.Sources[first.Name]; source != "" {
-		return nil, &channels.SettingError{Kind: info.Kind, Setting: moved,
-			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", settingLabel(first.Name), source)}
-	}
-	return nil, &channels.SettingError{Kind: info.Kind, Setting: first.Name,
-		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", settingLabel(moved))}
+	return nil, &channels.SettingError{Kind: info.Kind, Setting: kept.Kept,
+		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", settingLabel(kept.Moved))}
 }

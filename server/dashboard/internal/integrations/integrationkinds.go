@@ -62,8 +62,8 @@ func kindChoices(q *ui.Request, text string) kindsView {
 		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
 	})
 	for _, info := range q.Mon.Views().Kinds() {
-		if last, _ := kindOf(q, info.Kind); !mayMake(q, last) && !slices.Contains(view.Others, kindTitle(last)) {
-			view.Others = append(view.Others, kindTitle(last))
+		if !mayMake(q, info) && !slices.Contains(view.Others, kindTitle(info)) {
+			view.Others = append(view.Others, kindTitle(info))
 		}
 	}
 	return view

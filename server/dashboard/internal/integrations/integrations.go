@@ -75,7 +75,7 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {
 	row := integration{ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Title: string(c.Kind), FailedAt: c.FailedAt, Error: c.Error}
-	if info, ok := kindOf(q, c.Kind); ok {
+	if info, ok := q.Mon.Views().Kind(c.Kind); ok {
 		row.Title = kindTitle(info)
 	}
 	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
@@ -136,16 +136,6 @@ func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
 	return nil, nil
 }
 
-// kindOf returns what the monitor knows about a kind. As in [channels.Validate], the last of several counts.
-func kindOf(q *ui.Request, kind channels.Kind) (info channels.Type, ok bool) {
-	for _, k := range q.Mon.Views().Kinds() {
-		if k.Kind == kind {
-			info, ok = k, true
-		}
-	}
-	return info, ok
-}
-
 // mayMake reports whether pages make and change channels of a kind. See [ui.Config].Kinds.
 func mayMake(q *ui.Request, info channels.Type) bool {
 	if q.Config.Kinds != nil {
@@ -156,11 +146,9 @@ func mayMake(q *ui.Request, info channels.Type) bool {
 
 // kindsToMake returns the kinds of which pages make channels, each once.
 func kindsToMake(q *ui.Request) (list []channels.Type) {
-	for i, k := range q.Mon.Views().Kinds() {
-		last, _ := kindOf(q, k.Kind)
-		first := !slices.ContainsFunc(q.Mon.Views().Kinds()[:i], func(other channels.Type) bool { return other.Kind == k.Kind })
-		if first && mayMake(q, last) {
-			list = append(list, last)
+	for _, info := range q.Mon.Views().Kinds() {
+		if mayMake(q, info) {
+			list = append(list, info)
 		}
 	}
 	return list

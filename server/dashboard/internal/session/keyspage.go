@@ -21,9 +21,10 @@ func (s *Sessions) keyRoutes() {
 type keysView struct {
 	Keys []keyRow
 	// Fresh is the text of a key that was just made, or "".
-	Fresh         string
-	FreshReadOnly bool
-	PingBase      string
+	Fresh      string
+	FreshScope checks.Scope
+	Scopes     []checks.Scope
+	PingBase   string
 }
 
 // keyRow is an API key in the list.
@@ -31,14 +32,6 @@ type keyRow struct {
 	checks.Key
 	// Own says that the viewer is signed in with the key.
 	Own bool
-}
-
-// Kind is what the key allows, in a word.
-func (k keyRow) Kind() string {
-	if k.ReadOnly {
-		return "read-only"
-	}
-	return "read-write"
 }
 
 // keysPage lists the API keys of a project. Only editors see it.
@@ -55,7 +48,7 @@ func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
 	for _, key := range list {
 		view.Keys = append(view.Keys, keyRow{Key: key, Own: slices.Contains(own, key.ID)})
 	}
-	view.PingBase = q.Config.PingBaseURL
+	view.Scopes, view.PingBase = checks.Scopes(), q.Config.PingBaseURL
 	return q.Render("keys", "Keys", view)
 }
 
@@ -78,16 +71,16 @@ func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
 // createKey makes a key and answers with the page that shows it. It is the only answer that ever does, and browsers do
 // not store it.
 func (s *Sessions) createKey(q *ui.Request) error {
-	kind := q.R.PostForm.Get("kind")
-	if kind != "read-only" && kind != "read-write" {
+	scope := checks.Scope(q.R.PostForm.Get("kind"))
+	if !slices.Contains(checks.Scopes(), scope) {
 		return ui.ErrBadForm
 	}
-	text, _, err := q.Mon.Project(q.Project.ID).CreateKey(q.Ctx(), kind == "read-only")
+	text, _, err := q.Mon.Project(q.Project.ID).CreateKey(q.Ctx(), scope)
 	if err != nil {
 		return err
 	}
 	q.ForgetKeys(q.Project.ID)
-	return s.showKeys(q, keysView{Fresh: text, FreshReadOnly: kind == "read-only"})
+	return s.showKeys(q, keysView{Fresh: text, FreshScope: scope})
 }
 
 // revokeView is the data of the page that asks before a key is revoked.
@@ -107,7 +100,7 @@ func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
 		return view, checks.ErrNotFound
 	}
 	view.Key, view.Own = list[i], slices.Contains(s.ownKeys(q), list[i].ID)
-	view.LastEdit = !view.ReadOnly && !slices.ContainsFunc(list, func(k checks.Key) bool { return !k.ReadOnly && k.ID != view.ID })
+	view.LastEdit = view.Scope.Edits() && !slices.ContainsFunc(list, func(k checks.Key) bool { return k.Scope.Edits() && k.ID != view.ID })
 	return view, nil
 }
 
@@ -129,6 +122,6 @@ func (s *Sessions) revokeKey(q *ui.Request) error {
 		return err
 	}
 	q.ForgetKeys(q.Project.ID)
-	q.Notice(fmt.Sprintf("Revoked the %s key %s….", view.Kind(), view.Hint))
+	q.Notice(fmt.Sprintf("Revoked the %s key %s….", view.Scope, view.Hint))
 	return q.Redirect("/projects/%s/keys", q.Project.ID)
 }

@@ -98,8 +98,8 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 			access.Keys[ref.project] = key
 		}
 		if known, ok := access.Project(ref.project); !ok {
-			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project, Edit: !key.ReadOnly})
-		} else if !key.ReadOnly && !known.Edit {
+			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project, Edit: key.Scope.Edits()})
+		} else if key.Scope.Edits() && !known.Edit {
 			i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == ref.project })
 			access.Projects[i].Edit = true
 		}

@@ -34,9 +34,13 @@ func (s *Sessions) SignInRoutes() {
 }
 
 // Link returns an address that signs one person in, once and within [linkAge], as the API key with this
-// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
+// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key of a
+// project.
 func (s *Sessions) Link(ctx context.Context, key string) (string, error) {
 	found, err := s.site.Mon.Projects().Authenticate(ctx, key)
+	if err == nil && found.ProjectID == uuid.Nil {
+		err = checks.ErrNotFound
+	}
 	if err != nil {
 		return "", err
 	}
@@ -118,6 +122,10 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if key.ProjectID == uuid.Nil {
+		page.Problem = "This key is for the API of the whole installation. Sign in with a key of a project."
+		return q.AskToSignIn(http.StatusForbidden, page)
 	}
 	q.ForgetKeys(key.ProjectID)
 	if err := s.add(q.W, q.R, key); err != nil {

@@ -54,7 +54,7 @@ type operation struct {
 func operations(document value) (map[string][]*operation, error) {
 	byTag := map[string][]*operation{}
 	for _, path := range document.Get("paths").Entries() {
-		for _, method := range []string{"get", "head", "post", "delete"} {
+		for _, method := range []string{"get", "head", "post", "put", "delete"} {
 			v := path.Value.Get(method)
 			if !v.Found() {
 				continue

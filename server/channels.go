@@ -1,0 +1,165 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
+)
+
+// createChannel answers POST /api/v3/channels/.
+func (c *call) createChannel() error {
+	wanted, err := c.channelRequest()
+	if err != nil {
+		return err
+	}
+	if wanted.Kind == nil {
+		return &checks.FieldError{Field: "kind", Reason: "is missing"}
+	}
+	channel := channels.Channel{Kind: channels.Kind(*wanted.Kind), Settings: wanted.Settings}
+	if wanted.Name != nil {
+		channel.Name = *wanted.Name
+	}
+	info, _ := c.mon.Views().Kind(channel.Kind)
+	if !c.mayChange(info) {
+		return errKind(channel.Kind)
+	}
+	channel, err = c.mon.Project(c.key.ProjectID).CreateChannel(c.r.Context(), channel)
+	if err != nil {
+		return redacted(err, info, wanted.Settings)
+	}
+	return c.answer(http.StatusCreated, c.channelDocument(channel))
+}
+
+// getChannel answers GET /api/v3/channels/<id>.
+func (c *call) getChannel() error {
+	return c.answer(http.StatusOK, c.channelDocument(c.channel))
+}
+
+// replaceChannel answers PUT /api/v3/channels/<id>.
+func (c *call) replaceChannel() error {
+	wanted, err := c.channelRequest()
+	if err != nil {
+		return err
+	}
+	kind := c.channel.Kind
+	info, known := c.mon.Views().Kind(kind)
+	switch {
+	case wanted.Kind != nil && *wanted.Kind != string(kind):
+		return &checks.FieldError{Field: "kind", Reason: fmt.Sprintf("cannot change: it is %q", kind)}
+	case wanted.Name == nil:
+		return &checks.FieldError{Field: "name", Reason: "is missing"}
+	case wanted.Settings == nil:
+		return &checks.FieldError{Field: "settings", Reason: "is missing"}
+	case !known:
+		return &checks.FieldError{Field: "kind", Reason: fmt.Sprintf("is unknown to this server: %q", kind)}
+	case !c.mayChange(info):
+		return errKind(kind)
+	}
+	edit := func(stored channels.Channel) (channels.Channel, error) {
+		settings, err := info.Merge(stored, wanted.Settings, func(name string) bool { _, given := wanted.Settings[name]; return given })
+		maps.DeleteFunc(stored.Sources, func(name, _ string) bool { return settings[name] != stored.Settings[name] })
+		stored.Name, stored.Settings = *wanted.Name, settings
+		return stored, err
+	}
+	channel, err := c.mon.Project(c.key.ProjectID).UpdateChannel(c.r.Context(), c.channel.ID, edit)
+	if err != nil {
+		return redacted(err, info, wanted.Settings, c.channel.Settings)
+	}
+	return c.answer(http.StatusOK, c.channelDocument(channel))
+}
+
+// deleteChannel answers DELETE /api/v3/channels/<id>.
+func (c *call) deleteChannel() error {
+	if err := c.mon.Project(c.key.ProjectID).DeleteChannel(c.r.Context(), c.channel.ID); err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.channelDocument(c.channel))
+}
+
+// listKinds answers GET /api/v3/channel-kinds/.
+func (c *call) listKinds() error {
+	document := wire.ChannelKinds{Kinds: []wire.ChannelKind{}}
+	for _, info := range c.mon.Views().Kinds() {
+		kind := wire.ChannelKind{
+			Kind: string(info.Kind), Title: cmp.Or(info.Title, string(info.Kind)), Category: string(cmp.Or(info.Category, "Others")), Doc: info.Doc,
+			Configured: c.mon.Views().Configured(info.Kind) == nil, Privileged: c.privileged(info), Settings: []wire.ChannelSetting{},
+		}
+		for _, s := range info.AllSettings() {
+			kind.NeedsBrowser = kind.NeedsBrowser || s.Subscription && s.Required
+			kind.Settings = append(kind.Settings, wire.ChannelSetting{
+				Name: s.Name, Doc: s.Doc, Required: s.Required, Secret: s.Secret, Default: s.Default, Options: append([]string{}, s.Options...),
+				Lines: s.Lines, NeedsBrowser: s.Subscription,
+			})
+		}
+		document.Kinds = append(document.Kinds, kind)
+	}
+	return c.answer(http.StatusOK, document)
+}
+
+func (c *call) channelRequest() (request.Channel, error) {
+	body, err := c.parseBody()
+	if err != nil {
+		return request.Channel{}, err
+	}
+	return body.Channel()
+}
+
+// privileged reports whether only a key of the installation creates and changes channels of a kind.
+func (s *Server) privileged(info channels.Type) bool {
+	return info.Privileged || s.channelKinds != nil && !slices.Contains(s.channelKinds, info.Kind)
+}
+
+// mayChange reports whether the key may create and change channels of a kind. It leaves unknown kinds to the monitor.
+func (c *call) mayChange(info channels.Type) bool {
+	return c.installation || info.Kind == "" || !c.privileged(info)
+}
+
+// errKind refuses a kind that needs a key of the installation.
+func errKind(kind channels.Kind) error {
+	return &problem{status: http.StatusForbidden, text: fmt.Sprintf("channels of the kind %q need an api key of the installation", kind)}
+}
+
+// channelDocument renders a channel. A secret is a setting that is secret, has a source, or is unknown.
+func (c *call) channelDocument(channel channels.Channel) wire.ChannelDetail {
+	d := wire.ChannelDetail{
+		ID: channel.ID.String(), Name: channel.Name, Kind: string(channel.Kind), Settings: map[string]string{}, Secrets: []string{},
+	}
+	info, _ := c.mon.Views().Kind(channel.Kind)
+	shown := map[string]bool{}
+	for _, s := range info.AllSettings() {
+		shown[s.Name] = !s.Secret && channel.Sources[s.Name] == ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(channel.Settings)) {
+		if shown[name] {
+			d.Settings[name] = channel.Settings[name]
+		} else {
+			d.Secrets = append(d.Secrets, name)
+		}
+	}
+	return d
+}
+
+// redacted returns an error about settings without the secrets among them, which the notifier of a kind may have quoted.
+func redacted(err error, info channels.Type, settings ...map[string]string) error {
+	refused, ok := errors.AsType[*channels.SettingError](err)
+	if !ok {
+		return err
+	}
+	var secrets []string
+	for _, s := range info.AllSettings() {
+		for _, values := range settings {
+			if s.Secret {
+				secrets = append(secrets, values[s.Name])
+			}
+		}
+	}
+	return &channels.SettingError{Kind: refused.Kind, Setting: refused.Setting, Reason: channels.Redact(refused.Reason, secrets...)}
+}

@@ -1,0 +1,84 @@
+package request
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Channel is what a request that creates or replaces a channel says. A nil field is absent.
+type Channel struct {
+	Kind, Name *string
+	Settings   map[string]string
+}
+
+// Channel reads the fields of a request that creates or replaces a channel, under the rules of [Body.Create].
+func (b Body) Channel() (Channel, error) {
+	r := reader{body: b}
+	c := Channel{Kind: r.text("kind"), Name: r.text("name"), Settings: r.textMap("settings")}
+	r.text("api_key")
+	return c, r.err
+}
+
+// Project is what a request that creates or renames a project says. A nil field is absent.
+type Project struct {
+	Name, Account, Plan *string
+	MaxChecks           *int64
+}
+
+// Project reads the fields of a request that creates or renames a project, under the rules of [Body.Create].
+func (b Body) Project() (Project, error) {
+	r := reader{body: b}
+	p := Project{
+		Name: r.text("name"), Account: r.text("account"), Plan: r.text("plan"),
+		MaxChecks: r.number(checks.Setting{Name: "max_checks", Max: math.MaxInt32}),
+	}
+	r.text("api_key")
+	return p, r.err
+}
+
+// StatusPage is what a request that creates or replaces a status page says. A field that is absent is "".
+type StatusPage struct{ Slug, Title, Description, Tags string }
+
+// StatusPage reads the fields of a request that creates or replaces a status page, under the rules of [Body.Create].
+func (b Body) StatusPage() (p StatusPage, err error) {
+	r := reader{body: b}
+	for _, field := range []struct {
+		name string
+		into *string
+	}{{"slug", &p.Slug}, {"title", &p.Title}, {"description", &p.Description}, {"tags", &p.Tags}, {"api_key", new(string)}} {
+		if text := r.text(field.name); text != nil {
+			*field.into = *text
+		}
+	}
+	return p, r.err
+}
+
+// textMap reads an object whose values are strings.
+func (r *reader) textMap(field string) map[string]string {
+	raw := r.field(field)
+	if raw == nil {
+		return nil
+	}
+	var items map[string]json.RawMessage
+	if raw[0] != '{' || json.Unmarshal(raw, &items) != nil {
+		r.refuse(field, "is not an object")
+		return nil
+	}
+	texts := make(map[string]string, len(items))
+	for _, name := range slices.Sorted(maps.Keys(items)) {
+		if items[name][0] != '"' {
+			r.refuse(field, "has a value that is not a string")
+			return nil
+		}
+		text := r.unquote(field, items[name])
+		if text == nil {
+			return nil
+		}
+		texts[name] = *text
+	}
+	return texts
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// listStatusPages answers GET /api/v3/status-pages/.
+func (c *call) listStatusPages() error {
+	list, err := c.mon.Project(c.key.ProjectID).StatusPages(c.r.Context())
+	if err != nil {
+		return err
+	}
+	document := wire.StatusPages{StatusPages: make([]wire.StatusPage, len(list))}
+	for i, page := range list {
+		document.StatusPages[i] = c.statusPageDocument(page)
+	}
+	return c.answer(http.StatusOK, document)
+}
+
+// getStatusPage answers GET /api/v3/status-pages/<id>.
+func (c *call) getStatusPage() error {
+	return c.answer(http.StatusOK, c.statusPageDocument(c.statusPage))
+}
+
+// createStatusPage answers POST /api/v3/status-pages/.
+func (c *call) createStatusPage() error {
+	wanted, err := c.wantedStatusPage()
+	if err != nil {
+		return err
+	}
+	page, err := c.mon.Project(c.key.ProjectID).CreateStatusPage(c.r.Context(), wanted)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.statusPageDocument(page))
+}
+
+// replaceStatusPage answers PUT /api/v3/status-pages/<id>.
+func (c *call) replaceStatusPage() error {
+	wanted, err := c.wantedStatusPage()
+	if err != nil {
+		return err
+	}
+	wanted.ID = c.statusPage.ID
+	page, err := c.mon.Project(c.key.ProjectID).UpdateStatusPage(c.r.Context(), wanted)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.statusPageDocument(page))
+}
+
+// deleteStatusPage answers DELETE /api/v3/status-pages/<id>.
+func (c *call) deleteStatusPage() error {
+	if err := c.mon.Project(c.key.ProjectID).DeleteStatusPage(c.r.Context(), c.statusPage.ID); err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.statusPageDocument(c.statusPage))
+}
+
+// wantedStatusPage returns the page that the body of a request describes.
+func (c *call) wantedStatusPage() (checks.StatusPage, error) {
+	body, err := c.parseBody()
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	wanted, err := body.StatusPage()
+	return checks.StatusPage{
+		Slug: wanted.Slug, Title: wanted.Title, Description: wanted.Description, Tags: strings.Fields(wanted.Tags),
+	}, err
+}
+
+func (c *call) statusPageDocument(p checks.StatusPage) wire.StatusPage {
+	return wire.StatusPage{
+		ID: p.ID.String(), Slug: p.Slug, Title: p.Title, Description: p.Description, Tags: strings.Join(p.Tags, " "),
+		URL: c.base.Text + "/status/" + p.Slug,
+	}
+}
