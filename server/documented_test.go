@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -133,7 +135,7 @@ func TestDocumentedExamples(t *testing.T) {
 				if strings.HasSuffix(o.Path, "/resume") {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
 				}
-				if answer := s.api(o.Method, o.in(values), string(data)); answer.status >= http.StatusMultipleChoices {
+				if answer := s.sendTo(o, values, string(data)); answer.status >= http.StatusMultipleChoices {
 					s.Errorf("example %s of %s is refused: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
 				}
 				sent++
@@ -141,6 +143,42 @@ func TestDocumentedExamples(t *testing.T) {
 		}
 		if sent < 10 {
 			s.Errorf("sent %d examples, want 10 at least", sent)
+		}
+	})
+}
+
+// sendTo sends a request for an operation with a key of the installation, about a new channel or status page if it is about
+// one.
+func (s *site) sendTo(o *operation, values map[string]string, body any) reply {
+	s.Helper()
+	a := s.admin()
+	switch {
+	case strings.HasPrefix(o.Path, "/api/v3/channels/{"):
+		values = with(values, "id", a.as("POST", "/api/v3/channels/", object{"kind": "ntfy", "settings": object{"topic": "new"}}).object(201)["id"].(string))
+	case strings.HasPrefix(o.Path, "/api/v3/status-pages/{"):
+		values = with(values, "id", a.as("POST", "/api/v3/status-pages/", object{"slug": uuid.NewString(), "title": "New"}).object(201)["id"].(string))
+	case strings.HasPrefix(o.Path, "/api/v3/projects/{"):
+		values = with(values, "id", s.project.ID.String())
+	}
+	return a.everywhere(o.Method, o.in(values), body)
+}
+
+// TestDocumentedInstallation sends every request with a key of the installation: without a project, with an unknown one, and
+// with too large a body.
+func TestDocumentedInstallation(t *testing.T) {
+	each(t, nil, func(s *site) {
+		values, key := s.addresses(), s.newKey(uuid.Nil, checks.Admin)
+		for _, o := range documented().operations {
+			if o.Operation.Parameters.GetByInAndName("query", "project") != nil {
+				s.send(o.Method, o.in(values), nil, "X-Api-Key", key).refusedField("project", "project is missing: a key of the installation needs ?project=<uuid>")
+				s.send(o.Method, o.in(values)+"?project="+unknownUUID, nil, "X-Api-Key", key).refused(404, "not found")
+			}
+			if o.keyed() && o.Operation.RequestBody != nil && !strings.HasSuffix(o.Path, "e") {
+				s.sendTo(o, values, object{"x": strings.Repeat("x", 1_000_000)}).is(413)
+			}
+			if strings.HasPrefix(o.Path, "/api/v3/projects/{") {
+				s.send(o.Method, o.in(with(values, "id", unknownUUID)), nil, "X-Api-Key", key).refused(404, "not found")
+			}
 		}
 	})
 }

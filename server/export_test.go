@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,16 @@ func Routes() [][2]string {
 		routes = append(routes, [2]string{e.method, e.path})
 	}
 	return routes
+}
+
+// OfVersion reports whether a version of the management interface has a route of [Routes].
+func OfVersion(version int, route [2]string) bool {
+	for _, e := range endpointsOf(version) {
+		if e.method == route[0] && strings.TrimPrefix(e.path, roots[version]) == strings.TrimPrefix(route[1], roots[current]) {
+			return true
+		}
+	}
+	return false
 }
 
 // ReserveBodies reserves all memory for bodies. It panics if some stays in use: a handler returns its memory soon after

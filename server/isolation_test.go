@@ -22,27 +22,48 @@ type accessRow struct {
 	foreignRO int
 	ownRO     int
 	ownRW     int
+
+	foreignAdmin int
+	ownIDs       int // a key of the scope read-ids
+	ownAdmin     int
+	installation int // a key of the installation, with the project
 }
 
-// accessTable has a row for every route of the server (server/API.md sections 4 and 5). Every new route needs one.
+// accessTable has a row for every route of the server (server/API.md sections 4 and 5). Every new route needs one. A request of
+// a foreign key has no body; one of an own key has that of [victim.request].
 var accessTable = map[[2]string]accessRow{
-	{"GET", "/api/v3/checks"}:                   {401, 401, 200, 200, 200, 200},
-	{"GET", "/api/v3/checks/:id"}:               {401, 401, 403, 403, 200, 200},
-	{"POST", "/api/v3/checks"}:                  {401, 401, 201, 401, 401, 201},
-	{"POST", "/api/v3/checks/:id"}:              {401, 401, 403, 403, 403, 200},
-	{"POST", "/api/v3/checks/:id/pause"}:        {401, 401, 403, 403, 403, 200},
-	{"POST", "/api/v3/checks/:id/resume"}:       {401, 401, 403, 403, 403, 200},
-	{"DELETE", "/api/v3/checks/:id"}:            {401, 401, 403, 403, 403, 200},
-	{"GET", "/api/v3/checks/:id/pings"}:         {401, 401, 403, 403, 403, 200},
-	{"GET", "/api/v3/checks/:id/pings/:n/body"}: {401, 401, 403, 403, 403, 200},
-	{"GET", "/api/v3/checks/:id/flips"}:         {401, 401, 403, 403, 200, 200},
-	{"GET", "/api/v3/checks/:id/stats"}:         {401, 401, 403, 403, 200, 200},
-	{"GET", "/api/v3/channels"}:                 {401, 401, 200, 401, 401, 200},
-	{"GET", "/api/v3/badges"}:                   {401, 401, 200, 200, 200, 200},
-	{"GET", "/api/v3/metrics"}:                  {401, 401, 200, 200, 200, 200},
-	{"GET", "/api/v3/status"}:                   {200, 200, 200, 200, 200, 200},
-	{"GET", "/api/v3"}:                          {200, 200, 200, 200, 200, 200},
-	{"GET", "/api/v3/openapi.json"}:             {200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/checks"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/checks/:id"}:               {401, 401, 403, 403, 200, 200, 403, 200, 200, 200},
+	{"POST", "/api/v3/checks"}:                  {401, 401, 201, 401, 401, 201, 201, 401, 201, 201},
+	{"POST", "/api/v3/checks/:id"}:              {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"POST", "/api/v3/checks/:id/pause"}:        {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"POST", "/api/v3/checks/:id/resume"}:       {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"DELETE", "/api/v3/checks/:id"}:            {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"GET", "/api/v3/checks/:id/pings"}:         {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"GET", "/api/v3/checks/:id/pings/:n/body"}: {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"GET", "/api/v3/checks/:id/flips"}:         {401, 401, 403, 403, 200, 200, 403, 200, 200, 200},
+	{"GET", "/api/v3/checks/:id/stats"}:         {401, 401, 403, 403, 200, 200, 403, 200, 200, 200},
+	{"GET", "/api/v3/channels"}:                 {401, 401, 200, 401, 401, 200, 200, 401, 200, 200},
+	{"POST", "/api/v3/channels"}:                {401, 401, 403, 403, 403, 403, 400, 403, 201, 201},
+	{"GET", "/api/v3/channels/:id"}:             {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"PUT", "/api/v3/channels/:id"}:             {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"DELETE", "/api/v3/channels/:id"}:          {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"GET", "/api/v3/channel-kinds"}:            {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/projects"}:                 {401, 401, 403, 403, 403, 403, 200, 403, 200, 200},
+	{"POST", "/api/v3/projects"}:                {401, 401, 403, 403, 403, 403, 403, 403, 403, 201},
+	{"GET", "/api/v3/projects/:id"}:             {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"PUT", "/api/v3/projects/:id"}:             {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"DELETE", "/api/v3/projects/:id"}:          {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"GET", "/api/v3/status-pages"}:             {401, 401, 403, 403, 403, 403, 200, 403, 200, 200},
+	{"POST", "/api/v3/status-pages"}:            {401, 401, 403, 403, 403, 403, 400, 403, 201, 201},
+	{"GET", "/api/v3/status-pages/:id"}:         {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"PUT", "/api/v3/status-pages/:id"}:         {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"DELETE", "/api/v3/status-pages/:id"}:      {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"GET", "/api/v3/badges"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/metrics"}:                  {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/status"}:                   {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3"}:                          {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/openapi.json"}:             {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
 }
 
 func TestAccessTableIsWhole(t *testing.T) {
@@ -63,6 +84,7 @@ type victim struct {
 	check   object
 	marks   []string
 	channel channels.Channel
+	page    checks.StatusPage
 	before  []any
 }
 
@@ -73,6 +95,9 @@ func newVictim(s *site) *victim {
 	if v.channel, err = s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops-VICTIM", Settings: map[string]string{"to": "ops@victim.example"}}); err != nil {
 		s.Fatal(err)
 	}
+	if v.page, err = s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: "victim-page", Title: "VICTIM page"}); err != nil {
+		s.Fatal(err)
+	}
 	v.check = s.create(object{"name": "VICTIM name", "slug": "victim-slug", "tags": "VICTIM-tag", "desc": "VICTIM desc", "channels": "*"})
 	s.send("POST", v.check["ping_url"].(string), "VICTIM body", "User-Agent", "VICTIM agent").text(200, "OK")
 	readOnly := s.send("GET", path(v.check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
@@ -80,6 +105,7 @@ func newVictim(s *site) *victim {
 	v.marks = []string{
 		"VICTIM", "victim", v.check["uuid"].(string), readOnly["unique_key"].(string), badgeKey, s.project.ID.String(), s.project.Name,
 		s.project.PingKey, s.project.BadgeKey, s.keys.ReadWrite, s.keys.ReadOnly, v.channel.ID.String(),
+		v.page.ID.String(),
 	}
 	v.before = v.state()
 	return v
@@ -90,7 +116,7 @@ func (v *victim) state() []any {
 	v.s.Helper()
 	return []any{
 		v.s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), v.s.pings(v.check), v.s.flips(v.check, ""),
-		v.s.api("GET", "/api/v3/channels/", nil).list(200, "channels"), v.s.badges(),
+		v.s.api("GET", "/api/v3/channels/", nil).list(200, "channels"), v.s.badges(), v.admin(v.s),
 	}
 }
 
@@ -109,9 +135,34 @@ func (v *victim) untold(r reply, sent ...string) {
 	}
 }
 
-// in fills in the path of a route for the victim's check.
+// admin returns what only admin keys see of the project.
+func (v *victim) admin(s *site) []any {
+	s.Helper()
+	project, err := s.mon.Projects().ByID(s.Context(), s.project.ID)
+	s.must(err)
+	list, err := s.mon.Project(s.project.ID).Channels(s.Context())
+	s.must(err)
+	settings := []map[string]string{}
+	for _, c := range list {
+		settings = append(settings, c.Settings)
+	}
+	pages, err := s.mon.Project(s.project.ID).StatusPages(s.Context())
+	s.must(err)
+	return []any{project, settings, pages}
+}
+
+// in fills in the path of a route for the victim's check, or for what else the route is about.
 func (v *victim) in(path string) string {
-	return strings.NewReplacer(":id", v.check["uuid"].(string), ":n", "1").Replace(path)
+	id := v.check["uuid"].(string)
+	switch {
+	case strings.HasPrefix(path, "/api/v3/channels"):
+		id = v.channel.ID.String()
+	case strings.HasPrefix(path, "/api/v3/projects"):
+		id = v.s.project.ID.String()
+	case strings.HasPrefix(path, "/api/v3/status-pages"):
+		id = v.page.ID.String()
+	}
+	return strings.NewReplacer(":id", id, ":n", "1").Replace(path)
 }
 
 // TestNobodyGetsIn sends every request with every kind of foreign key, in every place for a key. The status is that of the
@@ -120,6 +171,7 @@ func TestNobodyGetsIn(t *testing.T) {
 	each(t, nil, func(s *site) {
 		v := newVictim(s)
 		other, foreign := s.otherProject("Foreign")
+		admin := s.newKey(other.ID, checks.Admin)
 		revoked, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), checks.ReadWrite)
 		if err == nil {
 			err = s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID)
@@ -156,6 +208,8 @@ func TestNobodyGetsIn(t *testing.T) {
 				"the first counts":    {row.unknown, []string{"X-Api-Key", revoked, "X-Api-Key", s.keys.ReadWrite}},
 				"foreign read-write":  {row.foreignRW, []string{"X-Api-Key", foreign.ReadWrite}},
 				"foreign read-only":   {row.foreignRO, []string{"X-Api-Key", foreign.ReadOnly}},
+				"foreign admin":       {row.foreignAdmin, []string{"X-Api-Key", admin}},
+				"admin made up":       {row.unknown, []string{"X-Api-Key", "rca_" + s.keys.ReadWrite[4:]}},
 				"foreign for real": {row.foreignRW, []string{"X-Api-Key", foreign.ReadWrite, "X-Forwarded-For", "127.0.0.1", "X-Original-URL", "/api/v3/checks/",
 					"X-Rewrite-URL", "/api/v3/checks/", "X-HTTP-Method-Override", "DELETE", "Cookie", "api_key=" + s.keys.ReadWrite}},
 			} {
@@ -174,7 +228,7 @@ func TestNobodyGetsIn(t *testing.T) {
 			}
 			if method == "POST" {
 				for text, status := range map[string]int{
-					foreign.ReadWrite: row.foreignRW, foreign.ReadOnly: row.foreignRO, revoked: row.unknown, s.project.PingKey: row.none,
+					foreign.ReadWrite: row.foreignRW, foreign.ReadOnly: row.foreignRO, revoked: row.unknown, s.project.PingKey: row.none, admin: row.foreignAdmin,
 				} {
 					v.untold(s.send(method, path, object{"api_key": text}).is(status))
 				}
