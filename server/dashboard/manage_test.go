@@ -162,7 +162,7 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("the key %q: %+v, %v", text, key, err)
 	}
 	b.get(s.path("keys")).hasNo(text)
-	b.post(s.path("keys"), url.Values{"kind": {"admin"}}).is(http.StatusBadRequest)
+	b.post(s.path("keys"), url.Values{"kind": {"owner"}}).is(http.StatusBadRequest)
 
 	other := s.signedIn(text)
 	other.get(s.path("keys")).is(http.StatusForbidden).hasNo(s.project.PingKey)
@@ -185,6 +185,40 @@ func TestKeys(t *testing.T) {
 	if to := b.get(s.path("keys")).is(http.StatusSeeOther).location(); !strings.HasPrefix(to, "/signin") {
 		t.Errorf("after its key was revoked, the session leads to %q", to)
 	}
+}
+
+// TestKeyScopes signs in with a key of each scope, and with one of the installation.
+func TestKeyScopes(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup")})
+	for _, scope := range checks.Scopes() {
+		text, _, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), scope)
+		noError(t, err)
+		page := s.signedIn(text).get("/checks/" + c.UniqueKey()).is(http.StatusOK)
+		if edits := strings.Contains(page.body, c.ID.String()); edits != scope.Edits() {
+			t.Errorf("%s: the page has the UUID: %t, want %t", scope, edits, scope.Edits())
+		}
+		s.signedIn(s.keys.ReadWrite).post(s.path("keys"), url.Values{"kind": {string(scope)}}).is(http.StatusOK).has("Your new " + string(scope) + " key")
+	}
+	text, _, err := s.mon.Installation().CreateKey(t.Context())
+	noError(t, err)
+	s.browser().post("/signin", url.Values{"key": {text}}).is(http.StatusForbidden).has("This key is for the API of the whole installation")
+	if _, err := s.pages.SignInLink(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("link: %v", err)
+	}
+}
+
+func TestRenameProject(t *testing.T) {
+	s := newSite(t)
+	other, _, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
+	noError(t, err)
+	b := s.signedIn(s.keys.ReadWrite)
+	rename := func(name string) *answer { return b.post(s.path("settings"), url.Values{"name": {name}}) }
+	rename(other.Name).is(http.StatusConflict).has("another project has this name", `value="other"`)
+	rename(" ").is(http.StatusBadRequest).has("Not saved: the name is empty.")
+	rename(" <b>new</b> ").is(http.StatusSeeOther)
+	b.get(s.path("settings")).is(http.StatusOK).has("Renamed.", "<h1>&lt;b&gt;new&lt;/b&gt;</h1>")
+	s.signedIn(s.keys.ReadOnly).post(s.path("settings"), url.Values{"name": {"x"}}).is(http.StatusForbidden)
 }
 
 func TestProjectSettings(t *testing.T) {

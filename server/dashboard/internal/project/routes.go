@@ -15,6 +15,7 @@ func Register(s *ui.Site) {
 	s.AddTemplates(templates, nil)
 
 	s.Look("GET /projects/{project}/settings", settingsPage)
+	s.Own("POST /projects/{project}/settings", renameProject)
 	s.Change("GET /projects/{project}/export", export)
 	s.Own("GET /projects/{project}/delete", deleteProjectPage)
 	s.Own("POST /projects/{project}/delete", deleteProject)

@@ -14,13 +14,41 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
+// settingsView is the data of the page of settings.
+type settingsView struct {
+	ui.Counts
+	// Name is what stands in the form to rename the project, and Problem why it was refused.
+	Name, Problem string
+}
+
 // settingsPage shows what a project is and leads to its settings.
 func settingsPage(q *ui.Request) error {
-	view, err := q.Count()
+	return showSettings(q, http.StatusOK, q.Project.Name, "")
+}
+
+func showSettings(q *ui.Request, status int, name, problem string) error {
+	counts, err := q.Count()
 	if err != nil {
 		return err
 	}
-	return q.Render("settings", "Settings", view)
+	return q.RenderStatus(status, "settings", "Settings", settingsView{counts, name, problem})
+}
+
+// renameProject changes the name of a project.
+func renameProject(q *ui.Request) error {
+	name := strings.TrimSpace(q.R.PostForm.Get("name"))
+	_, err := q.Mon.Projects().Rename(q.Ctx(), q.Project.ID, name)
+	refused, isName := errors.AsType[*checks.FieldError](err)
+	switch {
+	case isName:
+		return showSettings(q, http.StatusBadRequest, name, "Not saved: the name "+refused.Reason+".")
+	case errors.Is(err, checks.ErrExists):
+		return showSettings(q, http.StatusConflict, name, "Not saved: another project has this name.")
+	case err != nil:
+		return err
+	}
+	q.Notice("Renamed.")
+	return q.Redirect("/projects/%s/settings", q.Project.ID)
 }
 
 // export answers with the project as a file for rollcall apply. It has no secrets.
