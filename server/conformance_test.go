@@ -274,8 +274,13 @@ func (c *contract) expected() map[string]bool {
 					if text, ok := example.(string); ok && code >= "400" {
 						answers[text] = true
 					} else if document, ok := example.(object); ok && code >= "400" {
-						text, _ := json.Marshal(document)
-						answers[string(text)] = true
+						var text strings.Builder
+						encoder := json.NewEncoder(&text)
+						encoder.SetEscapeHTML(false) // as the server does
+						if err := encoder.Encode(document); err != nil {
+							panic(err)
+						}
+						answers[strings.TrimSpace(text.String())] = true
 					}
 				}
 			}

@@ -127,6 +127,9 @@ func TestDocumentedFields(t *testing.T) {
 		"Ping": wire.Ping{}, "Pings": wire.Pings{}, "Flip": wire.Flip{}, "Channel": wire.Channel{}, "Channels": wire.Channels{},
 		"BadgeSet": wire.BadgeSet{}, "BadgeList": wire.Badges{}, "Status": wire.Status{}, "Error": wire.Error{},
 		"Stats": wire.Stats{}, "StatsDay": wire.StatsDay{}, "StatsSum": wire.StatsSum{}, "Durations": wire.Durations{},
+		"ChannelDetail": wire.ChannelDetail{}, "ChannelKinds": wire.ChannelKinds{}, "ChannelKind": wire.ChannelKind{}, "ChannelSetting": wire.ChannelSetting{},
+		"Project": wire.Project{}, "ProjectList": wire.Projects{}, "CreatedProject": wire.CreatedProject{},
+		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "ReplaceChannel": wire.ChannelRequest{}, "RenameProject": wire.ProjectRequest{},
 	} {
 		var want []string
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {

@@ -167,6 +167,7 @@ func TestChangesOfAnything(t *testing.T) {
 			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, checks.ReadOnly); return err },
 				ofProject(f.project.ID, monitor.ChangedProject)},
 			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, monitor.ChangedProject)},
+			{"new name", func() error { _, err := f.Projects().Rename(ctx, f.project.ID, "renamed"); return err }, ofProject(f.project.ID, monitor.ChangedProject)},
 			{"new status page", func() (err error) {
 				page, err = f.CreateStatusPage(ctx, checks.StatusPage{ProjectID: f.project.ID, Slug: "acme", Title: "Acme"})
 				return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -51,6 +52,40 @@ func TestKeys(t *testing.T) {
 			t.Errorf("CreateKey for an unknown project: error %v, want ErrNotFound", err)
 		}
 	})
+}
+
+func TestRename(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		other, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other", MaxChecks: 5, Plan: "free"})
+		must(t, err)
+		if _, err := s.Projects().ByBadgeKey(t.Context(), other.BadgeKey); err != nil { // now it is cached
+			t.Error(err)
+		}
+		want := other
+		want.Name = "new"
+		got, err := s.Projects().Rename(t.Context(), other.ID, "new")
+		same(t, got, want, err)
+		got, err = s.Projects().ByBadgeKey(t.Context(), other.BadgeKey)
+		same(t, got, want, err)
+		for name, refused := range map[string]error{s.project.Name: checks.ErrExists, "new": nil} {
+			if _, err := s.Projects().Rename(t.Context(), other.ID, name); !errors.Is(err, refused) {
+				t.Errorf("%q: error %v, want %v", name, err, refused)
+			}
+		}
+		if _, err := s.Projects().Rename(t.Context(), uuid.New(), "x"); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("unknown project: %v", err)
+		}
+		if _, err := s.Projects().Rename(t.Context(), other.ID, ""); err == nil {
+			t.Error("an empty name")
+		}
+	})
+}
+
+func same(t *testing.T, got, want checks.Project, err error) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
 }
 
 func TestProjectNames(t *testing.T) {

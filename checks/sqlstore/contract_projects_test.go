@@ -57,6 +57,23 @@ func testProjects(t *testing.T, f fixture) {
 	}
 }
 
+// testRename: saving a project that is there changes its name alone.
+func testRename(t *testing.T, f fixture) {
+	other := f.addProject(t, newProject("other"))
+	rename := func(p checks.Project) error {
+		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &p}) })
+	}
+	want, changed := f.project, f.project
+	want.Name, changed.Name = "renamed", "renamed"
+	changed.BadgeKey, changed.PingKey, changed.CreatedAt = "b", "p", noon.Add(time.Hour)
+	must(t, rename(changed))
+	same(t, "renamed project", f.projects(t, store.ProjectFilter{ID: &want.ID}), []checks.Project{want})
+	changed.Name = other.Name
+	if err := rename(changed); !errors.Is(err, checks.ErrExists) {
+		t.Errorf("a name in use: error %v, want ErrExists", err)
+	}
+}
+
 // testAccounts: an account is a name with a plan. Its projects count their checks together and share a limit, which the
 // project that was added last with one has set.
 func testAccounts(t *testing.T, f fixture) {
@@ -160,6 +177,11 @@ func testKeys(t *testing.T, f fixture) {
 	same(t, "by hash", f.keys(t, store.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
 	same(t, "by the zero hash", f.keys(t, store.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
 	same(t, "all, oldest first", f.keys(t, store.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
+	for _, scope := range checks.Scopes() {
+		key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: scope, Hash: hashOf(string(scope)), CreatedAt: noon}
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &key}) })
+		same(t, string(scope), f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key{key})
+	}
 	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: first.ID, ProjectID: uuid.New()}})
 	})

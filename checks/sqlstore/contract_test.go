@@ -81,6 +81,7 @@ func contract() []requirement {
 		{"PruneFlips", testPruneFlips},
 
 		{"Projects", testProjects},
+		{"Rename", testRename},
 		{"Accounts", testAccounts},
 		{"FirstProject", testFirstProject},
 		{"DeleteProject", testDeleteProject},

@@ -237,6 +237,54 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	})
 }
 
+// TestUpgradeOfKeys reads keys that the first version wrote, and writes keys for servers that do not know their scopes.
+func TestUpgradeOfKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), 1))
+		project := uuid.New()
+		for _, query := range []struct {
+			sql  string
+			args []any
+		}{
+			{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
+			{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', 1 FROM rollcall_accounts",
+				[]any{project}},
+			{"INSERT INTO rollcall_keys (id, project_id, read_only, hash, hint, created_at) VALUES (?, ?, FALSE, ?, '', 1), (?, ?, TRUE, ?, '', 2)",
+				[]any{uuid.New(), project, make([]byte, 32), uuid.New(), project, []byte(strings.Repeat("x", 32))}},
+		} {
+			if _, err := bundb.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
+				t.Fatalf("%s: %v", query.sql, err)
+			}
+		}
+		must(t, s.Migrate(t.Context()))
+		must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			for i, scope := range []checks.Scope{checks.ReadIDs, checks.Admin} {
+				key := checks.Key{ID: uuid.New(), ProjectID: project, Scope: scope, Hash: [32]byte{byte(i + 1)}, CreatedAt: time.UnixMicro(int64(3 + i))}
+				if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		found, err := s.Find(t.Context(), store.Filter{Key: &store.KeyFilter{ProjectID: &project}})
+		must(t, err)
+		var scopes []checks.Scope
+		for _, key := range found.Keys {
+			scopes = append(scopes, key.Scope)
+		}
+		if diff := cmp.Diff([]checks.Scope{checks.ReadWrite, checks.ReadOnly, checks.ReadIDs, checks.Admin}, scopes); diff != "" {
+			t.Errorf("scopes (-want +got):\n%s", diff)
+		}
+		var readOnly []bool // what an older server reads
+		must(t, bundb.NewRaw("SELECT read_only FROM rollcall_keys ORDER BY created_at").Scan(t.Context(), &readOnly))
+		if diff := cmp.Diff([]bool{false, true, true, false}, readOnly); diff != "" {
+			t.Errorf("read_only (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestUpgradeThatFails applies migrations that end in an error or lose their connection. They leave everything as it was.
 func TestUpgradeThatFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
