@@ -177,8 +177,8 @@ func (c *call) serve(e endpoint) error {
 			}
 		}
 	}
-	if id := c.params.ByName("id"); id != "" {
-		if err := c.find(id, e.subject); err != nil {
+	if e.subject != noCheck && e.subject != noProject {
+		if err := c.find(c.params.ByName("id"), e.subject); err != nil {
 			return err
 		}
 	}
