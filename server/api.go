@@ -143,8 +143,8 @@ type call struct {
 	params  httprouter.Params
 
 	key          checks.Key
-	installation bool // the key is one of the installation; its ProjectID is the project that the query names
-	signed       bool // in, by Config.Authorize: the request has no API key
+	installation bool   // the key is one of the installation; its ProjectID is the project that the query names
+	signed       bool   // in, by Config.Authorize: the request has no API key
 	name         string // of who is signed in
 
 	// What the path names.

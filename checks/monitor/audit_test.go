@@ -74,9 +74,14 @@ func TestAudit(t *testing.T) {
 		_, err = o.UpdateStatusPage(ann, page)
 		must(t, err)
 		must(t, o.DeleteStatusPage(ann, p.ID, page.ID))
-		_, key, err := o.CreateKey(ann, p.ID, true)
+		_, key, err := o.CreateKey(ann, p.ID, checks.ReadOnly)
 		must(t, err)
 		must(t, o.DeleteKey(ann, p.ID, key.ID))
+		_, err = o.Projects().Rename(ann, p.ID, "renamed")
+		must(t, err)
+		_, everywhere, err := o.Installation().CreateKey(ann)
+		must(t, err)
+		must(t, o.Installation().DeleteKey(ann, everywhere.ID))
 		_, err = o.Transfer(ann, c.ID, o.project.ID)
 		must(t, err)
 		must(t, o.DeleteChannel(ann, p.ID, ops.ID))
@@ -96,16 +101,17 @@ func TestAudit(t *testing.T) {
 			by + `status_page.create "status" slug ""→"status" title ""→"Status"`,
 			by + `status_page.update "status" tags ""→"prod"`,
 			by + `status_page.delete "status"`,
-			by + `key.create "` + key.Hint + `"`,
+			by + `key.create "` + key.Hint + `" scope ""→"read-only"`,
 			by + `key.delete "` + key.Hint + `"`,
-			by + `check.move "Backup" project "audited"→"p"`,
+			by + `project.update "renamed" name "audited"→"renamed"`,
+			by + `check.move "Backup" project "renamed"→"p"`,
 			by + `channel.delete "ops"`,
-			by + `project.delete "audited"`,
+			by + `project.delete "renamed"`,
 		}
 		if diff := cmp.Diff(want, entries(t, o.Monitor, p.ID, audit.Query{})); diff != "" {
 			t.Error(diff)
 		}
-		moved := []string{by + `check.move "Backup" project "audited"→"p"`}
+		moved := []string{by + `check.move "Backup" project "renamed"→"p"`}
 		if diff := cmp.Diff(moved, entries(t, o.Monitor, o.project.ID, audit.Query{Check: c.ID})); diff != "" {
 			t.Error(diff)
 		}

@@ -147,6 +147,6 @@ func aboutProject(p checks.Project, action string, changes ...audit.Change) audi
 }
 
 // aboutKey returns an entry about an API key, of which the hint is all that anybody may see.
-func aboutKey(k checks.Key, action string) audit.Entry {
-	return audit.Entry{ProjectID: k.ProjectID, Action: action, Object: k.Hint}
+func aboutKey(k checks.Key, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: k.ProjectID, Action: action, Object: k.Hint, Changes: changes}
 }

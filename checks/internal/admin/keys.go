@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -69,7 +70,11 @@ func (a *Admin) CreateInstallationKey(ctx context.Context) (text string, key che
 		return "", checks.Key{}, err
 	}
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:]), Value: value, New: true})
+		record := store.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:]), Value: value, New: true}
+		if err := tx.SaveRecords(ctx, a.Now(), record); err != nil {
+			return err
+		}
+		return a.note(ctx, tx, aboutKey(key, "key.create", audit.Change{Field: "scope", To: string(key.Scope)}))
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -93,6 +98,9 @@ func (a *Admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
 		i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == id })
 		if i < 0 {
 			return checks.ErrNotFound
+		}
+		if err := a.note(ctx, tx, aboutKey(keys[i], "key.delete")); err != nil {
+			return err
 		}
 		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: keyKind, Key: hex.EncodeToString(keys[i].Hash[:])})
 	})

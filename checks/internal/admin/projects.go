@@ -154,8 +154,12 @@ func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p
 		if p, err = tx.LockAccount(ctx, id); err != nil {
 			return err
 		}
+		changes := add(nil, "name", p.Name, name)
 		p.Name = name
-		return tx.Save(ctx, store.Setup{Project: &p})
+		if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+			return err
+		}
+		return a.noteChanged(ctx, tx, aboutProject(p, "project.update", changes...))
 	})
 	if err != nil {
 		return checks.Project{}, err
@@ -191,7 +195,7 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks
 		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
 			return err
 		}
-		return a.note(ctx, tx, aboutKey(key, "key.create"))
+		return a.note(ctx, tx, aboutKey(key, "key.create", audit.Change{Field: "scope", To: string(scope)}))
 	})
 	if err != nil {
 		return "", checks.Key{}, err
