@@ -1,4 +1,4 @@
-// Package declare manages projects, channels and checks from a file.
+// Package declare manages projects, channels, checks and status pages from a file.
 //
 // The file is YAML, and may be JSON. Its keys are the fields of the [API] (section 2.1):
 //
@@ -14,6 +14,10 @@
 //	        tz: Europe/Riga
 //	        grace: 30m
 //	        channels: [ops]
+//	    status_pages:
+//	      - slug: backups
+//	        title: Our backups
+//	        tags: [public]
 //
 // A program that makes its checks from other data needs no file: [Diff] makes the plan from a []checks.Spec.
 //
@@ -30,17 +34,21 @@
 //
 // # What a file means
 //
-// A file describes its projects, channels and checks in full: a setting that it leaves out gets its default (section
-// 2.1). There are two exceptions: a project keeps its account, plan and max_checks, and a channel keeps the settings
-// that its kind marks as secret.
+// A file describes its projects, channels, checks and status pages in full: a setting that it leaves out gets its default
+// (section 2.1). There are two exceptions: a project keeps its account, plan and max_checks, and a channel keeps the
+// settings that its kind marks as secret.
 //
-// Names identify projects and channels, and slugs identify checks. By default nothing is deleted. [Options].Prune
-// deletes the checks and channels of the file's projects that are not in the file. Prune never deletes a project, a
-// check whose slug is empty or shared, or a channel whose name is empty or shared. It keeps the checks of a project
-// without the key checks; an empty list deletes them all. The same holds for channels.
+// Names identify projects and channels, slugs identify checks and status pages. By default nothing is deleted.
+// [Options].Prune deletes the checks, channels and status pages of the file's projects that are not in the file. Prune
+// never deletes a project, a check whose slug is empty or shared, or a channel whose name is empty or shared. It keeps the
+// checks of a project without the key checks; an empty list deletes them all. The same holds for channels and
+// status_pages.
 //
-// A file with channels or checks at its top level, instead of projects, describes one project. [Options].Project names
-// it.
+// A status page has a slug that no other project uses, a title, a description or none, and tags: it shows the checks that
+// have any of them, or all checks of the project if it has no tags. Anyone can read it without a key.
+//
+// A file with channels, checks or status_pages at its top level, instead of projects, describes one project.
+// [Options].Project names it.
 //
 // A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a
 // timeout and a schedule, the schedule counts (section 4.3 rule 2). Tags and channels are strings as in section 2.1, or

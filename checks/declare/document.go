@@ -16,7 +16,7 @@ type Document struct {
 	Projects []Project
 }
 
-// Project is a project with its channels and checks.
+// Project is a project with its channels, checks and status pages.
 type Project struct {
 	// Name is the name of the project, 1 to 100 characters.
 	Name string
@@ -29,6 +29,9 @@ type Project struct {
 	Channels []Channel
 	// Checks are the checks, with unique slugs. Nil leaves the checks of the project alone.
 	Checks []Check
+	// StatusPages are the status pages, with slugs that are unique in the installation. Nil leaves the status pages of the
+	// project alone.
+	StatusPages []StatusPage
 
 	places  places
 	remarks []string // what [Export] left out
@@ -108,6 +111,13 @@ func (s Setting) GoString() string { return s.String() }
 // stand for none.
 type Check struct {
 	checks.Spec
+
+	places places
+}
+
+// StatusPage is a public page about some checks of the project. Only its slug, title, description and tags have an effect.
+type StatusPage struct {
+	checks.StatusPage
 
 	places places
 }

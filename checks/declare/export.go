@@ -25,6 +25,7 @@ func Export(state State) Project {
 	}
 	if !state.SettingsHidden {
 		p.exportChannels(state.Channels, state.Types)
+		p.StatusPages = []StatusPage{}
 	} else if len(state.Channels) > 0 {
 		p.remark("Left out: the channels, because the API does not show their settings.")
 	}
@@ -38,6 +39,9 @@ func Export(state State) Project {
 			continue
 		}
 		p.Checks = append(p.Checks, exportCheck(c, state.Channels))
+	}
+	for _, page := range state.StatusPages {
+		p.StatusPages = append(p.StatusPages, StatusPage{StatusPage: page})
 	}
 	return p
 }

@@ -43,6 +43,7 @@ func TestExport(t *testing.T) {
         timeout: 1h
         grace: 1h
         channels: ops,pager
+    status_pages: []
 `
 	equal(t, "export", s.export("backups"), want)
 	// With the required secret added, the export creates the same channels and checks in another database.
@@ -123,6 +124,7 @@ func TestUnknownKind(t *testing.T) {
         settings:
           channels: night
     checks: []
+    status_pages: []
 `)
 	for _, project := range declare.Export(s.state("p")).Channels {
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", project, project, project), "s3cret") {

@@ -42,7 +42,8 @@ type Config struct {
 type parser struct {
 	report
 	config  Config
-	entries int // keys and list items read so far
+	entries int   // keys and list items read so far
+	pages   names // slugs of the status pages of all projects
 }
 
 // Parse reads a file. A nil config stands for the defaults. The error is always [Errors].
@@ -57,7 +58,7 @@ func Parse(data []byte, config *Config) (Document, error) {
 	if c.Now.IsZero() {
 		c.Now = time.Now()
 	}
-	p := &parser{report: report{file: c.Name}, config: c}
+	p := &parser{report: report{file: c.Name}, config: c, pages: make(names)}
 	if len(data) > MaxFile {
 		p.add(Position{}, "the file is too long: %d bytes, the maximum is %d", len(data), MaxFile)
 	} else if root := p.load(data); root != nil {
@@ -73,7 +74,7 @@ func (p *parser) document(root *yaml.Node) Document {
 	doc := Document{File: p.file}
 	root = follow(root)
 	if root.Kind != yaml.MappingNode {
-		p.add(position(root), "the file must be a mapping with the key projects, channels or checks")
+		p.add(position(root), "the file must be a mapping with the key projects, channels, checks or status_pages")
 		return doc
 	}
 	top := *root
@@ -86,17 +87,16 @@ func (p *parser) document(root *yaml.Node) Document {
 	var single Project
 	found := p.object(&top, "the file", append([]key{{"projects", func(n *yaml.Node) { doc.Projects = p.projects(n) }}}, p.lists(&single)...))
 	_, many := found["projects"]
-	_, hasChannels := found["channels"]
-	_, hasChecks := found["checks"]
+	one := slices.ContainsFunc(p.lists(&single), func(k key) bool { _, given := found[k.name]; return given })
 	switch {
-	case many && (hasChannels || hasChecks):
-		p.add(found.of("projects"), "projects and top-level channels or checks cannot be combined; move these into a project")
+	case many && one:
+		p.add(found.of("projects"), "projects and top-level channels, checks or status_pages cannot be combined; move these into a project")
 	case many:
-	case hasChannels || hasChecks:
+	case one:
 		single.places = found
 		doc.Projects = []Project{single}
 	default:
-		p.add(position(root), "the file has none of the keys projects, channels and checks")
+		p.add(position(root), "the file has none of the keys projects, channels, checks and status_pages")
 	}
 	return doc
 }
@@ -106,6 +106,7 @@ func (p *parser) lists(project *Project) []key {
 	return []key{
 		{"channels", func(n *yaml.Node) { project.Channels = p.channels(n) }},
 		{"checks", func(n *yaml.Node) { project.Checks = p.checks(n) }},
+		{"status_pages", func(n *yaml.Node) { project.StatusPages = p.statusPages(n) }},
 	}
 }
 
@@ -210,6 +211,40 @@ func (p *parser) check(n *yaml.Node) Check {
 		p.add(c.places.of("slug"), "slug is empty")
 	}
 	return c
+}
+
+func (p *parser) statusPages(n *yaml.Node) []StatusPage {
+	return each(p, n, "status_pages", func(item *yaml.Node) StatusPage {
+		page := p.statusPage(item)
+		p.unique(p.pages, "slug of a status page", page.Slug, page.places.of("slug"))
+		return page
+	})
+}
+
+func (p *parser) statusPage(n *yaml.Node) StatusPage {
+	var page StatusPage
+	before := len(p.list)
+	text := func(name string, to *string) key {
+		return key{name, func(n *yaml.Node) {
+			if text := p.text(n, name); text != nil {
+				*to = *text
+			}
+		}}
+	}
+	page.places = p.object(n, "a status page", []key{
+		text("slug", &page.Slug), text("title", &page.Title), text("description", &page.Description),
+		{"tags", func(n *yaml.Node) {
+			if tags := p.words(n, "tags", " "); tags != nil {
+				page.Tags = strings.Fields(*tags)
+			}
+		}},
+	})
+	p.require(page.places, "a status page", "slug")
+	p.require(page.places, "a status page", "title")
+	if len(p.list) == before && !p.full() {
+		p.normalize(page)
+	}
+	return page
 }
 
 func (p *parser) channels(n *yaml.Node) []Channel {

@@ -13,17 +13,17 @@ func TestParseErrors(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
 		"empty":            {"", "f.yaml: the file is empty"},
 		"only a comment":   {"# nothing\n", "f.yaml: the file is empty"},
-		"null":             {"~", "f.yaml:1:1: the file must be a mapping with the key projects, channels or checks"},
-		"a list":           {"- slug: a", "f.yaml:1:1: the file must be a mapping with the key projects, channels or checks"},
-		"nothing known":    {"x-a: 1", "f.yaml:1:1: the file has none of the keys projects, channels and checks"},
+		"null":             {"~", "f.yaml:1:1: the file must be a mapping with the key projects, channels, checks or status_pages"},
+		"a list":           {"- slug: a", "f.yaml:1:1: the file must be a mapping with the key projects, channels, checks or status_pages"},
+		"nothing known":    {"x-a: 1", "f.yaml:1:1: the file has none of the keys projects, channels, checks and status_pages"},
 		"syntax":           {"checks:\n  - slug: a\n   name: b\n", "f.yaml:3:4: did not find expected '-' indicator, while parsing a block collection"},
 		"not UTF-8":        {"checks: \xff", "f.yaml: invalid leading UTF-8 octet (value: 255)"},
 		"two documents":    {"checks: []\n---\nchecks: []", "f.yaml:2:1: the file has a second document; put everything into one"},
 		"unknown anchor":   {"checks: *a", "f.yaml:1:9: unknown anchor 'a' referenced"},
 		"a cycle":          {"checks: &a [*a]", "f.yaml:1:9: a check is not a mapping\nf.yaml:1:9: a check has no slug"},
 		"merged in itself": {"checks: [&a {slug: x, <<: *a}]", "f.yaml:1:10: merge keys are nested more than 10 deep"},
-		"both forms":       {"projects: []\nchecks: []", "f.yaml:1:11: projects and top-level channels or checks cannot be combined; move these into a project"},
-		"unknown at top":   {"project: []\nchecks: []", `f.yaml:1:1: the file has an unknown key: "project", the known keys are projects, channels, checks`},
+		"both forms":       {"projects: []\nchecks: []", "f.yaml:1:11: projects and top-level channels, checks or status_pages cannot be combined; move these into a project"},
+		"unknown at top":   {"project: []\nchecks: []", `f.yaml:1:1: the file has an unknown key: "project", the known keys are projects, channels, checks, status_pages`},
 		"no value":         {"checks:", "f.yaml:1:1: checks has no value"},
 		"twice":            {"checks: []\nchecks: []", `f.yaml:2:1: duplicate key "checks"`},
 		"no slug":          {"checks:\n  - name: a", "f.yaml:2:5: a check has no slug"},
@@ -59,6 +59,16 @@ f.yaml:2:10: plan is not free or paid: "gold"
 f.yaml:3:10: name is empty
 f.yaml:5:10: duplicate project "a", first used in line 4
 f.yaml:5:25: max_checks is not a whole number of 0 or more`,
+		},
+		"status pages": {
+			"projects:\n- name: a\n  status_pages:\n  - {slug: up, title: T}\n  - {title: T}\n  - {slug: A b, title: T}\n  - {slug: x, title: ' '}\n  - {slug: y, title: T, tags: [a b], logo: z}\n  - {slug: z}\n- name: b\n  status_pages:\n  - {slug: up, title: T}",
+			`f.yaml:5:5: a status page has no slug
+f.yaml:6:12: slug may only have a-z, 0-9 and hyphen: "A b"
+f.yaml:7:22: title is empty
+f.yaml:8:32: an item of tags contains " ": "a b"
+f.yaml:8:38: a status page has an unknown key: "logo", the known keys are slug, title, description, tags
+f.yaml:9:5: a status page has no title
+f.yaml:12:12: duplicate slug of a status page "up", first used in line 4`,
 		},
 		"channels": {
 			"channels:\n- {name: a, kind: pigeon}\n- {name: b, kind: email}\n- {name: c, kind: email, settings: {to: nobody}}\n- {name: d, kind: email, settings: {to: a@b.c, cc: x}}\n- {name: d, kind: email, settings: {to: {env: NOSUCH}}}\n- {name: e, kind: email, settings: {to: {file: none}}}\n- {name: f, kind: email, settings: {to: {env: TOKEN}}}\n- {name: g, kind: email, settings: {to: {}}}",

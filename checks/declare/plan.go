@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Project is the name of a project that has none in the file. Default: "default".
 	Project string
-	// Prune deletes the checks and channels of the file's projects that are not in the file. With a Tag, it deletes only
-	// checks that have the tag, and no channels.
+	// Prune deletes the checks, channels and status pages of the file's projects that are not in the file. With a Tag, it
+	// deletes only checks that have the tag, and nothing else.
 	Prune bool
 	// Tag is a tag that each check of the file or the specs gets. Default: none.
 	Tag string
@@ -44,8 +44,8 @@ const (
 type Change struct {
 	Action  Action  `json:"action"`
 	Project string  `json:"project"`
-	Type    string  `json:"type"` // "project", "channel" or "check"
-	Name    string  `json:"name"` // name of the project or channel, or slug of the check
+	Type    string  `json:"type"` // "project", "channel", "check" or "status page"
+	Name    string  `json:"name"` // name of the project or channel, or slug of the check or status page
 	Fields  []Field `json:"fields"`
 
 	projectID uuid.UUID // zero if the plan creates the project
@@ -54,8 +54,8 @@ type Change struct {
 
 // Plan is the difference between a document and what exists.
 type Plan struct {
-	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks come first, to make room within the
-	// check limit, and deletions of channels last.
+	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks and status pages come first, to make
+	// room within the limits and to free slugs, and deletions of channels last.
 	Changes []Change
 	// Notes say what the plan does not compare, because the target does not show it.
 	Notes []string
@@ -130,6 +130,7 @@ func (p *projectPlanner) plan(missing bool) {
 	if p.want.Checks != nil {
 		p.checks()
 	}
+	p.statusPages()
 }
 
 // change plans a change. It reports an error at the position if the target cannot make the change.
@@ -140,7 +141,7 @@ func (p *projectPlanner) change(at Position, c Change) {
 		p.add(at, "the %s %q cannot be %sd through the API: %s", c.Type, shorten(c.Name), c.Action, instead(c))
 	case c.Action != Delete:
 		p.middle = append(p.middle, c)
-	case c.Type == "check":
+	case c.Type != "channel":
 		p.first = append(p.first, c)
 	default:
 		p.last = append(p.last, c)

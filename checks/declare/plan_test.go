@@ -138,6 +138,70 @@ func TestPrune(t *testing.T) {
 	})
 }
 
+// TestStatusPages creates, changes, moves and prunes status pages.
+func TestStatusPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		const file = `projects:
+  - name: a
+    plan: paid
+    channels: []
+    checks: []
+    status_pages:
+      - slug: shop
+        title: Shop
+        description: |-
+          What runs.
+          Call 112.
+        tags: web db
+      - slug: all
+        title: Everything
+  - name: b
+    plan: paid
+    channels: []
+    checks: []
+    status_pages: []
+`
+		equal(t, "first", s.apply(file, declare.Options{}), `project "a"
+  + project "a"
+      + plan: "paid"
+  + status page "shop"
+      + title: "Shop"
+      + description: "What runs.\nCall 112."
+      + tags: "web db"
+  + status page "all"
+      + title: "Everything"
+project "b"
+  + project "b"
+      + plan: "paid"
+`)
+		equal(t, "export", s.export("a", "b"), file)
+		equal(t, "again", s.apply(file, declare.Options{Prune: true}), "")
+		before := s.state("a").StatusPages
+		changed := strings.NewReplacer("tags: web db", "tags: [web]", "title: Shop", "title: \" Market \"").Replace(file)
+		equal(t, "changed", s.apply(changed, declare.Options{}), `project "a"
+  ~ status page "shop"
+      ~ title: "Shop" -> "Market"
+      ~ tags: "web db" -> "web"
+`)
+		equal(t, "identifier", s.state("a").StatusPages[0].ID, before[0].ID)
+		moved := "projects: [{name: a, status_pages: []}, {name: b, status_pages: [{slug: all, title: Everything}]}]"
+		equal(t, "moved", s.apply(moved, declare.Options{Prune: true}), `project "a"
+  - status page "shop"
+  - status page "all"
+project "b"
+  + status page "all"
+      + title: "Everything"
+`)
+		equal(t, "no key", s.apply("projects: [{name: b}]", declare.Options{Prune: true}), "")
+		equal(t, "with a tag", s.apply("projects: [{name: b, status_pages: []}]", declare.Options{Prune: true, Tag: "x"}), "")
+		other := s.plan(mustParse(t, "projects: [{name: a, status_pages: [{slug: all, title: Mine}]}]"), declare.Options{})
+		if _, err := other.Apply(t.Context(), declare.OnMonitor(s.mon), nil); !errors.Is(err, checks.ErrExists) {
+			t.Errorf("a slug of another project: %v", err)
+		}
+	})
+}
+
 // NewPlan reports all errors of a file at once, and nothing changes.
 func TestRefused(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
@@ -171,7 +235,7 @@ f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	}
 }
 
-// A plan for the API neither creates projects and channels nor compares settings.
+// A plan for a read-write key neither creates projects and channels nor compares settings and status pages.
 func TestRestricted(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
@@ -186,13 +250,13 @@ f.yaml:25:9: an API key gives access to one project, and the file has 2; choose 
 	equal(t, "errors", s.refused("projects: [{name: nosuch, checks: []}]", target),
 		`f.yaml:1:19: the project "nosuch" cannot be created through the API: an API key belongs to an existing project; run rollcall project create on the server`)
 
-	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1))
+	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1)+"  status_pages: [{slug: up, title: Up}]")
 	p, err := declare.NewPlan(t.Context(), target, doc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "plan", p.String(), "project \"backups\"\n  ~ check \"nightly\"\n      ~ grace: 30m -> 2h\n")
-	equal(t, "notes", len(p.Notes), 2) // the settings of two channels
+	equal(t, "notes", len(p.Notes), 3) // the settings of two channels, and the status pages
 	if _, err := p.Apply(t.Context(), target, nil); err != nil {
 		t.Fatal(err)
 	}

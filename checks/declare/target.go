@@ -18,10 +18,12 @@ type State struct {
 	Channels []channels.Channel
 	// Types are the kinds of channels that the target knows. A setting of another kind counts as secret, and cannot change.
 	Types []channels.Type
-	// SettingsHidden reports that the target does not show the settings of channels.
+	// SettingsHidden reports that the target shows neither the settings of channels nor status pages.
 	SettingsHidden bool
 	// Checks are the project's checks, oldest first.
 	Checks []checks.Check
+	// StatusPages are the project's status pages, oldest first.
+	StatusPages []checks.StatusPage
 }
 
 // Target stores checks: a database or a server.
@@ -37,7 +39,7 @@ type Target interface {
 	DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Administrator is a [Target] that can also create projects and manage channels. The API cannot.
+// Administrator is a [Target] that can also create projects and manage channels and status pages.
 type Administrator interface {
 	Target
 	// CreateProject creates a project and returns it with its keys.
@@ -48,6 +50,12 @@ type Administrator interface {
 	UpdateChannel(ctx context.Context, c channels.Channel) error
 	// DeleteChannel deletes a channel. It succeeds if the channel is already gone.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
+	// CreateStatusPage creates a status page with the ProjectID, Slug, Title, Description and Tags of page.
+	CreateStatusPage(ctx context.Context, page checks.StatusPage) error
+	// UpdateStatusPage replaces the Title, Description and Tags of the page that the ID and ProjectID of page identify.
+	UpdateStatusPage(ctx context.Context, page checks.StatusPage) error
+	// DeleteStatusPage deletes a status page. It succeeds if the page is already gone.
+	DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error
 }
 
 // OnMonitor returns a monitor in this process as a target.
@@ -65,6 +73,9 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 		return State{}, err
 	}
 	if s.Checks, err = l.mon.Views().Checks(ctx, s.Project.ID, checks.Query{}); err != nil {
+		return State{}, err
+	}
+	if s.StatusPages, err = l.mon.Project(s.Project.ID).StatusPages(ctx); err != nil {
 		return State{}, err
 	}
 	return s, nil
@@ -106,6 +117,20 @@ func (l local) UpdateChannel(ctx context.Context, c channels.Channel) error {
 
 func (l local) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	return unlessGone(l.mon.Project(projectID).DeleteChannel(ctx, id))
+}
+
+func (l local) CreateStatusPage(ctx context.Context, page checks.StatusPage) error {
+	_, err := l.mon.Project(page.ProjectID).CreateStatusPage(ctx, page)
+	return bare(err)
+}
+
+func (l local) UpdateStatusPage(ctx context.Context, page checks.StatusPage) error {
+	_, err := l.mon.Project(page.ProjectID).UpdateStatusPage(ctx, page)
+	return bare(err)
+}
+
+func (l local) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	return unlessGone(l.mon.Project(projectID).DeleteStatusPage(ctx, id))
 }
 
 // bare returns an error without what a monitor says it is about: a plan names its steps itself.

@@ -59,6 +59,9 @@ func (p Project) writeLists(n *yaml.Node) {
 		add(n, "checks", list(p.Checks, Check.node))
 	}
 	comment(n, p.remarks)
+	if p.StatusPages != nil {
+		add(n, "status_pages", list(p.StatusPages, StatusPage.node))
+	}
 }
 
 // list returns a sequence of nodes. An empty one is written as [].
@@ -114,6 +117,19 @@ func (c Check) node() *yaml.Node {
 		if value := write(s.Value(c.Spec)); value != nil {
 			add(n, s.Name, value)
 		}
+	}
+	return n
+}
+
+func (p StatusPage) node() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	add(n, "slug", text(p.Slug))
+	add(n, "title", text(p.Title))
+	if p.Description != "" {
+		add(n, "description", text(p.Description))
+	}
+	if len(p.Tags) > 0 {
+		add(n, "tags", text(strings.Join(p.Tags, " ")))
 	}
 	return n
 }

@@ -48,7 +48,7 @@ type applyCmd struct {
 	File    string `short:"f" required:"" completion:"file" placeholder:"PATH" help:"File in YAML or JSON; - reads standard input."`
 	Project string `placeholder:"NAME" help:"Apply only this project of the file. If the file names no project, it describes this one (default: the project default)."`
 	DryRun  bool   `help:"Show the changes without making them."`
-	Prune   bool   `help:"Permanently delete the checks, with their logs, and the channels that the file's projects have and the file does not."`
+	Prune   bool   `help:"Permanently delete the checks, with their logs, the channels and the status pages that the file's projects have and the file does not."`
 	sourceFlags
 	remoteFlags
 	jsonFlag
@@ -56,7 +56,7 @@ type applyCmd struct {
 
 func (applyCmd) Help() string {
 	return `The output lists the changes: + creates, ~ updates, - deletes. Nothing changes unless the whole file is valid. Names
-identify projects and channels, slugs identify checks. If the file leaves out a setting of a check, the setting gets its
+identify projects and channels, slugs identify checks and status pages. If the file leaves out a setting of a check, the setting gets its
 default. An example of a file:
 
     projects:
@@ -76,8 +76,13 @@ default. An example of a file:
             tz: Europe/Riga
             grace: 30m
             channels: [ops, pager]
+        status_pages:
+          - slug: backups
+            title: Our backups
+            description: Questions? Call 112.
+            tags: [public]    # the checks with any of these tags; without tags all checks
 
-A file for one project may have channels and checks at its top level, without projects. With --url, the channels must
+A file for one project may have channels, checks and status_pages at its top level, without projects. With --url, the channels must
 already exist, and the API key selects the project; its name in the file does not matter.
 
 A file can send what it reads anywhere. Therefore {env: NAME} reads only variables that begin with ROLLCALL_ and hold none

@@ -1,0 +1,90 @@
+package declare
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// statusPages plans the status pages of the project. Deletions come first, because a slug may move to another project.
+func (p *projectPlanner) statusPages() {
+	if p.want.StatusPages != nil && p.have.SettingsHidden {
+		p.note("the API shows status pages only to admin keys, so the plan does not compare those of the project %q", p.want.Name)
+		return
+	}
+	wanted := make(map[string]bool)
+	for _, want := range p.want.StatusPages {
+		wanted[want.Slug] = true
+		page, ok := p.normalize(want)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(p.have.StatusPages, func(have checks.StatusPage) bool { return have.Slug == page.Slug })
+		if i < 0 {
+			p.savePage(want.places.of(""), Create, checks.StatusPage{}, page)
+		} else {
+			page.ID = p.have.StatusPages[i].ID
+			p.savePage(want.places.of(""), Update, p.have.StatusPages[i], page)
+		}
+	}
+	if !p.options.Prune || p.options.Tag != "" || p.want.StatusPages == nil {
+		return
+	}
+	for _, have := range p.have.StatusPages {
+		if wanted[have.Slug] {
+			continue
+		}
+		p.change(p.want.places.of("status_pages"), Change{
+			Action: Delete, Type: "status page", Name: have.Slug,
+			run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+				return a.admin.DeleteStatusPage(ctx, projectID, have.ID)
+			},
+		})
+	}
+}
+
+// normalize returns a status page as it is stored. It reports an error.
+func (r *report) normalize(want StatusPage) (page checks.StatusPage, ok bool) {
+	page, err := want.Normalize()
+	if err == nil {
+		return page, true
+	}
+	key := ""
+	if field, ok := errors.AsType[*checks.FieldError](err); ok {
+		key = field.Field
+	}
+	r.add(want.places.of(key), "%v", err)
+	return page, false
+}
+
+// savePage plans to create or update a status page, unless it is already as it should be.
+func (p *projectPlanner) savePage(at Position, action Action, have, want checks.StatusPage) {
+	var fields []Field
+	for _, f := range []Field{
+		{"title", have.Title, want.Title},
+		{"description", have.Description, want.Description},
+		{"tags", strings.Join(have.Tags, " "), strings.Join(want.Tags, " ")},
+	} {
+		if f.Old != f.New {
+			fields = append(fields, Field{f.Name, quoted(f.Old), quoted(f.New)})
+		}
+	}
+	if len(fields) == 0 {
+		return
+	}
+	p.change(at, Change{
+		Action: action, Type: "status page", Name: want.Slug, Fields: fields,
+		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+			want.ProjectID = projectID
+			if action == Create {
+				return a.admin.CreateStatusPage(ctx, want)
+			}
+			return a.admin.UpdateStatusPage(ctx, want)
+		},
+	})
+}
