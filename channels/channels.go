@@ -51,6 +51,9 @@ type Channel struct {
 	// Such a value is secret, even if its kind does not say so. Package declare sets and exports the map; it is nil if
 	// all values were given literally.
 	Sources map[string]string
+	// Hidden names the settings that have a value which Settings lacks, because a server does not show it to its clients. A
+	// monitor shows all values.
+	Hidden []string
 	// CreatedAt is when the channel was created, in UTC.
 	CreatedAt time.Time
 	// FailedAt is when a delivery to the channel last failed for good, in UTC. It is the zero time if a later delivery

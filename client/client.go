@@ -33,6 +33,20 @@
 // [Error] holds the response itself. With a read-only key, a check has a UniqueKey and a BadgeURL, but no ID, Channels or
 // PingURL: use [Client.CheckByUniqueKey], [Client.FlipsByUniqueKey] and [Client.StatsByUniqueKey].
 //
+// # Administration
+//
+// A key with the scope admin also manages channels, projects and status pages. A key of the installation gives access to
+// all projects, and [Client.Project] chooses one:
+//
+//	project, keys, err := c.CreateProject(ctx, checks.Project{Name: "backups"})
+//	jobs := c.Project(project.ID)
+//	_, err = jobs.CreateChannel(ctx, channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
+//	_, err = jobs.CreateStatusPage(ctx, checks.StatusPage{Slug: "backups", Title: "Our backups"})
+//
+// The methods have the names and errors of those of package monitor. The server shows no secrets: a channel that it
+// returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are left out. Package client/target makes
+// all of this match a file.
+//
 // # Answers of other programs
 //
 // A reverse proxy, a login page or a wrong URL may answer instead of the server. The error is then [ErrNotRollcall],
@@ -58,8 +72,9 @@
 // jitter. The package honours a longer Retry-After.
 //
 // If the server may already have acted, the package retries only what may safely take effect twice: reads, pings,
-// [Client.Update], [Client.Pause], and [Client.Upsert] if a retry is certain to find the check that an earlier try
-// created. It retries [Client.Create], [Client.Resume] and [Client.Delete] only after a 429 or a failure to connect.
+// [Client.Update], [Client.Pause], the updates of channels, projects and status pages, and [Client.Upsert] if a retry is
+// certain to find the check that an earlier try created. It retries [Client.Create], [Client.Resume], [Client.Delete] and
+// what else creates or deletes only after a 429 or a failure to connect.
 //
 // A [Pinger] tries once before a method returns, and retries in the background.
 //
@@ -121,6 +136,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client/wire"
@@ -168,16 +186,24 @@ type Client struct {
 	config Config // of the pingers that Register makes
 	base   string // without a trailing slash
 	key    string
+	// project is the project of all requests, or zero if that is the key's own.
+	project uuid.UUID
 
+	registered *registered
+}
+
+// registered are the pingers that [Client.Register] made, by ping URL.
+type registered struct {
 	mu      sync.Mutex
-	pingers map[string]*Pinger // that Register made, by ping URL
+	pingers map[string]*Pinger
 }
 
 var _ checks.Manager = (*Client)(nil)
 
-// New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key of the
-// project, 32 characters; a read-only key can read checks, flips, statistics and badges. New makes no request. Its error
-// says which argument is wrong and never contains the key.
+// New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key, 32
+// characters. A key of a project gives access to that project; a read-only one can read checks, flips, statistics and
+// badges. A key of the installation needs [Client.Project]. New makes no request. Its error says which argument is wrong
+// and never contains the key.
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
 	switch {
@@ -192,7 +218,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, pingers: make(map[string]*Pinger)}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, registered: &registered{pingers: make(map[string]*Pinger)}}
 	if config != nil {
 		c.config = *config
 	}
@@ -227,12 +253,32 @@ type call struct {
 	body       any    // sent as JSON unless nil
 	idempotent bool   // may be retried after the server may have acted
 	causes     map[int]error
+	kind       channels.Kind // of the channel, if the body has one
 }
 
+// Project returns a client for the project with this identifier: its requests name the project, as those with a key of
+// the installation must. A key of a project ignores that. The clients share the pauses after a 429 and the pingers of
+// [Client.Register]. The zero identifier returns a client whose requests name no project.
+func (c *Client) Project(id uuid.UUID) *Client {
+	p := *c
+	p.project = id
+	return &p
+}
+
+// HasAdminKey reports whether the key has the scope admin, by the prefix of such keys. The server has the last word.
+func (c *Client) HasAdminKey() bool { return strings.HasPrefix(c.key, "rca_") }
+
 func (c *Client) request(k call) (request, error) {
+	if c.project != uuid.Nil {
+		separator := "?"
+		if strings.Contains(k.path, "?") {
+			separator = "&"
+		}
+		k.path += separator + "project=" + c.project.String()
+	}
 	r := request{
 		name: k.name, method: k.method, url: c.base + k.path, header: http.Header{},
-		idempotent: k.idempotent, meaning: func(f refusal) error { return f.ofAPI(k.causes) },
+		idempotent: k.idempotent, meaning: func(f refusal) error { return f.ofAPI(k) },
 	}
 	r.header.Set("X-Api-Key", c.key)
 	r.header.Set("Accept", "application/json")

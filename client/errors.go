@@ -29,7 +29,8 @@ var (
 	ErrNotRollcall = errors.New("the answer is not Rollcall's, check the URL")
 	// ErrRateLimited means that the server refused the request because there were too many.
 	ErrRateLimited = errors.New("rate limited")
-	// ErrUnauthorized means that the API key is missing, unknown, read-only, or of another project than the check.
+	// ErrUnauthorized means that the API key is missing, unknown, of another project, or has a scope that does not allow the
+	// request.
 	ErrUnauthorized = errors.New("unauthorized")
 )
 
@@ -42,9 +43,10 @@ var (
 //   - [checks.ErrCheckLimit] for 403 of [Client.Create] and [Client.Upsert];
 //   - [checks.ErrNotFound] for 404;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
+//   - [checks.ErrExists] for 409 of the methods that create, rename or update a project or a status page;
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
-//   - *[channels.SelectError] for 400 if the response names the field channels, and *[checks.FieldError] if it names
-//     another field or query parameter;
+//   - *[channels.SelectError] for 400 if the response names the field channels, *[channels.SettingError] if it names the
+//     settings of a channel, and *[checks.FieldError] if it names another field or query parameter;
 //   - [checks.ErrUnavailable] for 502, 503 and 504, regardless of who answered. Any other status of 500 or above wraps
 //     nothing.
 //
@@ -121,8 +123,8 @@ func (f refusal) message() string {
 // text returns the body without the space around it.
 func (f refusal) text() string { return string(bytes.TrimSpace(f.body)) }
 
-// ofAPI returns the error of a response of the management API. At an endpoint, a status may have a cause of its own.
-func (f refusal) ofAPI(causes map[int]error) error {
+// ofAPI returns the error of a response of the management API to a call. At an endpoint, a status may have a cause of its own.
+func (f refusal) ofAPI(k call) error {
 	document, isDocument := f.document()
 	// Healthchecks gives some errors no document, but this header, which hardly any other program sends.
 	text := f.text()
@@ -131,7 +133,7 @@ func (f refusal) ofAPI(causes map[int]error) error {
 	if !isDocument && !isHealthchecks {
 		return ErrNotRollcall
 	}
-	if cause, known := causes[f.status]; known {
+	if cause, known := k.causes[f.status]; known {
 		return cause
 	}
 	switch f.status {
@@ -144,10 +146,13 @@ func (f refusal) ofAPI(causes map[int]error) error {
 		}
 		return ErrNotRollcall
 	case http.StatusBadRequest:
-		switch field := clean(document.Field); field {
-		case "":
-		case "channels":
+		switch field := clean(document.Field); {
+		case field == "":
+		case field == "channels":
 			return selectError(reason(f.message(), field))
+		case field == "settings" && k.kind != "":
+			name, reason, _ := strings.Cut(reason(f.message(), string(k.kind)), " ")
+			return &channels.SettingError{Kind: k.kind, Setting: name, Reason: reason}
 		default:
 			return &checks.FieldError{Field: field, Reason: reason(f.message(), field)}
 		}

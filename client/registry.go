@@ -33,23 +33,23 @@ func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, 
 	if err != nil {
 		return none, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, ok := c.pingers[check.PingURL]
+	c.registered.mu.Lock()
+	defer c.registered.mu.Unlock()
+	p, ok := c.registered.pingers[check.PingURL]
 	if !ok { // one for each check, so that its pings stay in order
 		if p, err = NewPinger(check.PingURL, &c.config); err != nil {
 			return none, err
 		}
-		c.pingers[check.PingURL] = p
+		c.registered.pingers[check.PingURL] = p
 	}
 	return p, nil
 }
 
 // Close closes the pingers that [Client.Register] has returned, as [Pinger.Close] does. The Client itself holds nothing.
 func (c *Client) Close(ctx context.Context) error {
-	c.mu.Lock()
-	pingers := slices.Collect(maps.Values(c.pingers))
-	c.mu.Unlock()
+	c.registered.mu.Lock()
+	pingers := slices.Collect(maps.Values(c.registered.pingers))
+	c.registered.mu.Unlock()
 	var errs []error
 	for _, p := range pingers {
 		errs = append(errs, p.Close(ctx))

@@ -66,7 +66,7 @@ func (p *Project) exportChannels(list []channels.Channel, types []channels.Type)
 
 func exportChannel(c channels.Channel, types []channels.Type, available []channels.Channel) Channel {
 	out := Channel{Name: c.Name, Kind: c.Kind, Settings: make(map[string]Setting)}
-	left := maps.Clone(c.Settings)
+	left := unhidden(c).Settings
 	if c.Kind == channels.Group {
 		members := strings.Join(references(available, selection.Members(c)), ",")
 		left["channels"] = members

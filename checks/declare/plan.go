@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,16 @@ import (
 
 // Options say how [NewPlan] and [Diff] make a plan. The zero value of a field stands for its default.
 type Options struct {
-	// Project is the name of a project that has none in the file. Default: "default".
+	// Project is the name of a project that has none in the file. Default: the project of the target's API key, or else
+	// "default".
 	Project string
 	// Prune deletes the checks, channels and status pages of the file's projects that are not in the file. With a Tag, it
 	// deletes only checks that have the tag, and nothing else.
 	Prune bool
+	// ResendSecrets sends the secrets of the file to channels that have them already, although the target does not show
+	// theirs. Without it such secrets count as unchanged, and Notes name them. It has no effect on a monitor, which compares
+	// secrets.
+	ResendSecrets bool
 	// Tag is a tag that each check of the file or the specs gets. Default: none.
 	Tag string
 	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
@@ -68,9 +74,6 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 	if options != nil {
 		o = *options
 	}
-	if o.Project == "" {
-		o.Project = "default"
-	}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
@@ -89,6 +92,7 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 		if err != nil && !missing {
 			return Plan{}, err
 		}
+		want.Name = cmp.Or(want.Name, have.Project.Name, "default")
 		project := projectPlanner{planner: &p, want: want, have: have}
 		project.plan(missing)
 	}
@@ -115,7 +119,7 @@ func (p *planner) note(format string, args ...any) {
 type projectPlanner struct {
 	*planner
 	want Project
-	have State // with only the Types if there is no such project
+	have State // with only the Types and a name if there is no such project
 	// available are the channels after the changes. New ones have random IDs, so that checks can select them.
 	available []channels.Channel
 }

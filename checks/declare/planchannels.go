@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -101,6 +102,7 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 		}
 		return
 	}
+	have = unhidden(have)
 	values := want.values()
 	for name, value := range have.Settings {
 		if _, given := values[name]; !given && p.secret(want.Kind, name) {
@@ -118,6 +120,9 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 	if len(fields) == 0 {
 		return
 	}
+	if !p.keepHidden(want, have, valid) {
+		return
+	}
 	p.change(want.places.of("settings"), Change{
 		Action: Update, Type: "channel", Name: want.Name, Fields: fields,
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
@@ -126,6 +131,28 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 			})
 		},
 	})
+}
+
+// keepHidden takes out of the new settings of a channel what keeps a value that the target does not show, and sets what
+// loses such a value to "". It reports an error if the change could send a kept secret elsewhere.
+func (p *projectPlanner) keepHidden(want Channel, have channels.Channel, settings map[string]string) (ok bool) {
+	for _, name := range have.Hidden {
+		switch settings[name] {
+		case hiddenValue:
+			delete(settings, name)
+		case "":
+			settings[name] = ""
+		}
+	}
+	if len(have.Hidden) == 0 {
+		return true
+	}
+	given := func(name string) bool { _, given := settings[name]; return given }
+	_, err := typeOf(p.have.Types, have.Kind).Merge(have, settings, given)
+	if err != nil {
+		p.add(want.places.of("settings"), "%v", err)
+	}
+	return err == nil
 }
 
 func (p *projectPlanner) deleteChannel(have channels.Channel) {
@@ -170,16 +197,36 @@ func typeOf(types []channels.Type, kind channels.Kind) channels.Type {
 	return found
 }
 
+// hiddenValue stands for the value of a setting that the target does not show. No valid value has a NUL.
+const hiddenValue = "\x00"
+
+// unhidden returns a channel whose settings have hiddenValue where the target does not show the value.
+func unhidden(c channels.Channel) channels.Channel {
+	settings := make(map[string]string)
+	maps.Copy(settings, c.Settings)
+	for _, name := range c.Hidden {
+		settings[name] = hiddenValue
+	}
+	c.Settings = settings
+	return c
+}
+
 // compareSettings returns the settings that differ. It hides values that are secret or have a source. It hides all old
-// values, because they may have been either.
+// values, because they may have been either. A value that the target does not show counts as equal, with a note.
 func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, now map[string]string) []Field {
 	either := maps.Clone(now)
 	maps.Copy(either, have.Settings)
 	var fields []Field
+	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(either)) {
 		source := want.Settings[name].Source
 		sameSource := p.secret(want.Kind, name) || have.Sources[name] == source // an export hides a secret with or without its source
-		if have.Settings[name] == now[name] && sameSource {
+		before, after := have.Settings[name], now[name]
+		isUnknown := sameSource && before == hiddenValue && after != "" && after != hiddenValue && !p.options.ResendSecrets
+		if isUnknown {
+			unknown = append(unknown, name)
+		}
+		if isUnknown || before == after && sameSource {
 			continue
 		}
 		f := Field{Name: name, New: quoted(now[name])}
@@ -192,6 +239,9 @@ func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, no
 			f.New = "(secret)"
 		}
 		fields = append(fields, f)
+	}
+	if len(unknown) > 0 {
+		p.note("the API shows no secrets, so the plan does not compare %s of the channel %q", strings.Join(unknown, " and "), want.Name)
 	}
 	return fields
 }

@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -14,7 +15,7 @@ import (
 // State is the current state of a project.
 type State struct {
 	Project checks.Project
-	// Channels are the project's channels, oldest first.
+	// Channels are the project's channels, oldest first. A target that does not show all values lists the others in Hidden.
 	Channels []channels.Channel
 	// Types are the kinds of channels that the target knows. A setting of another kind counts as secret, and cannot change.
 	Types []channels.Type
@@ -28,8 +29,8 @@ type State struct {
 
 // Target stores checks: a database or a server.
 type Target interface {
-	// Read returns the state of the named project. The error is [checks.ErrNotFound] if there is none;
-	// the state then has only the Types.
+	// Read returns the state of the named project. No name stands for the project of an API key, or else for "default". The
+	// error is [checks.ErrNotFound] if there is none; the state then has only the Types and the name of the project.
 	Read(ctx context.Context, project string) (State, error)
 	// CreateCheck creates a check. The spec has a slug.
 	CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error
@@ -46,7 +47,8 @@ type Administrator interface {
 	CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error)
 	// CreateChannel creates a channel with the ProjectID, Kind, Name, Settings and Sources of c.
 	CreateChannel(ctx context.Context, c channels.Channel) error
-	// UpdateChannel replaces the Settings and Sources of the channel that the ID and ProjectID of c identify.
+	// UpdateChannel replaces the Settings and Sources of the channel that the ID and ProjectID of c identify. A setting
+	// in Hidden that c lacks keeps its value and source; "" removes it.
 	UpdateChannel(ctx context.Context, c channels.Channel) error
 	// DeleteChannel deletes a channel. It succeeds if the channel is already gone.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
@@ -65,8 +67,10 @@ type local struct{ mon *monitor.Monitor }
 
 func (l local) Read(ctx context.Context, project string) (State, error) {
 	s := State{Types: l.mon.Views().Kinds()}
+	project = cmp.Or(project, "default")
 	var err error
 	if s.Project, err = l.mon.Projects().ByName(ctx, project); err != nil {
+		s.Project.Name = project
 		return s, err
 	}
 	if s.Channels, err = l.mon.Project(s.Project.ID).Channels(ctx); err != nil {
@@ -102,8 +106,9 @@ func (l local) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (che
 	return project, keys, bare(err)
 }
 
+// CreateChannel upserts, so that two programs that apply the same file at once create only one channel.
 func (l local) CreateChannel(ctx context.Context, c channels.Channel) error {
-	_, err := l.mon.Project(c.ProjectID).CreateChannel(ctx, c)
+	_, _, err := l.mon.Project(c.ProjectID).UpsertChannel(ctx, c)
 	return bare(err)
 }
 

@@ -1,33 +1,57 @@
-// Package target lets package declare manage the checks of a project through the API of a server:
+// Package target lets package declare manage the projects of a server through its API:
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
 //	plan, err := declare.NewPlan(ctx, target.New(c), doc, nil)
 //	_, err = plan.Apply(ctx, target.New(c), nil)
 //
-// The [API] (section 4) can create, update and delete the checks of the key's project. It can neither create
-// projects nor create, update or delete channels. [declare.NewPlan] refuses a plan that needs that.
+// What a plan can do depends on the key:
 //
-// The API hides the settings of channels, so a plan does not compare them. It also hides the name of the project:
-// whatever project a file names, its checks go to the project of the key.
+//   - A key with the scope admin makes projects, channels, checks and status pages match the file, like a monitor in this
+//     process. One of the installation does so in all projects, one of a project in its own.
+//   - A read-write key manages the checks of its project (section 4 of the [API]). It can neither create projects nor
+//     manage channels or status pages, and [declare.NewPlan] refuses a plan that needs that. The server hides the
+//     settings of channels, so a plan does not compare them. It also hides the name of the project: whatever project a
+//     file names, its checks go to the project of the key.
+//
+// # Secrets
+//
+// The server shows no secret settings of channels, and no values with a source, to any key. So a plan cannot compare them:
+//
+//   - A secret that the channel lacks is a change, and so is one that the file removes by "".
+//   - A secret that both have counts as unchanged, and Plan.Notes names it. If another setting of the channel changes, the
+//     secrets of the file are sent along. [declare.Options].ResendSecrets sends them in any case.
+//   - A secret that the file leaves out stays as it is. The plan is refused if another change could send it to another
+//     receiver; the file must give the secret then.
 //
 // [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// New returns the project of a client's key as a target. The key must be a read-write one.
-func New(c *client.Client) declare.Target { return remote{c} }
+// New returns the projects of a client's key as a target. The key must be a read-write or an admin key; with an admin key
+// the target is a [declare.Administrator].
+func New(c *client.Client) declare.Target {
+	if c.HasAdminKey() {
+		return admin{remote{c}}
+	}
+	return remote{c}
+}
 
-// remote is a project on a server.
+// remote is what a read-write key may manage: the checks of its project. A zero project stands for that of the key.
 type remote struct{ client *client.Client }
 
 // Read returns the project of the key under the given name, because the API does not reveal its real one.
@@ -37,33 +61,168 @@ func (r remote) Read(ctx context.Context, project string) (declare.State, error)
 	if state.Channels, err = r.client.Channels(ctx); err != nil {
 		return declare.State{}, err
 	}
-	all, err := r.client.Checks(ctx, checks.Query{})
+	state.Checks, err = r.checks(ctx, uuid.Nil)
+	return state, err
+}
+
+func (r remote) checks(ctx context.Context, projectID uuid.UUID) ([]checks.Check, error) {
+	all, err := r.client.Project(projectID).Checks(ctx, checks.Query{})
 	if err != nil {
-		return declare.State{}, err
+		return nil, err
 	}
-	for _, c := range all {
+	list := make([]checks.Check, len(all))
+	for i, c := range all {
 		if c.ID == uuid.Nil {
-			return declare.State{}, errors.New("the API key is read-only, a read-write one is needed")
+			return nil, errors.New("the API key is read-only, a read-write or admin key is needed")
 		}
-		state.Checks = append(state.Checks, checks.Check{ID: c.ID, Settings: c.Settings, Channels: c.Channels})
+		list[i] = checks.Check{ID: c.ID, ProjectID: projectID, Settings: c.Settings, Channels: c.Channels}
 	}
-	return state, nil
+	return list, nil
 }
 
 // CreateCheck upserts, so that a retried request creates no second check.
-func (r remote) CreateCheck(ctx context.Context, _ uuid.UUID, spec checks.Spec) error {
-	_, _, err := r.client.Upsert(ctx, spec, checks.UniqueSlug)
+func (r remote) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error {
+	_, _, err := r.client.Project(projectID).Upsert(ctx, spec, checks.UniqueSlug)
 	return err
 }
 
-func (r remote) UpdateCheck(ctx context.Context, _, id uuid.UUID, spec checks.Spec) error {
-	_, err := r.client.Update(ctx, id, spec)
+func (r remote) UpdateCheck(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) error {
+	_, err := r.client.Project(projectID).Update(ctx, id, spec)
 	return err
 }
 
-func (r remote) DeleteCheck(ctx context.Context, _, id uuid.UUID) error {
-	if _, err := r.client.Delete(ctx, id); !errors.Is(err, checks.ErrNotFound) {
-		return err
+func (r remote) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error {
+	_, err := r.client.Project(projectID).Delete(ctx, id)
+	return unlessGone(err)
+}
+
+// unlessGone returns the error of a deletion, or nil if there was nothing left to delete.
+func unlessGone(err error) error {
+	if errors.Is(err, checks.ErrNotFound) {
+		return nil
 	}
-	return nil
+	return err
+}
+
+// admin is what an admin key may manage.
+type admin struct{ remote }
+
+func (a admin) Read(ctx context.Context, name string) (state declare.State, err error) {
+	if state.Types, err = a.types(ctx); err != nil {
+		return state, err
+	}
+	if state.Project, err = a.project(ctx, name); err != nil {
+		return state, err
+	}
+	c := a.client.Project(state.Project.ID)
+	list, err := c.Channels(ctx)
+	if err != nil {
+		return state, err
+	}
+	for _, short := range list {
+		channel, err := c.Channel(ctx, short.ID)
+		if errors.Is(err, checks.ErrNotFound) { // deleted a moment ago
+			continue
+		} else if err != nil {
+			return state, err
+		}
+		state.Channels = append(state.Channels, channel)
+	}
+	if state.Checks, err = a.checks(ctx, state.Project.ID); err != nil {
+		return state, err
+	}
+	state.StatusPages, err = c.StatusPages(ctx)
+	return state, err
+}
+
+// types returns the kinds of channels that the server knows. Their rules stay with the server.
+func (a admin) types(ctx context.Context) ([]channels.Type, error) {
+	kinds, err := a.client.ChannelKinds(ctx)
+	types := make([]channels.Type, len(kinds))
+	for i, k := range kinds {
+		types[i] = channels.Type{Kind: channels.Kind(k.Kind)}
+		for _, s := range k.Settings {
+			types[i].Settings = append(types[i].Settings, channels.Setting{
+				Name: s.Name, Required: s.Required, Secret: s.Secret, Default: s.Default, Options: s.Options, KeepsSecrets: s.KeepsSecrets,
+			})
+		}
+	}
+	return types, err
+}
+
+// project returns the project with a name. No name stands for the project of the key, or for "default" with a key of the
+// installation.
+func (a admin) project(ctx context.Context, name string) (checks.Project, error) {
+	list, err := a.client.Projects(ctx)
+	if err != nil {
+		return checks.Project{}, err
+	}
+	installation := false
+	if len(list) != 1 || list[0].Name != name {
+		if installation, err = a.ofInstallation(ctx); err != nil {
+			return checks.Project{}, err
+		}
+	}
+	switch {
+	case !installation && len(list) != 1:
+		return checks.Project{}, fmt.Errorf("the API key has %d projects", len(list))
+	case !installation && name != "" && name != list[0].Name:
+		return checks.Project{}, fmt.Errorf("the API key is one of the project %q, but the file describes the project %q; use a key of that project or of the installation",
+			list[0].Name, name)
+	case !installation:
+		return list[0], nil
+	}
+	name = cmp.Or(name, "default")
+	if i := slices.IndexFunc(list, func(p checks.Project) bool { return p.Name == name }); i >= 0 {
+		return list[i], nil
+	}
+	return checks.Project{Name: name}, checks.ErrNotFound
+}
+
+// ofInstallation reports whether the key is one of the installation: the server then asks for the project of a request.
+func (a admin) ofInstallation(ctx context.Context) (bool, error) {
+	_, err := a.client.Project(uuid.Nil).Channels(ctx)
+	if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "project" {
+		return true, nil
+	}
+	return false, err
+}
+
+func (a admin) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
+	project, keys, err := a.client.CreateProject(ctx, checks.Project{
+		Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
+	})
+	return project, monitor.Keys(keys), err
+}
+
+// CreateChannel upserts, so that a retried request creates no second channel.
+func (a admin) CreateChannel(ctx context.Context, c channels.Channel) error {
+	_, _, err := a.client.Project(c.ProjectID).UpsertChannel(ctx, c)
+	return err
+}
+
+func (a admin) UpdateChannel(ctx context.Context, c channels.Channel) error {
+	_, err := a.client.Project(c.ProjectID).UpdateChannel(ctx, c.ID, func(saved channels.Channel) (channels.Channel, error) {
+		saved.Settings, saved.Sources = c.Settings, c.Sources
+		return saved, nil
+	})
+	return err
+}
+
+func (a admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	return unlessGone(a.client.Project(projectID).DeleteChannel(ctx, id))
+}
+
+func (a admin) CreateStatusPage(ctx context.Context, page checks.StatusPage) error {
+	_, err := a.client.Project(page.ProjectID).CreateStatusPage(ctx, page)
+	return err
+}
+
+func (a admin) UpdateStatusPage(ctx context.Context, page checks.StatusPage) error {
+	_, err := a.client.Project(page.ProjectID).UpdateStatusPage(ctx, page)
+	return err
+}
+
+func (a admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	return unlessGone(a.client.Project(projectID).DeleteStatusPage(ctx, id))
 }

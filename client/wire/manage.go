@@ -11,6 +11,9 @@ type ChannelDetail struct {
 	Settings map[string]string `json:"settings"`
 	// Secrets names the secret settings that are set. No response has their values.
 	Secrets []string `json:"secrets"`
+	// Sources says where the values of some settings come from, such as "$NAME" for an environment variable. They are
+	// among the Secrets.
+	Sources map[string]string `json:"sources,omitempty"`
 }
 
 // ChannelRequest is the body of a request that creates or replaces a channel.
@@ -20,6 +23,12 @@ type ChannelRequest struct {
 	Name string `json:"name"`
 	// Settings replaces all settings. A secret setting that is left out keeps its value; "" removes it.
 	Settings map[string]string `json:"settings"`
+	// Sources says where the values of some settings come from, so that they are never shown. A setting that keeps its value
+	// keeps its source.
+	Sources map[string]string `json:"sources,omitempty"`
+	// Unique may be ["name"] in a request that creates a channel: if the project has a channel with the name, the request
+	// replaces its settings instead.
+	Unique []string `json:"unique,omitempty"`
 }
 
 // ChannelKinds is the response with all kinds of channels.
@@ -51,6 +60,8 @@ type ChannelSetting struct {
 	Default  string `json:"default"`
 	// Options lists the values that the setting may have. It is empty if any text will do.
 	Options []string `json:"options"`
+	// KeepsSecrets reports whether the setting may change while secrets of the channel keep their values.
+	KeepsSecrets bool `json:"keeps_secrets"`
 	// Lines reports whether the value may have several lines.
 	Lines bool `json:"lines"`
 	// NeedsBrowser reports whether a click in a browser usually fills in the setting. A request gives the JSON of the

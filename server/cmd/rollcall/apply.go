@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -19,7 +20,7 @@ import (
 // remoteFlags select a server instead of the database.
 type remoteFlags struct {
 	URL    address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL instead of the database."`
-	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"Read-write API key for --url. It selects the project."`
+	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url: an admin key, or a read-write key, which selects the project."`
 }
 
 // Validate checks the flags. Kong calls it.
@@ -30,18 +31,24 @@ func (f *remoteFlags) Validate() error {
 	return nil
 }
 
-// withTarget runs fn with the target that the flags select. The monitor is nil for a server.
+// listProjects lists the projects of a target. It is nil if the server does not list them.
+type listProjects func(context.Context) ([]checks.Project, error)
+
+// withTarget runs fn with the target that the flags select.
 func (f *remoteFlags) withTarget(
-	ctx context.Context, a *app, create bool, fn func(target declare.Target, mon *monitor.Monitor) error,
+	ctx context.Context, a *app, create bool, fn func(target declare.Target, projects listProjects) error,
 ) error {
 	if f.URL == "" {
-		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon) })
+		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon.Projects().List) })
 	}
 	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall"})
 	if err != nil {
 		return usageError{pingError(err)}
 	}
-	return fn(remote.New(c), nil)
+	if !c.HasAdminKey() {
+		return fn(remote.New(c), nil)
+	}
+	return fn(remote.New(c), c.Projects)
 }
 
 type applyCmd struct {
@@ -49,6 +56,7 @@ type applyCmd struct {
 	Project string `placeholder:"NAME" help:"Apply only this project of the file. If the file names no project, it describes this one (default: the project default)."`
 	DryRun  bool   `help:"Show the changes without making them."`
 	Prune   bool   `help:"Permanently delete the checks, with their logs, the channels and the status pages that the file's projects have and the file does not."`
+	Resend  bool   `name:"resend-secrets" help:"With --url, send the secrets of the file also to channels that have them already; see below."`
 	sourceFlags
 	remoteFlags
 	jsonFlag
@@ -82,8 +90,12 @@ default. An example of a file:
             description: Questions? Call 112.
             tags: [public]    # the checks with any of these tags; without tags all checks
 
-A file for one project may have channels, checks and status_pages at its top level, without projects. With --url, the channels must
-already exist, and the API key selects the project; its name in the file does not matter.
+A file for one project may have channels, checks and status_pages at its top level, without projects.
+
+With --url, an admin key (rollcall key create --scope admin) does all of this on the server: one without a project in all
+projects, one of a project in its own. The server shows no secrets of channels, so those that the file and a channel both
+have count as unchanged, and a note names them; --resend-secrets sends them again. With a read-write key, the channels must
+already exist, and the key selects the project; its name in the file does not matter.
 
 A file can send what it reads anywhere. Therefore {env: NAME} reads only variables that begin with ROLLCALL_ and hold none
 of Rollcall's own keys, and {file: PATH} reads only files below the directory of the file. --allow-env and --allow-files
@@ -96,7 +108,7 @@ Examples:
 
     rollcall apply -f checks.yaml --dry-run
     rollcall apply -f checks.yaml --prune
-    rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rcw_…`
+    rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rca_…`
 }
 
 // applyDoc is the result in JSON.
@@ -117,9 +129,12 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target, _ *monitor.Monitor) error {
-		// A server does not reveal the name of the key's project, so its URL stands for the name.
-		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Project: string(c.URL)})
+	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target, projects listProjects) error {
+		options := declare.Options{Prune: c.Prune, ResendSecrets: c.Resend}
+		if projects == nil { // the server does not reveal the name of the key's project, so its URL stands for the name
+			options.Project = string(c.URL)
+		}
+		plan, err := declare.NewPlan(ctx, target, doc, &options)
 		if err != nil {
 			return a.listErrors(err)
 		}

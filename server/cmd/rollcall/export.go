@@ -6,11 +6,10 @@ import (
 	"fmt"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 type exportCmd struct {
-	Project string `placeholder:"NAME" help:"Print only this project (default: all). With --url, the name to print for the key's project."`
+	Project string `placeholder:"NAME" help:"Print only this project (default: all). With --url and a read-write key, the name to print for the key's project."`
 	remoteFlags
 }
 
@@ -27,15 +26,15 @@ Example:
 
 func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	var doc declare.Document
-	err := c.withTarget(ctx, a, false, func(target declare.Target, mon *monitor.Monitor) error {
+	err := c.withTarget(ctx, a, false, func(target declare.Target, projects listProjects) error {
 		names := []string{c.Project}
-		if c.Project == "" && mon != nil {
-			projects, err := mon.Projects().List(ctx)
+		if c.Project == "" && projects != nil {
+			list, err := projects(ctx)
 			if err != nil {
 				return err
 			}
 			names = nil
-			for _, p := range projects {
+			for _, p := range list {
 				names = append(names, p.Name)
 			}
 		}
