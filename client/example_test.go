@@ -17,6 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -31,6 +33,7 @@ import (
 type demo struct {
 	url, pingURL string
 	key, pingKey string
+	adminKey     string // of the installation
 	close        func()
 }
 
@@ -40,7 +43,9 @@ func startDemo() demo {
 	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "rollcall.db"))
 	check(err)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	mon, err := monitor.New(store, &monitor.Config{Logger: quiet})
+	mon, err := monitor.New(store, &monitor.Config{Logger: quiet, Channels: standard.Kinds(), DeliveredElsewhere: true})
+	check(err)
+	adminKey, _, err := mon.Installation().CreateKey(context.Background())
 	check(err)
 	project, keys, err := mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "demo"})
 	check(err)
@@ -52,7 +57,7 @@ func startDemo() demo {
 	check(err)
 	web.Config.Handler = srv
 	web.Start()
-	return demo{url, url + "/ping", keys.ReadWrite, project.PingKey, func() {
+	return demo{url, url + "/ping", keys.ReadWrite, project.PingKey, adminKey, func() {
 		web.Close()
 		store.Close()
 		os.RemoveAll(dir)
@@ -91,6 +96,31 @@ func Example() {
 	// Output:
 	// Nightly backup [prod db] new true
 	// backup up 1
+}
+
+// A key of the installation creates projects and what they need.
+func ExampleClient_Project() {
+	srv := startDemo()
+	defer srv.close()
+	ctx := context.Background()
+
+	c, err := client.New(srv.url, srv.adminKey, nil)
+	check(err)
+	project, keys, err := c.CreateProject(ctx, checks.Project{Name: "backups"})
+	check(err)
+	fmt.Println(project.Name, project.Plan, keys.ReadWrite[:4])
+
+	jobs := c.Project(project.ID)
+	ops, err := jobs.CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
+	check(err)
+	_, err = jobs.Create(ctx, checks.Spec{Slug: new("nightly"), Channels: new("ops")})
+	check(err)
+	_, err = jobs.CreateStatusPage(ctx, checks.StatusPage{Slug: "backups", Title: "Our backups"})
+	check(err)
+	fmt.Println(ops.Name, ops.Settings)
+	// Output:
+	// backups paid rcw_
+	// ops map[to:ops@example.org]
 }
 
 func ExamplePinger_Run() {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -55,15 +58,37 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 	_, errs["channels"] = c.Channels(ctx)
 	_, errs["badges"] = c.Badges(ctx)
 	errs["status"] = c.Probe(ctx)
+	_, errs["kinds"] = c.ChannelKinds(ctx)
+	maps.Copy(errs, adminCalls(ctx, c))
 	if p != nil {
 		errs["ping"] = p.Success(ctx, nil)
 	}
 	return errs
 }
 
+// adminCalls makes one call of each kind that needs an admin key.
+func adminCalls(ctx context.Context, c *client.Client) map[string]error {
+	errs := make(map[string]error)
+	_, errs["channel"] = c.Channel(ctx, someID)
+	_, errs["create channel"] = c.CreateChannel(ctx, channels.Channel{Kind: "email", Name: "x"})
+	_, _, errs["upsert channel"] = c.UpsertChannel(ctx, channels.Channel{Kind: "email", Name: "x"})
+	_, errs["update channel"] = c.UpdateChannel(ctx, someID, func(c channels.Channel) (channels.Channel, error) { return c, nil })
+	errs["delete channel"] = c.DeleteChannel(ctx, someID)
+	_, errs["pages"] = c.StatusPages(ctx)
+	_, errs["create page"] = c.CreateStatusPage(ctx, checks.StatusPage{Slug: "x", Title: "x"})
+	_, errs["update page"] = c.UpdateStatusPage(ctx, checks.StatusPage{ID: someID, Slug: "x", Title: "x"})
+	errs["delete page"] = c.DeleteStatusPage(ctx, someID)
+	_, errs["projects"] = c.Projects(ctx)
+	_, errs["project"] = c.ProjectByID(ctx, someID)
+	_, _, errs["create project"] = c.CreateProject(ctx, checks.Project{Name: "x"})
+	_, errs["rename project"] = c.RenameProject(ctx, someID, "y")
+	errs["delete project"] = c.DeleteProject(ctx, someID)
+	return errs
+}
+
 // meanings are the errors that a program may act on.
 var meanings = []error{
-	checks.ErrNotFound, checks.ErrCheckLimit, checks.ErrNotPaused, checks.ErrAmbiguousSlug,
+	checks.ErrNotFound, checks.ErrCheckLimit, checks.ErrNotPaused, checks.ErrAmbiguousSlug, checks.ErrExists,
 	client.ErrUnauthorized, client.ErrRateLimited, client.ErrNotRollcall, checks.ErrUnavailable,
 }
 
@@ -200,9 +225,16 @@ func TestWrongBaseURL(t *testing.T) {
 		}
 	}
 	// At the right URL, something that does not exist is not found, and a read-only key is refused.
+	// So is a read-write key where the server wants an admin key.
+	needsAdmin := adminCalls(t.Context(), s.client)
 	for call, err := range calls(t.Context(), s.client, s.pinger(s.url+"/ping/"+someID.String())) {
-		switch call {
-		case "list", "create", "upsert", "channels", "badges", "status":
+		_, admin := needsAdmin[call]
+		switch {
+		case admin:
+			if !only(err, client.ErrUnauthorized) {
+				t.Errorf("%s: %v", call, err)
+			}
+		case slices.Contains([]string{"list", "create", "upsert", "channels", "badges", "status", "kinds"}, call):
 			if err != nil {
 				t.Errorf("%s: %v", call, err)
 			}

@@ -56,7 +56,7 @@ func TestBothFormsOfFlips(t *testing.T) {
 // The response of another program must not pass for a check or for an empty list.
 func TestResponsesOfAnotherProgram(t *testing.T) {
 	for _, body := range []string{
-		"", "null", "{}", `"x"`, "5", "OK", "<html>Log in</html>", "[[", "[{}", `{"checks": null, "pings": null, "flips": null, "channels": null, "badges": null}`,
+		"", "null", "{}", `"x"`, "5", "OK", "<html>Log in</html>", "[[", "[{}", `{"checks": null, "pings": null, "flips": null, "channels": null, "badges": null, "kinds": null, "projects": null, "status_pages": null}`,
 		`{"checks": {}, "pings": {}, "flips": {}, "channels": 1, "badges": []}`, `{"checks": [{}], "pings": [{"date": "x"}], "flips": [5], "channels": [{}], "badges": {"a": 1}}`,
 		`{"uuid": "not-a-uuid"}`, `{"uuid": "11111111-2222-4333-8444-555555555555", "channels": "a,b"}`, `{"uuid": "11111111-2222-4333-8444-555555555555", "grace": 1e400}`,
 		`{"uuid": "11111111-2222-4333-8444-555555555555", "last_ping": "yesterday"}`, `{"pings": [{"rid": "x"}]}`, `{"pings": [{"duration": 1e300}]}`,
@@ -70,7 +70,13 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 		_, changes := c.Flips(ctx, someID, flips.Window{})
 		_, channels := c.Channels(ctx)
 		_, badges := c.Badges(ctx)
-		for i, err := range []error{get, list, pings, changes, channels, badges} {
+		_, kinds := c.ChannelKinds(ctx)
+		_, channel := c.Channel(ctx, someID)
+		_, projects := c.Projects(ctx)
+		_, project := c.ProjectByID(ctx, someID)
+		_, _, created := c.CreateProject(ctx, checks.Project{Name: "x"})
+		_, pages := c.StatusPages(ctx)
+		for i, err := range []error{get, list, pings, changes, channels, badges, kinds, channel, projects, project, created, pages, c.DeleteStatusPage(ctx, someID)} {
 			if !errors.Is(err, client.ErrNotRollcall) || !strings.HasPrefix(err.Error(), "client: ") || len(err.Error()) > 300 {
 				t.Errorf("%.60q, call %d: %v", body, i, err)
 			}

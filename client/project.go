@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -75,8 +76,8 @@ func (c *Client) UpsertChannel(ctx context.Context, channel channels.Channel) (_
 }
 
 // UpdateChannel replaces the name, the settings and their sources of a channel by those that edit returns. Edit gets the
-// channel as [Client.Channel] returns it. A setting that is in Hidden and not in Settings keeps its value; "" removes it. The
-// server refuses to keep a secret if another change could send it elsewhere. Two requests do this, so a change that
+// channel as [Client.Channel] returns it. A setting that is in Hidden and not in Settings keeps its value and its source; ""
+// removes it. The server refuses to keep a secret if another change could send it elsewhere. Two requests do this, so a change that
 // someone else makes between them is lost. The errors are those of edit, those of [Client.CreateChannel] and
 // [checks.ErrNotFound].
 func (c *Client) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
@@ -88,7 +89,8 @@ func (c *Client) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(chan
 	if err != nil {
 		return channels.Channel{}, err
 	}
-	changed.Kind = stored.Kind
+	changed.Kind, changed.Sources = stored.Kind, maps.Clone(changed.Sources)
+	maps.DeleteFunc(changed.Sources, func(name, _ string) bool { return changed.Settings[name] == "" }) // or those that stay
 	saved, _, err := c.saveChannel(ctx, "update channel "+id.String(), http.MethodPut, channelsPath+id.String(), changed, nil)
 	return saved, err
 }

@@ -297,7 +297,42 @@ func TestChannelSources(t *testing.T) {
 		put(object{"name": "moved", "settings": object{"server_url": "https://evil.example"}}).refusedField("settings",
 			"ntfy: topic must be given again, because server_url changes: it could send the stored value elsewhere")
 		given := put(object{"name": "given", "settings": object{"topic": "shown"}}).object(200)
-		a.equal("given", []any{given["secrets"], given["settings"].(object)["topic"]}, []any{[]any{}, "shown"})
+		a.equal("given", []any{given["secrets"], given["settings"].(object)["topic"], given["sources"]}, []any{[]any{}, "shown", nil})
+		sourced := object{"name": "sourced", "settings": object{"topic": "hidden"}, "sources": object{"topic": "file topic"}}
+		hidden := []any{[]any{"topic"}, object{"topic": "file topic"}}
+		a.equal("with a source", fields(put(sourced).object(200), "secrets", "sources"), hidden)
+		a.equal("kept with its source", fields(put(object{"name": "kept", "settings": object{"priority": "low"}}).object(200), "secrets", "sources"), hidden)
+		sourced["kind"] = "ntfy"
+		a.equal("created", fields(a.as("POST", "/api/v3/channels/", sourced).object(201), "secrets", "sources"), hidden)
+		sourced["settings"] = object{}
+		put(sourced).refusedField("sources", `sources has "topic", which settings lacks`)
+	})
+}
+
+// TestUniqueChannel: a request that creates a channel can be repeated, at once too.
+func TestUniqueChannel(t *testing.T) {
+	eachAdmin(t, nil, func(a *admin) {
+		const list = "/api/v3/channels/"
+		mail := func(to string) object {
+			return object{"kind": "email", "name": "ops", "settings": object{"to": to}, "unique": []string{"name"}}
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if got := a.everywhere("POST", list, mail("a@example.org")); got.status != 201 {
+					got.is(200)
+				}
+			})
+		}
+		wg.Wait()
+		a.as("POST", list, mail("b@example.org")).is(200)
+		listed := a.as("GET", list, nil).list(200, "channels")
+		a.equal("channels", len(listed), 1)
+		a.equal("settings", a.as("GET", list+listed[0]["id"].(string), nil).object(200)["settings"].(object)["to"], any("b@example.org"))
+		other := object{"kind": "ntfy", "name": "ops", "settings": object{"topic": "x"}, "unique": []string{"name"}}
+		a.as("POST", list, other).refusedField("kind", `kind cannot change: the channel "ops" has the kind "email", not "ntfy"`)
+		other["unique"] = []string{"kind"}
+		a.as("POST", list, other).refusedField("unique", `unique may only be ["name"]`)
 	})
 }
 

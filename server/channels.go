@@ -23,7 +23,7 @@ func (c *call) createChannel() error {
 	if wanted.Kind == nil {
 		return &checks.FieldError{Field: "kind", Reason: "is missing"}
 	}
-	channel := channels.Channel{Kind: channels.Kind(*wanted.Kind), Settings: wanted.Settings}
+	channel := channels.Channel{Kind: channels.Kind(*wanted.Kind), Settings: wanted.Settings, Sources: wanted.Sources}
 	if wanted.Name != nil {
 		channel.Name = *wanted.Name
 	}
@@ -31,11 +31,16 @@ func (c *call) createChannel() error {
 	if !c.mayChange(info) {
 		return errKind(channel.Kind)
 	}
-	channel, err = c.mon.Project(c.key.ProjectID).CreateChannel(c.r.Context(), channel)
+	status, change := http.StatusCreated, ""
+	if len(wanted.Unique) == 0 {
+		channel, err = c.mon.Project(c.key.ProjectID).CreateChannel(c.r.Context(), channel)
+	} else if channel, change, err = c.mon.Project(c.key.ProjectID).UpsertChannel(c.r.Context(), channel); change != "created" {
+		status = http.StatusOK
+	}
 	if err != nil {
 		return redacted(err, info, wanted.Settings)
 	}
-	return c.answer(http.StatusCreated, c.channelDocument(channel))
+	return c.answer(status, c.channelDocument(channel))
 }
 
 // getChannel answers GET /api/v3/channels/<id>.
@@ -65,8 +70,14 @@ func (c *call) replaceChannel() error {
 	}
 	edit := func(stored channels.Channel) (channels.Channel, error) {
 		settings, err := info.Merge(stored, wanted.Settings, func(name string) bool { _, given := wanted.Settings[name]; return given })
-		maps.DeleteFunc(stored.Sources, func(name, _ string) bool { return settings[name] != stored.Settings[name] })
-		stored.Name, stored.Settings = *wanted.Name, settings
+		sources := map[string]string{}
+		maps.Copy(sources, wanted.Sources)
+		for name, source := range stored.Sources {
+			if _, given := wanted.Settings[name]; !given {
+				sources[name] = source
+			}
+		}
+		stored.Name, stored.Settings, stored.Sources = *wanted.Name, settings, sources
 		return stored, err
 	}
 	channel, err := c.mon.Project(c.key.ProjectID).UpdateChannel(c.r.Context(), c.channel.ID, edit)
@@ -96,7 +107,7 @@ func (c *call) listKinds() error {
 			kind.NeedsBrowser = kind.NeedsBrowser || s.Subscription && s.Required
 			kind.Settings = append(kind.Settings, wire.ChannelSetting{
 				Name: s.Name, Doc: s.Doc, Required: s.Required, Secret: s.Secret, Default: s.Default, Options: append([]string{}, s.Options...),
-				Lines: s.Lines, NeedsBrowser: s.Subscription,
+				KeepsSecrets: s.KeepsSecrets, Lines: s.Lines, NeedsBrowser: s.Subscription,
 			})
 		}
 		document.Kinds = append(document.Kinds, kind)
@@ -131,6 +142,7 @@ func errKind(kind channels.Kind) error {
 func (c *call) channelDocument(channel channels.Channel) wire.ChannelDetail {
 	d := wire.ChannelDetail{
 		ID: channel.ID.String(), Name: channel.Name, Kind: string(channel.Kind), Settings: map[string]string{}, Secrets: []string{},
+		Sources: channel.Sources,
 	}
 	info, _ := c.mon.Views().Kind(channel.Kind)
 	shown := map[string]bool{}

@@ -233,7 +233,7 @@ func beyondSchemas(r *http.Request, answer []byte) bool {
 		return true
 	}
 	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", " stands alone", "Rollcall-At ", "the body is not valid ",
-		`"field":"settings"`, `"field":"project"`, "kind is unknown", "cannot change: it is ", "name has a control character", "title has a NUL character",
+		`"field":"settings"`, `"field":"project"`, "kind is unknown", "cannot change: ", "which settings lacks", "name has a control character", "title has a NUL character",
 		" is neither a day ", "start is after end", "start is too long before end"} {
 		if bytes.Contains(answer, []byte(reason)) {
 			return true

@@ -134,21 +134,26 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 }
 
 // keepHidden takes out of the new settings of a channel what keeps a value that the target does not show, and sets what
-// loses such a value to "". It reports an error if the change could send a kept secret elsewhere.
+// loses such a value to "". It reports an error if the change could send a kept secret elsewhere, as far as the plan can
+// tell.
 func (p *projectPlanner) keepHidden(want Channel, have channels.Channel, settings map[string]string) (ok bool) {
+	if len(have.Hidden) == 0 {
+		return true
+	}
+	known := maps.Clone(settings)
 	for _, name := range have.Hidden {
 		switch settings[name] {
 		case hiddenValue:
 			delete(settings, name)
+			delete(known, name)
 		case "":
 			settings[name] = ""
+		default:
+			known[name] = hiddenValue // which counts as equal
 		}
 	}
-	if len(have.Hidden) == 0 {
-		return true
-	}
 	given := func(name string) bool { _, given := settings[name]; return given }
-	_, err := typeOf(p.have.Types, have.Kind).Merge(have, settings, given)
+	_, err := typeOf(p.have.Types, have.Kind).Merge(have, known, given)
 	if err != nil {
 		p.add(want.places.of("settings"), "%v", err)
 	}

@@ -22,7 +22,7 @@ func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channe
 }
 
 // UpsertChannel makes sure that the project has a channel with the name, kind and settings of c: it creates the channel,
-// replaces its settings and sources or leaves it as it is. The change is "created", "updated" or "unchanged". The checks that use the channel stay the same. Of
+// replaces its settings and sources or leaves it as it is, with its sources if c has nil. The change is "created", "updated" or "unchanged". The checks that use the channel stay the same. Of
 // concurrent calls with the same name, one creates the channel. Errors: those of [Project.CreateChannel], and
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
 func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, change string, err error) {

@@ -24,14 +24,10 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// serve starts a server and returns its monitor and a client for each kind of key.
-func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
+// start starts a server.
+func start(t *testing.T) (*monitor.Monitor, *httptest.Server) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +41,17 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 	}
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
+	return mon, web
+}
+
+// serve starts a server with a project, and returns a client for each kind of key.
+func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
+	t.Helper()
+	mon, web := start(t)
+	project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var clients [2]*client.Client
 	for i, key := range []string{keys.ReadWrite, keys.ReadOnly} {
 		if clients[i], err = client.New(web.URL, key, &client.Config{HTTPClient: web.Client()}); err != nil {

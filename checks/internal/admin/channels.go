@@ -49,12 +49,12 @@ func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c c
 				Reason: fmt.Sprintf("cannot change: the channel %q has the kind %q, not %q", name, c.Kind, kind)}
 		}
 		valid, err := a.ValidSettings(list, c, wanted.Settings)
-		if err != nil || maps.Equal(valid, c.Settings) {
+		if err != nil || maps.Equal(valid, c.Settings) && (wanted.Sources == nil || maps.Equal(wanted.Sources, c.Sources)) {
 			change = "unchanged"
 			return c, false, err
 		}
 		change = "updated"
-		c.Settings, c.Sources = valid, nil
+		c.Settings, c.Sources = valid, wanted.Sources
 		return c, true, nil
 	})
 	if err != nil {

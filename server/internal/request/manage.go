@@ -2,6 +2,7 @@ package request
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,15 +12,26 @@ import (
 
 // Channel is what a request that creates or replaces a channel says. A nil field is absent.
 type Channel struct {
-	Kind, Name *string
-	Settings   map[string]string
+	Kind, Name        *string
+	Settings, Sources map[string]string
+	// Unique are the fields that identify an existing channel to replace.
+	Unique []string
 }
 
 // Channel reads the fields of a request that creates or replaces a channel, under the rules of [Body.Create].
 func (b Body) Channel() (Channel, error) {
 	r := reader{body: b}
-	c := Channel{Kind: r.text("kind"), Name: r.text("name"), Settings: r.textMap("settings")}
+	c := Channel{Kind: r.text("kind"), Name: r.text("name"), Settings: r.textMap("settings"), Sources: r.textMap("sources")}
 	r.text("api_key")
+	c.Unique = r.texts("unique")
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if c.Settings[name] == "" {
+			r.refuse("sources", fmt.Sprintf("has %q, which settings lacks", name))
+		}
+	}
+	if len(c.Unique) > 0 && !slices.Equal(c.Unique, []string{"name"}) {
+		r.refuse("unique", `may only be ["name"]`)
+	}
 	return c, r.err
 }
 
