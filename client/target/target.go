@@ -157,20 +157,17 @@ func (a admin) project(ctx context.Context, name string) (checks.Project, error)
 	if err != nil {
 		return checks.Project{}, err
 	}
-	installation := false
-	if len(list) != 1 || list[0].Name != name {
-		if installation, err = a.ofInstallation(ctx); err != nil {
+	if len(list) == 1 && list[0].Name != name {
+		ofAll, err := a.ofInstallation(ctx)
+		switch {
+		case err != nil:
 			return checks.Project{}, err
+		case !ofAll && name == "":
+			return list[0], nil
+		case !ofAll:
+			return checks.Project{}, fmt.Errorf("the API key is one of the project %q, but the file describes the project %q; use a key of that project or of the installation",
+				list[0].Name, name)
 		}
-	}
-	switch {
-	case !installation && len(list) != 1:
-		return checks.Project{}, fmt.Errorf("the API key has %d projects", len(list))
-	case !installation && name != "" && name != list[0].Name:
-		return checks.Project{}, fmt.Errorf("the API key is one of the project %q, but the file describes the project %q; use a key of that project or of the installation",
-			list[0].Name, name)
-	case !installation:
-		return list[0], nil
 	}
 	name = cmp.Or(name, "default")
 	if i := slices.IndexFunc(list, func(p checks.Project) bool { return p.Name == name }); i >= 0 {

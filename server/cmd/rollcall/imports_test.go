@@ -75,7 +75,7 @@ func TestImportDirection(t *testing.T) {
 		"client/wire":                  {"checks"},
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/clienttest":            {"channels", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
-		"client/target":                append([]string{"checks", "checks/declare", "client"}, leaves...),
+		"client/target":                append([]string{"checks", "checks/declare", "checks/monitor", "client"}, leaves...),
 
 		"checks/monitor/monitortest": {"channels", "checks", "checks/internal/background", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
