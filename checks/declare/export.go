@@ -26,8 +26,8 @@ func Export(state State) Project {
 	if !state.SettingsHidden {
 		p.exportChannels(state.Channels, state.Types)
 		p.StatusPages = []StatusPage{}
-	} else if len(state.Channels) > 0 {
-		p.remark("Left out: the channels, because the API does not show their settings.")
+	} else {
+		p.remark("Left out: the channels and the status pages, which the API shows only to admin keys.")
 	}
 	slugs := make(map[string]int)
 	for _, c := range state.Checks {
@@ -46,7 +46,7 @@ func Export(state State) Project {
 	return p
 }
 
-// Remarks returns a sentence for each check and channel that [Export] left out.
+// Remarks returns sentences about what [Export] left out.
 func (p Project) Remarks() []string { return p.remarks }
 
 func (p *Project) remark(format string, args ...any) {

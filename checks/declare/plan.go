@@ -84,7 +84,7 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 			want.Name = o.Project
 		}
 		if i > 0 && !p.admin {
-			p.add(want.places.of("name"), "an API key gives access to one project, and the file has %d; choose one", len(doc.Projects))
+			p.add(want.places.of("name"), "a read-write key gives access to one project, and the file has %d; choose one, or use an admin key", len(doc.Projects))
 			break
 		}
 		have, err := target.Read(ctx, want.Name)
@@ -142,7 +142,7 @@ func (p *projectPlanner) change(at Position, c Change) {
 	c.Project, c.projectID = p.want.Name, p.have.Project.ID
 	switch {
 	case c.Type != "check" && !p.admin:
-		p.add(at, "the %s %q cannot be %sd through the API: %s", c.Type, shorten(c.Name), c.Action, instead(c))
+		p.add(at, "the %s %q cannot be %sd with a read-write key: use an admin key, or apply the file on the server", c.Type, shorten(c.Name), c.Action)
 	case c.Action != Delete:
 		p.middle = append(p.middle, c)
 	case c.Type != "channel":
@@ -150,17 +150,6 @@ func (p *projectPlanner) change(at Position, c Change) {
 	default:
 		p.last = append(p.last, c)
 	}
-}
-
-// instead says how to make a change that a target cannot make.
-func instead(c Change) string {
-	switch {
-	case c.Type == "project":
-		return "an API key belongs to an existing project; run rollcall project create on the server"
-	case c.Action == Delete:
-		return "run rollcall channel delete on the server, or apply the file there"
-	}
-	return "run rollcall channel create on the server, or apply the file there"
 }
 
 func (p *projectPlanner) create() {

@@ -244,11 +244,11 @@ func TestRestricted(t *testing.T) {
 - name: another
   checks: []
 `, target), `f.yaml:24:25: channels: no integration has the id or name "mail"
-f.yaml:25:9: an API key gives access to one project, and the file has 2; choose one`)
+f.yaml:25:9: a read-write key gives access to one project, and the file has 2; choose one, or use an admin key`)
 	equal(t, "errors", s.refused(strings.Replace(backups, "name: ops\n", "name: mail\n", 1), target),
-		`f.yaml:5:11: the channel "mail" cannot be created through the API: run rollcall channel create on the server, or apply the file there`)
+		`f.yaml:5:11: the channel "mail" cannot be created with a read-write key: use an admin key, or apply the file on the server`)
 	equal(t, "errors", s.refused("projects: [{name: nosuch, checks: []}]", target),
-		`f.yaml:1:19: the project "nosuch" cannot be created through the API: an API key belongs to an existing project; run rollcall project create on the server`)
+		`f.yaml:1:19: the project "nosuch" cannot be created with a read-write key: use an admin key, or apply the file on the server`)
 
 	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1)+"  status_pages: [{slug: up, title: Up}]")
 	p, err := declare.NewPlan(t.Context(), target, doc, nil)

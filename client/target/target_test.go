@@ -90,7 +90,7 @@ projects:
 		t.Fatal(err)
 	}
 	options := &declare.Options{Prune: true}
-	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted through the API`) {
+	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted with a read-write key`) {
 		t.Errorf("pruning channels: %v", err)
 	}
 	doc.Projects[0].Channels = nil

@@ -31,7 +31,10 @@ const first = `project "jobs"
       + timeout: 5m
       + grace: 1m
       + channels: "ops,pager"
-5 changes
+  + status page "jobs"
+      + title: "Our jobs"
+      + tags: "prod"
+6 changes
 `
 
 func TestDeclare(t *testing.T) {
