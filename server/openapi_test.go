@@ -129,7 +129,11 @@ func TestDocumentedFields(t *testing.T) {
 		"Stats": wire.Stats{}, "StatsDay": wire.StatsDay{}, "StatsSum": wire.StatsSum{}, "Durations": wire.Durations{},
 		"ChannelDetail": wire.ChannelDetail{}, "ChannelKinds": wire.ChannelKinds{}, "ChannelKind": wire.ChannelKind{}, "ChannelSetting": wire.ChannelSetting{},
 		"Project": wire.Project{}, "ProjectList": wire.Projects{}, "CreatedProject": wire.CreatedProject{},
-		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "ReplaceChannel": wire.ChannelRequest{}, "RenameProject": wire.ProjectRequest{},
+		"CreateChannel": struct {
+			wire.ChannelRequest
+			Key string `json:"api_key"`
+		}{},
+		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "RenameProject": wire.ProjectRequest{},
 	} {
 		var want []string
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
