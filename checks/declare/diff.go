@@ -18,8 +18,8 @@ import (
 //
 // Slugs identify the checks. A nil setting of a spec stands for its default, but nil Channels leave the channels of a check
 // as they are. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have
-// the tag and are not in specs; a check whose slug is empty or shared stays. The project and its channels stay as they are,
-// but that a project on a monitor is created if it does not exist.
+// the tag and are not in specs; a check whose slug is empty or shared stays. The project, its channels and its status pages
+// stay as they are, but that a project on a monitor is created if it does not exist.
 //
 // The error is [Errors], each of which names its check, if the specs cannot be applied, or else the target's error.
 func Diff(ctx context.Context, target Target, specs []checks.Spec, options *Options) (Plan, error) {

@@ -62,7 +62,8 @@
 // values anywhere, so [Config].Env and [Config].File limit what it may read; by default it reads nothing.
 //
 // Channels remember the sources of their settings. Plans and exports show neither a value from a source nor one that the
-// kind marks as secret. Plans show no old values of channels.
+// kind marks as secret. Plans show no old values of channels. A server shows neither kind of values, so a plan for it does
+// not compare them: [Plan].Notes names them, and [Options].ResendSecrets sends them in any case.
 //
 // # Errors
 //
