@@ -2,7 +2,6 @@ package request
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -26,7 +25,7 @@ func (b Body) Channel() (Channel, error) {
 	c.Unique = r.texts("unique")
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		if c.Settings[name] == "" {
-			r.refuse("sources", fmt.Sprintf("has %q, which settings lacks", name))
+			r.refuse("sources", "has %q, which settings lacks", name)
 		}
 	}
 	if len(c.Unique) > 0 && !slices.Equal(c.Unique, []string{"name"}) {
