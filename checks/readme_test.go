@@ -81,7 +81,7 @@ var readmeImports = strings.Fields(`bytes context errors fmt log log/slog net/ht
 
 // readmeSetting is what the snippets take as given: a server, and parts of the reader's program.
 const readmeSetting = `
-	remote := monitortest.New(time.Now(), nil)
+	remote := monitortest.New(time.Now(), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
 	host := httptest.NewUnstartedServer(nil)
 	serverURL := "http://" + host.Listener.Addr().String()
 	handler, err := server.New(remote.Monitor, &server.Config{BaseURL: serverURL})
@@ -91,6 +91,8 @@ const readmeSetting = `
 	project, keys, err := remote.Projects().Create(ctx, monitor.ProjectSpec{Name: "jobs"})
 	must(err)
 	watched, err := remote.Project(project.ID).Create(ctx, checks.Spec{Slug: new("job")})
+	must(err)
+	adminKey, _, err := remote.Installation().CreateKey(ctx)
 	must(err)
 	apiKey, pingURL := keys.ReadWrite, serverURL+"/ping/"+watched.ID.String()
 	must(os.Setenv("PING_URL", pingURL))

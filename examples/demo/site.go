@@ -73,7 +73,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 			return nil, err
 		}
 	}
-	w.edit(project.ID)
+	w.edit(project.ID, begin)
 	if err := w.past(ctx, end); err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func open(ctx context.Context, path string) (*sqlstore.Store, func(), error) {
 	return store, func() { db.Close() }, nil
 }
 
-// edit plans changes that people make.
-func (w *world) edit(project uuid.UUID) {
+// edit plans changes that people make, if the history is long enough.
+func (w *world) edit(project uuid.UUID, begin time.Time) {
 	ann := audit.Actor{Kind: audit.Person, Name: email, Address: "198.51.100.4"}
 	bob := audit.Actor{Kind: audit.Person, Name: "bob@example.org", Address: "198.51.100.19"}
 	for _, e := range []struct {
@@ -150,7 +150,11 @@ func (w *world) edit(project uuid.UUID) {
 		{9 * day, bob, checks.Spec{Desc: new("Copies the volumes of db-1 and db-2 to the second site.")}},
 		{26 * time.Hour, ann, checks.Spec{Channels: new("*"), Tags: []string{"prod", "db", "tier1"}}},
 	} {
-		w.at(w.end.Add(-e.before), func(ctx context.Context) error {
+		at := w.end.Add(-e.before)
+		if at.Before(begin) {
+			continue
+		}
+		w.at(at, func(ctx context.Context) error {
 			c, err := w.mon.Project(project).CheckBySlug(ctx, "nightly-backup")
 			if err == nil {
 				_, err = w.mon.Project(project).Update(audit.WithActor(ctx, e.by), c.ID, e.spec)
