@@ -41,6 +41,8 @@ type Rehearsal struct {
 	Now    time.Time
 	// Zone is the time zone of the check, UTC if that is unknown.
 	Zone *time.Location
+	// TwelveHours writes times of day as "3:04 pm", for readers whose clock has 12 hours.
+	TwelveHours bool
 	// Assumed reports that the check is not watched now, because it is paused or was never pinged. The steps are those that
 	// follow if it succeeds now, or is resumed for the failure.
 	Assumed bool
@@ -309,7 +311,7 @@ func (r Rehearsal) time(t time.Time, zone *time.Location) string { return r.word
 func (r Rehearsal) at(t time.Time, zone *time.Location) string   { return r.words(when(t), zone) }
 
 func (r Rehearsal) words(p Part, zone *time.Location) string {
-	return Verdict{Now: r.Now, Zone: r.Zone}.Words(p, zone)
+	return Verdict{Now: r.Now, Zone: r.Zone, TwelveHours: r.TwelveHours}.Words(p, zone)
 }
 
 // Problem says why the alert reaches nobody, or is "" if it reaches somebody. It has no full stop.

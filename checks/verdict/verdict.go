@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type Verdict struct {
 	// Dated gives each time its date, for a message that people read later: "Down since 22 Nov 03:20." and not "Down
 	// since yesterday 03:20."
 	Dated bool
+	// TwelveHours writes times of day as "3:04 pm", for readers whose clock has 12 hours.
+	TwelveHours bool
 	// Sentences begin with the status.
 	Sentences []Sentence
 }
@@ -59,17 +62,46 @@ func (v Verdict) Words(p Part, zone *time.Location) string {
 	if p.Kind != Instant {
 		return p.Text
 	}
-	if zone == nil {
-		zone = v.Zone
+	zone = cmp.Or(zone, v.Zone, time.UTC)
+	t, now := p.At.In(zone), v.Now.In(zone)
+	layout := "15:04"
+	if p.precise {
+		layout = "15:04:05"
 	}
-	if zone == nil {
-		zone = time.UTC
+	if v.TwelveHours {
+		layout = "3" + layout[2:] + " pm"
 	}
-	text := p.instant(v.Now.In(zone), zone, v.Dated)
+	clock := t.Format(layout)
+	if repeated(t) {
+		clock += " " + abbreviation(t)
+	}
 	if p.namesZone {
-		text += " " + zone.String()
+		clock += " " + zone.String()
 	}
-	return text
+	at, on := "", ""
+	if p.adverbial {
+		at, on = "at ", "on "
+	}
+	if !p.follows.IsZero() && days(p.follows.In(zone), t) == 0 {
+		return clock
+	}
+	n := 0
+	if !v.Dated {
+		n = days(now, t)
+	}
+	switch far := v.Dated || n < -6 || n > 6; {
+	case far && t.Year() != now.Year():
+		return on + t.Format("2 Jan 2006 ") + clock
+	case far:
+		return on + t.Format("2 Jan ") + clock
+	case n == 0:
+		return at + clock
+	case n == -1:
+		return "yesterday " + clock
+	case n == 1:
+		return "tomorrow " + clock
+	}
+	return on + t.Format("Mon ") + clock
 }
 
 // Text returns all sentences as plain text on one line, in the given zone or in that of the check for nil. Names of
@@ -118,43 +150,7 @@ func (v *Verdict) nameZone() {
 // 03:04", "tomorrow 03:04", "Fri 03:39" within six days, "3 Oct 03:00" in the same year, or "3 Oct 2025 03:00". A time
 // that occurs twice on that day, because clocks are set back, has its abbreviation: "03:20 EEST".
 func Time(t, now time.Time, zone *time.Location) string {
-	return Part{At: t}.instant(now.In(zone), zone, false)
-}
-
-// instant returns the words for the time of a part.
-func (p Part) instant(now time.Time, zone *time.Location, dated bool) string {
-	t := p.At.In(zone)
-	clock := Format(t, "15:04")
-	if p.precise {
-		clock = Format(t, "15:04:05")
-	}
-	if repeated(t) {
-		clock += " " + abbreviation(t)
-	}
-	at, on := "", ""
-	if p.adverbial {
-		at, on = "at ", "on "
-	}
-	if !p.follows.IsZero() && days(p.follows.In(zone), t) == 0 {
-		return clock
-	}
-	n := 0
-	if !dated {
-		n = days(now, t)
-	}
-	switch far := dated || n < -6 || n > 6; {
-	case far && t.Year() != now.Year():
-		return on + t.Format("2 Jan 2006 ") + clock
-	case far:
-		return on + t.Format("2 Jan ") + clock
-	case n == 0:
-		return at + clock
-	case n == -1:
-		return "yesterday " + clock
-	case n == 1:
-		return "tomorrow " + clock
-	}
-	return on + t.Format("Mon ") + clock
+	return Verdict{Now: now}.Words(Part{Kind: Instant, At: t}, zone)
 }
 
 // days returns how many calendar days b is after a. Both are in the same zone.

@@ -695,7 +695,9 @@ func TestAccountPreferences(t *testing.T) {
 	form.Set("zone", "America/New_York")
 	b.post("/account", form).is(http.StatusSeeOther)
 	b.get("/account").is(http.StatusOK).has(`data-theme="dark"`, "Ann")
-	b.get("/checks/"+c.UniqueKey()).is(http.StatusOK).has("7:00:00 am</time>", "(2:00 pm Riga)", "Times in America/New_York").hasNo("07:00:00")
+	// The log, the verdict, the rehearsal and the preview of the form.
+	b.get("/checks/"+c.UniqueKey()).is(http.StatusOK).has("7:00:00 am</time>", "7:00 am (2:00 pm Riga)", ">9:00 pm</time>", "Times in America/New_York").hasNo("07:00", "21:00</time>")
+	b.get("/checks/"+c.UniqueKey()+"/edit").is(http.StatusOK).has("Mon 23 Nov 3:00 am", "Sun 22 Nov 8:00 pm").hasNo("Nov 03:00", "Nov 20:00")
 	if to := b.get("/").header.Get("Location"); to != v.path("board") {
 		t.Errorf("the first page is %s", to)
 	}

@@ -107,7 +107,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
-		"server/dashboard/internal/board":        append(inDashboard("timeline"), "checks", "checks/schedule", "checks/verdict"),
+		"server/dashboard/internal/board":        append(inDashboard("timeline", "words"), "checks", "checks/schedule"),
 		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/audit", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "pings", "pings/email", "server", "server/internal/..."),
 		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict", "flips"),
 		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/schedule", "checks/verdict", "flips", "pings"),

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -42,7 +41,7 @@ type invitation struct {
 
 // invited returns what a page shows of a link, after sending it if the server sends e-mail.
 func (a *Accounts) invited(q *ui.Request, l people.Link, reset bool) (*invitation, error) {
-	i := &invitation{Email: l.Person.Email, URL: a.site.URL + "/signin/" + l.Token, Until: verdict.Format(l.Until.In(q.Zone()), "2 Jan 15:04"), Reset: reset}
+	i := &invitation{Email: l.Person.Email, URL: a.site.URL + "/signin/" + l.Token, Until: q.Clock().Format(l.Until, "2 Jan 15:04"), Reset: reset}
 	if a.Mail == nil {
 		return i, nil
 	}

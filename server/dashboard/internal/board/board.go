@@ -2,7 +2,7 @@
 // now or an earlier instant in the middle. It is pure. The unit of all positions is a hundredth of the width of the axis, so that an SVG can
 // use them as percentages.
 //
-//	axis := board.NewAxis(now, now, 24*time.Hour, zone)
+//	axis := board.NewAxis(now, now, 24*time.Hour, clock)
 //	arrangement := board.Arrange(list, axis, board.ByName, false)
 //	lane := board.NewLane(c, timeline, axis)
 //
@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // Width is the width of the axis, in pixels, for which lanes merge what would touch.
@@ -29,8 +29,8 @@ type Axis struct {
 	// At is in the middle between From and To: now, or an earlier instant. Now may be after To.
 	From, At, To time.Time
 	Now          time.Time
-	// Zone is the time zone of the labels.
-	Zone *time.Location
+	// Clock gives the labels their time zone and 12 or 24 hours.
+	words.Clock
 	// Ticks are the marked hours or days, in order.
 	Ticks []Tick
 	// Changes are the instants at which clocks in the zone change, in order.
@@ -58,10 +58,10 @@ type Change struct {
 	Back bool
 }
 
-// NewAxis returns the axis that shows a span of time before and after an instant, which is now or earlier. The zone is that
+// NewAxis returns the axis that shows a span of time before and after an instant, which is now or earlier. The clock is that
 // of the viewer.
-func NewAxis(now, at time.Time, span time.Duration, zone *time.Location) *Axis {
-	a := &Axis{From: at.Add(-span), At: at, To: at.Add(span), Now: now, Zone: zone}
+func NewAxis(now, at time.Time, span time.Duration, clock words.Clock) *Axis {
+	a := &Axis{From: at.Add(-span), At: at, To: at.Add(span), Now: now, Clock: clock}
 	a.Ticks = a.ticks()
 	a.Changes = a.changes()
 	return a
@@ -102,7 +102,7 @@ func (a *Axis) ticks() (list []Tick) {
 			if !at.After(a.From) || skipped && hour > 0 {
 				continue
 			}
-			t := Tick{X: a.X(at), At: at, Label: strings.Replace(verdict.Format(at, "15:04"), ":00 ", " ", 1), Day: hour == 0}
+			t := Tick{X: a.X(at), At: at, Label: strings.Replace(a.Format(at, "15:04"), ":00 ", " ", 1), Day: hour == 0}
 			if t.Day {
 				t.Label = midnight.Format("Mon 2")
 			}
@@ -148,9 +148,7 @@ func (a *Axis) label(list []Tick) {
 // changes returns the changes of the clock on the axis.
 func (a *Axis) changes() (list []Change) {
 	for _, c := range schedule.ClockChanges(a.Zone, a.From, a.To) {
-		shows := func(offset time.Duration) string {
-			return verdict.Format(c.At.Add(offset).In(verdict.LikeClock(time.UTC, a.Zone)), "15:04")
-		}
+		shows := func(offset time.Duration) string { return a.In(time.UTC).Format(c.At.Add(offset), "15:04") }
 		list = append(list, Change{X: a.X(c.At), At: c.At, Before: shows(c.Before), After: shows(c.After), Back: c.After < c.Before})
 	}
 	return list

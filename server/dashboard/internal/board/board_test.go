@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -46,7 +47,7 @@ func TestTicks(t *testing.T) {
 		{"a week", noon, 7 * 24 * time.Hour, time.UTC,
 			"Mon 16 Tue 17 Wed 18 Thu 19 Fri 20 Sat 21 (Sun 22) (Mon 23) Tue 24 Wed 25 Thu 26 Fri 27 Sat 28 Sun 29"},
 	} {
-		axis := board.NewAxis(test.now, test.now, test.span, test.zone)
+		axis := board.NewAxis(test.now, test.now, test.span, words.Clock{Zone: test.zone})
 		var labels []string
 		for _, tick := range axis.Ticks {
 			label := tick.Label
@@ -69,7 +70,7 @@ func TestLabelsHaveRoom(t *testing.T) {
 	for _, span := range []time.Duration{24 * time.Hour, 7 * 24 * time.Hour} {
 		for minutes := 0; minutes < 3*24*60; minutes += 17 {
 			middle := time.Date(2026, 10, 24, 0, minutes, 0, 0, time.UTC)
-			axis := board.NewAxis(middle, middle, span, zone(t, "Europe/Riga"))
+			axis := board.NewAxis(middle, middle, span, words.Clock{Zone: zone(t, "Europe/Riga")})
 			for width, shown := range map[float64]func(board.Tick) bool{
 				800: func(t board.Tick) bool { return t.Wide }, 420: func(t board.Tick) bool { return t.Middle }, 260: func(t board.Tick) bool { return t.Narrow },
 			} {
@@ -107,7 +108,7 @@ func TestChanges(t *testing.T) {
 		{"none", noon, "Europe/Riga", nil},
 		{"never", noon, "UTC", nil},
 	} {
-		axis := board.NewAxis(test.now, test.now, 24*time.Hour, zone(t, test.zone))
+		axis := board.NewAxis(test.now, test.now, 24*time.Hour, words.Clock{Zone: zone(t, test.zone)})
 		var got []string
 		for _, c := range axis.Changes {
 			got = append(got, fmt.Sprintf("%s %s→%s %v", c.At.UTC().Format("2006-01-02T15:04"), c.Before, c.After, c.Back))
@@ -134,7 +135,7 @@ func TestTonight(t *testing.T) {
 			}
 			return at
 		}
-		from, to := board.NewAxis(at(test.now), at(test.now), 24*time.Hour, riga).Tonight()
+		from, to := board.NewAxis(at(test.now), at(test.now), 24*time.Hour, words.Clock{Zone: riga}).Tonight()
 		if !from.Equal(at(test.from)) || !to.Equal(at(test.to)) {
 			t.Errorf("at %s: from %v to %v", test.now, from, to)
 		}
@@ -183,7 +184,7 @@ func text(marks []board.Mark) (lines []string) {
 }
 
 func TestLane(t *testing.T) {
-	axis := board.NewAxis(noon, noon, 24*time.Hour, time.UTC)
+	axis := board.NewAxis(noon, noon, 24*time.Hour, words.Clock{Zone: time.UTC})
 	daily := newCheck(t, checks.Spec{Schedule: new("0 0 * * *"), Grace: new(time.Hour)}, noon.Add(-11*time.Hour))
 	hour := func(h float64) time.Time { return noon.Add(time.Duration(h * float64(time.Hour))) }
 	run := func(result timeline.Result, from, to float64) timeline.Run {
@@ -235,7 +236,7 @@ func TestLane(t *testing.T) {
 }
 
 func TestFuture(t *testing.T) {
-	axis := board.NewAxis(noon, noon, 24*time.Hour, time.UTC)
+	axis := board.NewAxis(noon, noon, 24*time.Hour, words.Clock{Zone: time.UTC})
 	of := func(c checks.Check) []string {
 		return text(board.NewLane(c, timeline.Timeline{Since: axis.From}, axis).Marks)
 	}
@@ -260,7 +261,7 @@ func TestFuture(t *testing.T) {
 }
 
 func TestLaneFacts(t *testing.T) {
-	axis := board.NewAxis(noon, noon, 24*time.Hour, zone(t, "Europe/Riga"))
+	axis := board.NewAxis(noon, noon, 24*time.Hour, words.Clock{Zone: zone(t, "Europe/Riga")})
 	c := newCheck(t, checks.Spec{Schedule: new("0 0 * * *"), TZ: new("America/New_York")}, noon.Add(-time.Hour))
 	missed := timeline.Run{Result: timeline.Missed, Start: noon.Add(-time.Hour), Limit: noon}
 	lane := board.NewLane(c, timeline.Timeline{Since: noon.Add(-12 * time.Hour), Runs: []timeline.Run{missed}, More: true}, axis)
@@ -270,7 +271,7 @@ func TestLaneFacts(t *testing.T) {
 }
 
 func TestArrange(t *testing.T) {
-	axis := board.NewAxis(noon, noon, 24*time.Hour, time.UTC)
+	axis := board.NewAxis(noon, noon, 24*time.Hour, words.Clock{Zone: time.UTC})
 	hourly := func(name, tag string) checks.Spec {
 		spec := checks.Spec{Name: &name, Timeout: new(time.Hour), Grace: new(time.Hour)}
 		if tag != "" {
@@ -308,7 +309,7 @@ func TestArrange(t *testing.T) {
 	for i := range 400 {
 		list = append(list, long(fmt.Sprintf("z%03d", i), ""))
 	}
-	earlier := board.NewAxis(noon, noon.Add(-72*time.Hour), 24*time.Hour, time.UTC)
+	earlier := board.NewAxis(noon, noon.Add(-72*time.Hour), 24*time.Hour, words.Clock{Zone: time.UTC})
 	if got, want := names(board.Arrange(list, earlier, map[uuid.UUID]bool{list[0].ID: true}, board.ByName, false)), "down: "+list[0].Name+"; : "; !strings.HasPrefix(got, want) {
 		t.Errorf("an earlier night is arranged as %q, want first %q", got, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // TestDensity counts what begins at 03:00: runs that began, the schedule of healthy checks without a lane, and what is
@@ -27,7 +28,7 @@ func TestDensity(t *testing.T) {
 	if simple, _, _, err = simple.Ping(pings.Signal{}, now.Add(-9*time.Hour+time.Minute)); err != nil { // 03:01, and 15:01 later
 		t.Fatal(err)
 	}
-	axis := board.NewAxis(now, now, 24*time.Hour, time.UTC)
+	axis := board.NewAxis(now, now, 24*time.Hour, words.Clock{Zone: time.UTC})
 	d := board.NewDensity(axis)
 	night := now.Add(-9 * time.Hour)
 	d.AddRuns(nightly, []timeline.Run{
@@ -49,7 +50,7 @@ func TestDensity(t *testing.T) {
 	}
 	kathmandu := time.FixedZone("", (5*60+45)*60)
 	for span, step := range map[time.Duration]time.Duration{6 * time.Hour: 5 * time.Minute, 7 * 24 * time.Hour: 2 * time.Hour} {
-		d := board.NewDensity(board.NewAxis(now, now.Add(-7*24*time.Hour), span, kathmandu))
+		d := board.NewDensity(board.NewAxis(now, now.Add(-7*24*time.Hour), span, words.Clock{Zone: kathmandu}))
 		from, _ := d.Part(0)
 		if d.Step != step || from.In(kathmandu).Minute()%5 != 0 || step > time.Hour && from.In(kathmandu).Hour()%2 != 0 {
 			t.Errorf("%v: parts of %v from %v", span, d.Step, from.In(kathmandu))

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // TestNothingDisappears lays random runs out. The counts of the marks add up, and each failure is visible where it was.
@@ -21,7 +22,7 @@ func TestNothingDisappears(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		span := rapid.SampledFrom([]time.Duration{24 * time.Hour, 7 * 24 * time.Hour}).Draw(t, "span")
-		axis := board.NewAxis(noon, noon, span, time.UTC)
+		axis := board.NewAxis(noon, noon, span, words.Clock{Zone: time.UTC})
 		runs := randomRuns(t, axis)
 		lane := board.NewLane(c, timeline.Timeline{Since: axis.From, Runs: runs}, axis)
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // chartRuns is how many runs the chart of durations shows at most.
@@ -32,7 +33,7 @@ type timedRun struct {
 }
 
 // newDurationChart draws the durations in a log, which has the newest ping first.
-func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
+func newDurationChart(log []pings.Ping, clock words.Clock) durationChart {
 	var runs []timedRun
 	for _, p := range log {
 		if p.Duration != nil && len(runs) < chartRuns {
@@ -54,13 +55,13 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 	chart.Median, chart.P95 = verdict.Duration(median), verdict.Duration(p95)
 	chart.Text = fmt.Sprintf("Over the last %d runs: median %s, p95 %s, longest %s.",
 		len(runs), chart.Median, chart.P95, verdict.Duration(top))
-	chart.From, chart.To = verdict.Format(runs[0].at.In(zone), "2 Jan 15:04"), verdict.Format(runs[len(runs)-1].at.In(zone), "2 Jan 15:04")
-	chart.draw(runs, median, p95, top, zone)
+	chart.From, chart.To = clock.Format(runs[0].at, "2 Jan 15:04"), clock.Format(runs[len(runs)-1].at, "2 Jan 15:04")
+	chart.draw(runs, median, p95, top, clock)
 	return chart
 }
 
 // draw draws runs, the oldest first.
-func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration, zone *time.Location) {
+func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration, clock words.Clock) {
 	const width, height, above, below = 560.0, 130.0, 8.0, 2.0
 	x := func(i int) float64 { return 4 + (width-8)*float64(i)/float64(len(runs)-1) }
 	y := func(d time.Duration) float64 { return height - below - (height-above-below)*float64(d)/float64(top) }
@@ -77,7 +78,7 @@ func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration
 	}
 	fmt.Fprintf(&out, `<polyline class="line" points="%s"/>`, strings.Join(points, " "))
 	for i, r := range runs {
-		title := verdict.Format(r.at.In(zone), "Mon 2 Jan 15:04") + ", " + verdict.Duration(r.took)
+		title := clock.Format(r.at, "Mon 2 Jan 15:04") + ", " + verdict.Duration(r.took)
 		if r.failed {
 			fmt.Fprintf(&out, `<path class="bad" d="M%.1f %.1fl5 9h-10z"><title>%s, failed</title></path>`, x(i), y(r.took)-5, title)
 		} else {

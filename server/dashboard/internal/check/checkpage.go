@@ -106,7 +106,7 @@ func checkPage(q *ui.Request) error {
 	view := checkView{
 		Rehearsal: rehearsed[0],
 		Row:       ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
-		Durations: newDurationChart(log, q.Zone()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
+		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
 	if q.Edit {
@@ -160,14 +160,15 @@ func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
 }
 
 func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) template.HTML {
-	viewer, own := q.Zone(), q.OwnZone()
+	clock, own := q.Clock(), q.OwnZone()
+	v.TwelveHours = clock.TwelveHours
 	var out strings.Builder
 	for i, s := range sentences {
 		if i > 0 {
 			out.WriteString(" ")
 		}
 		for _, p := range s {
-			text := template.HTMLEscapeString(words.Plain(v.Words(p, viewer)))
+			text := template.HTMLEscapeString(words.Plain(v.Words(p, clock.Zone)))
 			switch p.Kind {
 			case verdict.Emphasis:
 				out.WriteString("<strong>" + text + "</strong>")
@@ -178,8 +179,8 @@ func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) t
 			case verdict.Instant:
 				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `">`)
 				// When alerts were sent, to the second, is not read by the clock of the job.
-				if there := words.Beside(p.At, viewer, own); there != "" && strings.Count(text, ":") < 2 {
-					text = strings.TrimSuffix(text, " "+viewer.String()) + " " + template.HTMLEscapeString(there)
+				if there := clock.Beside(p.At, own); there != "" && strings.Count(text, ":") < 2 {
+					text = strings.TrimSuffix(text, " "+clock.Zone.String()) + " " + template.HTMLEscapeString(there)
 				}
 				out.WriteString(text + "</time>")
 			default:

@@ -20,8 +20,8 @@ import (
 // rehearsalView is what a miss or a failure of a check would do.
 type rehearsalView struct {
 	verdict.Rehearsal
-	Row  ui.Row
-	zone *time.Location
+	Row   ui.Row
+	clock words.Clock
 	// Failure says that the job fails now. Asked says that the viewer has chosen one of the two.
 	Failure, Asked bool
 }
@@ -32,27 +32,29 @@ func rehearsals(q *ui.Request, list []checks.Check) ([]rehearsalView, error) {
 	failure := asked == "failure"
 	all, err := explain.Rehearse(q.Ctx(), q.Mon, q.Project.ID, failure, list...)
 	views := make([]rehearsalView, len(all))
+	clock := q.Clock()
 	for i, r := range all {
-		views[i] = rehearsalView{Rehearsal: r, zone: q.Zone(), Failure: failure, Asked: asked != "", Row: ui.RowOf(r.Check, r.Now)}
+		r.TwelveHours = clock.TwelveHours
+		views[i] = rehearsalView{Rehearsal: r, clock: clock, Failure: failure, Asked: asked != "", Row: ui.RowOf(r.Check, r.Now)}
 	}
 	return views, err
 }
 
 // Sentence says who is notified, and when.
-func (v rehearsalView) Sentence() string { return words.Plain(v.Summary(v.zone)) }
+func (v rehearsalView) Sentence() string { return words.Plain(v.Summary(v.clock.Zone)) }
 
 // Does says what happens at a step.
-func (v rehearsalView) Does(s verdict.Step) string { return words.Plain(v.Text(s, v.zone)) }
+func (v rehearsalView) Does(s verdict.Step) string { return words.Plain(v.Text(s, v.clock.Zone)) }
 
 // Clock writes an instant: with the day, unless that is today.
-func (v rehearsalView) Clock(t time.Time) template.HTML {
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + verdict.Time(t, v.Now, v.zone) + `</time>`)
-}
+func (v rehearsalView) Clock(t time.Time) template.HTML { return v.clock.When(t, v.Now) }
 
 // Gets says what becomes of the alert at a channel, and Had how the last one ended.
-func (v rehearsalView) Gets(to verdict.Receiver) string { return words.Plain(v.Words(to, v.zone)) }
+func (v rehearsalView) Gets(to verdict.Receiver) string {
+	return words.Plain(v.Words(to, v.clock.Zone))
+}
 func (v rehearsalView) Had(to verdict.Receiver) string {
-	return strings.TrimPrefix(words.Plain(v.LastWords(to, v.zone)), "last alert ")
+	return strings.TrimPrefix(words.Plain(v.LastWords(to, v.clock.Zone)), "last alert ")
 }
 
 // Alone says why no one is notified, and Unsure why perhaps no one is.

@@ -70,7 +70,7 @@ func newCheckPage(q *ui.Request) error {
 	for name, text := range defaultForm {
 		f[name] = text
 	}
-	f["tz"], f["channels"] = q.Zone().String(), "*"
+	f["tz"], f["channels"] = q.Clock().Zone.String(), "*"
 	return showEdit(q, http.StatusOK, &editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f})
 }
 
@@ -109,8 +109,8 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 		v.Errors[i].Field = v.inputOf(e.Field)
 	}
 	v.Zones, v.CanMove = zones, len(targets(q)) > 0
-	v.Times = previewTimes(v.Form, q.Zone(), q.Mon.Now())
-	v.Week = previewWeek(v.Form, q.Mon.Now())
+	v.Times = previewTimes(v.Form, q.Clock(), q.Mon.Now())
+	v.Week = previewWeek(v.Form, q.Clock(), q.Mon.Now())
 	v.Try = previewTry(v.Form)
 	if v.Slug, err = previewSlug(q, v.Form, v.Check.ID); err != nil {
 		return err
@@ -135,9 +135,9 @@ func preview(q *ui.Request) error {
 	var data any
 	switch q.R.PathValue("part") {
 	case "schedule":
-		data = previewTimes(f, q.Zone(), q.Mon.Now())
+		data = previewTimes(f, q.Clock(), q.Mon.Now())
 	case "week":
-		data = previewWeek(f, q.Mon.Now())
+		data = previewWeek(f, q.Clock(), q.Mon.Now())
 	case "try":
 		data = previewTry(f)
 	case "slug":

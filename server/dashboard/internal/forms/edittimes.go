@@ -10,7 +10,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -40,7 +39,7 @@ type timeRow struct {
 }
 
 // previewTimes makes the preview of when pings are expected.
-func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview) {
+func previewTimes(f form, viewer words.Clock, now time.Time) (p timesPreview) {
 	var spec checks.Spec
 	err := whenSetting.set(f, &spec)
 	if err == nil {
@@ -78,33 +77,32 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 }
 
 // list adds the runs after an instant, in its location.
-func (p *timesPreview) list(s schedule.Schedule, viewer *time.Location, from time.Time) {
+func (p *timesPreview) list(s schedule.Schedule, viewer words.Clock, from time.Time) {
 	for _, o := range schedule.Upcoming(s, from, previewTimesCount) {
-		row := timeRow{ISO: o.Time.UTC().Format(time.RFC3339), Local: dayAndTime(o.Time, from), Note: o.Note}
+		row := timeRow{ISO: o.Time.UTC().Format(time.RFC3339), Local: dayAndTime(viewer.In(from.Location()), o.Time, from), Note: o.Note}
 		if o.Note != "" {
 			row.Local += " " + o.Time.Format("MST")
 		}
-		there := o.Time.In(viewer)
-		row.Viewer = dayAndTime(there, from)
+		row.Viewer = dayAndTime(viewer, o.Time, from)
 		_, here := o.Time.Zone()
-		if _, offset := there.Zone(); offset != here {
-			p.Viewer = viewer.String()
+		if _, there := o.Time.In(viewer.Zone).Zone(); there != here {
+			p.Viewer = viewer.Zone.String()
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	p.Ends = len(p.Rows) < previewTimesCount
 }
 
-// dayAndTime writes an instant in its location: "Mon 23 Nov 03:00", with seconds and the year where they matter.
-func dayAndTime(t, now time.Time) string {
+// dayAndTime writes an instant: "Mon 23 Nov 03:00", with seconds and the year where they matter.
+func dayAndTime(clock words.Clock, t, now time.Time) string {
 	layout := "Mon 2 Jan "
-	if t.Year() != now.Year() {
+	if t.In(clock.Zone).Year() != now.Year() {
 		layout += "2006 "
 	}
 	if t.Second() != 0 {
-		return verdict.Format(t, layout+"15:04:05")
+		return clock.Format(t, layout+"15:04:05")
 	}
-	return verdict.Format(t, layout+"15:04")
+	return clock.Format(t, layout+"15:04")
 }
 
 // fail sets the problem, with the place of the fault in the expression.

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // weekPreview draws the quiet hours of a form on seven days from today.
@@ -52,7 +53,7 @@ func (d weekDay) Text() string {
 }
 
 // previewWeek makes the preview of quiet hours.
-func previewWeek(f form, now time.Time) (p weekPreview) {
+func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	text := f["quiet_hours"]
 	if err := (checks.Spec{QuietHours: &text}).Validate(now); err != nil {
 		p.Problem = sentence(reasonOf(err))
@@ -73,7 +74,7 @@ func previewWeek(f form, now time.Time) (p weekPreview) {
 		return p
 	}
 	now = now.In(zone)
-	p.Zone, p.Words = zone.String(), quietWords(hours, now)
+	p.Zone, p.Words = zone.String(), quietWords(hours, viewer.In(zone), now)
 	p.draw(hours, now)
 	return p
 }
@@ -90,16 +91,15 @@ func reasonOf(err error) string {
 }
 
 // quietWords says when quiet hours end or begin.
-func quietWords(h quiet.Hours, now time.Time) string {
+func quietWords(h quiet.Hours, clock words.Clock, now time.Time) string {
 	if end, isQuiet := h.Until(now); isQuiet {
-		return "Quiet now, until " + dayAndTime(end.In(now.Location()), now) + "."
+		return "Quiet now, until " + dayAndTime(clock, end, now) + "."
 	}
 	begin, end, ok := h.Next(now)
 	if !ok {
 		return "No more quiet hours: all windows have passed."
 	}
-	begin, end = begin.In(now.Location()), end.In(now.Location())
-	return fmt.Sprintf("Not quiet now. Next from %s to %s, for %s.", dayAndTime(begin, now), dayAndTime(end, now), verdict.Duration(end.Sub(begin)))
+	return fmt.Sprintf("Not quiet now. Next from %s to %s, for %s.", dayAndTime(clock, begin, now), dayAndTime(clock, end, now), verdict.Duration(end.Sub(begin)))
 }
 
 // draw adds the seven days that begin with today.
@@ -145,7 +145,7 @@ func (d *weekDay) add(begin, end, from, to time.Time) {
 		first = minuteOf(begin)
 	}
 	if end.Before(to) {
-		last, until = minuteOf(end), verdict.Format(end, "15:04")
+		last, until = minuteOf(end), end.Format("15:04")
 	}
 	since := fmt.Sprintf("%02d:%02d", first/60, first%60)
 	// A clock that is set back can show an earlier time at the end.

@@ -137,7 +137,7 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	}
 	now := q.Mon.Now()
 	query := parseBoardQuery(q.R.URL.Query())
-	if at, local, ok := parseInstant(q.R.URL.Query().Get("at"), q.Zone()); ok {
+	if at, local, ok := parseInstant(q.R.URL.Query().Get("at"), q.Clock().Zone); ok {
 		if local {
 			return q.Redirect("/projects/%s/board%s", q.Project.ID, query.moved(at, now))
 		}
@@ -154,7 +154,7 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	if !query.At.IsZero() {
 		at = query.At
 	}
-	view.Axis = board.NewAxis(now, at, query.span(), q.Zone())
+	view.Axis = board.NewAxis(now, at, query.span(), q.Clock())
 	var was past
 	if view.Axis.Past() {
 		if was, err = readPast(q, list, view.Axis); err != nil {

@@ -259,7 +259,7 @@ func (v boardView) Labels() template.HTML {
 	}
 	middle := "now"
 	if v.Axis.Past() {
-		middle = verdict.Format(v.Axis.At.In(v.Axis.Zone), "15:04")
+		middle = v.Axis.Format(v.Axis.At, "15:04")
 	}
 	d.add(`<svg x="50%%" class="at pill"><rect x="-22" y="5" width="44" height="18" rx="9"/><text y="18">%s</text></svg></svg>`, middle)
 	return template.HTML(d.String())

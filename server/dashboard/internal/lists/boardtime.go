@@ -75,9 +75,7 @@ func (v boardView) Local() string  { return v.Axis.At.In(v.Axis.Zone).Format(loc
 func (v boardView) Latest() string { return v.Axis.Now.In(v.Axis.Zone).Format(localForm) }
 
 // Middle names the middle of the axis.
-func (v boardView) Middle() string {
-	return verdict.Format(v.Axis.At.In(v.Axis.Zone), "Mon 2 Jan 15:04")
-}
+func (v boardView) Middle() string { return v.Axis.Format(v.Axis.At, "Mon 2 Jan 15:04") }
 
 // Every is the length of the parts of the strip.
 func (v boardView) Every() string { return verdict.Period(v.Density.Step) }

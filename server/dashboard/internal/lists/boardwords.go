@@ -93,10 +93,10 @@ func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, ax
 			longest, length = c, d
 		}
 	}
-	between := fmt.Sprintf("between %s and %s", verdict.Format(from.In(axis.Zone), "15:04"), verdict.Format(to.In(axis.Zone), "15:04"))
+	between := fmt.Sprintf("between %s and %s", axis.Format(from, "15:04"), axis.Format(to, "15:04"))
 	begun := !from.After(axis.Now)
 	if begun {
-		between = "until " + verdict.Format(to.In(axis.Zone), "15:04")
+		between = "until " + axis.Format(to, "15:04")
 	}
 	if runs == 0 {
 		return []phrase{{Text: "No run is expected tonight " + between + "."}}
@@ -150,7 +150,7 @@ func (l boardLane) note() string {
 	case l.Status == checks.StatusPaused:
 		return "paused since " + l.StoredSince.In(l.axis.Zone).Format("2 Jan")
 	case !next.IsZero() && (l.IsCron() || l.Status != checks.StatusNew):
-		return "next " + verdict.Format(next.In(l.axis.Zone), "Mon 2 Jan 15:04")
+		return "next " + l.axis.Format(next, "Mon 2 Jan 15:04")
 	case l.Status == checks.StatusNew:
 		return "no run yet"
 	}
@@ -217,9 +217,9 @@ func (l boardLane) factsOfMarks(say func(format string, args ...any)) (next time
 func (l boardLane) moment(t time.Time) string {
 	t, now := t.In(l.axis.Zone), l.axis.Now.In(l.axis.Zone)
 	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return verdict.Format(t, "15:04"+l.offset(t))
+		return l.axis.Format(t, "15:04"+l.offset(t))
 	}
-	return verdict.Format(t, "Mon 2 Jan 15:04"+l.offset(t))
+	return l.axis.Format(t, "Mon 2 Jan 15:04"+l.offset(t))
 }
 
 // offset is the format of the offset from UTC, for instants close to a change of the clock: those may be ambiguous.
@@ -340,7 +340,7 @@ func (l boardLane) instant(t time.Time) string {
 		return text
 	}
 	if zone, err := schedule.LoadLocation(l.TZ); err == nil {
-		text += fmt.Sprintf(" (%s in %s)", verdict.Format(t.In(verdict.LikeClock(zone, l.axis.Zone)), "15:04"), l.TZ)
+		text += fmt.Sprintf(" (%s in %s)", l.axis.In(zone).Format(t, "15:04"), l.TZ)
 	}
 	return text
 }
@@ -352,11 +352,10 @@ func (l boardLane) stamp(t time.Time) string {
 
 // time writes the time of day of an instant.
 func (l boardLane) time(t time.Time) string {
-	t = t.In(l.axis.Zone)
 	if t.Second() == 0 {
-		return verdict.Format(t, "15:04"+l.offset(t))
+		return l.axis.Format(t, "15:04"+l.offset(t))
 	}
-	return verdict.Format(t, "15:04:05"+l.offset(t))
+	return l.axis.Format(t, "15:04:05"+l.offset(t))
 }
 
 // between writes two instants, and the date of the second only if it differs.
@@ -370,9 +369,9 @@ func (l boardLane) between(from, to time.Time) string {
 
 // moments writes two instants close to each other: "03:00–03:15", "Mon 03:00–03:15".
 func (l boardLane) moments(from, to time.Time) string {
-	text := verdict.Format(from.In(l.axis.Zone), "Mon 15:04")
+	text := l.axis.Format(from, "Mon 15:04")
 	if l.axis.To.Sub(l.axis.From) > 4*24*time.Hour {
-		text = verdict.Format(from.In(l.axis.Zone), "Mon 2 15:04")
+		text = l.axis.Format(from, "Mon 2 15:04")
 	}
 	return text + "–" + l.time(to)
 }

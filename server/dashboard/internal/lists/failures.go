@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -83,7 +82,7 @@ func failuresPage(q *ui.Request) error {
 		}
 		view.Rows = append(view.Rows, r)
 	}
-	return q.Render("failures", "Failures around "+verdict.Format(at.In(q.Zone()), "2 Jan 15:04"), view)
+	return q.Render("failures", "Failures around "+q.Clock().Format(at, "2 Jan 15:04"), view)
 }
 
 // failuresBetween returns the failures of checks between two instants, by time.

@@ -59,7 +59,7 @@ func (v *view) addTold(q *ui.Request, rows []row, reaches map[uuid.UUID]bool, no
 			}
 		}
 		reached := slices.ContainsFunc(r.check.Channels, func(id uuid.UUID) bool { return reaches[id] })
-		r.Told, r.Untold = told(r.check, alerts[r.check.ID], reached, now)
+		r.Told, r.Untold = told(r.check, alerts[r.check.ID], reached, now, q.Clock())
 	}
 	return nil
 }

@@ -25,16 +25,8 @@ var templates embed.FS
 
 // Register adds the page to a site.
 func Register(s *ui.Site) {
-	s.AddTemplates(templates, template.FuncMap{"when": when, "howLong": words.For})
+	s.AddTemplates(templates, template.FuncMap{"howLong": words.For})
 	s.Look("GET /projects/{project}/overview", page)
-}
-
-// when is a time element with an instant as people say it: "yesterday 03:04".
-func when(t, now time.Time) template.HTML {
-	if t.IsZero() {
-		return "never"
-	}
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + verdict.Time(t, now, now.Location()) + `</time>`)
 }
 
 const (
@@ -112,8 +104,9 @@ func page(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	now := q.Mon.Now().In(q.Zone())
-	v := view{Night: nightBefore(now, q.Zone())}
+	clock := q.Clock()
+	now := q.Mon.Now().In(clock.Zone)
+	v := view{Night: nightBefore(now, clock.Zone)}
 	rows, err := q.Rows(list, now)
 	if err != nil {
 		return err
@@ -128,7 +121,7 @@ func page(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	v.summarize(bad, now)
+	v.summarize(bad, now, clock)
 	v.More = max(0, len(bad)-maxRows)
 	bad = bad[:len(bad)-v.More]
 	if err := addReasons(q, bad); err != nil {
@@ -216,7 +209,7 @@ func later(up, wrong, success time.Time) time.Time {
 }
 
 // summarize says in a sentence what happened.
-func (v *view) summarize(bad []row, now time.Time) {
+func (v *view) summarize(bad []row, now time.Time, clock words.Clock) {
 	counts := map[kind]int{}
 	before := 0
 	for _, r := range bad {
@@ -239,7 +232,7 @@ func (v *view) summarize(bad []row, now time.Time) {
 		parts = append(parts, fmt.Sprintf("%d still down from before", before))
 	}
 	if v.Lead, v.Since = "Last night:", true; now.Hour() >= 12 {
-		v.Lead, v.Since = "Since "+verdict.Time(v.Night, now, now.Location())+":", false
+		v.Lead, v.Since = "Since "+clock.Text(v.Night, now)+":", false
 	}
 	v.Sentence = strings.Join(parts, ", ") + "."
 	switch {
@@ -256,9 +249,9 @@ func (v *view) summarize(bad []row, now time.Time) {
 		return
 	}
 	v.Since = false
-	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "healthy check")+", and nothing went wrong since "+verdict.Time(v.Night, now, now.Location())+"."
+	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "healthy check")+", and nothing went wrong since "+clock.Text(v.Night, now)+"."
 	if len(v.Late) > 0 {
-		v.Lead, v.Sentence = verdict.Count(len(v.Late), "check")+" late.", "Nothing failed since "+verdict.Time(v.Night, now, now.Location())+"."
+		v.Lead, v.Sentence = verdict.Count(len(v.Late), "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
 	} else if v.Up == 0 {
 		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
 	}
@@ -354,7 +347,7 @@ func listed(names []string) string {
 }
 
 // told says who was notified that a check is down. untold reports that nobody was.
-func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time) (text string, untold bool) {
+func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
 	names := map[monitor.DeliveryState][]string{}
 	var parts, beingTold []string
 	say := func(state string, names []string) {
@@ -388,7 +381,7 @@ func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.
 	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:
 		return fmt.Sprintf("nobody notified yet: %d of %d failures in a row", a.Failures, c.AlertAfter), false
 	case !a.HeldSince.IsZero() && !a.Next.IsZero():
-		return "nobody notified yet: quiet hours until " + verdict.Time(a.Next, now, now.Location()), false
+		return "nobody notified yet: quiet hours until " + clock.Text(a.Next, now), false
 	}
 	return "nobody notified", true
 }

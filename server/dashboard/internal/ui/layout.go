@@ -53,8 +53,6 @@ func (s *Site) funcs() template.FuncMap {
 		"glyph":  words.Glyph,
 		"ago":    words.Ago,
 		"took":   verdict.Duration,
-		"clock":  words.Clock,
-		"timeOf": verdict.Format,
 		"title":  documentTitle,
 		"icon":   func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
 		"plural": verdict.Count[int],
@@ -87,9 +85,9 @@ type page struct {
 	Notice string
 	// Undo is what the button of the notice sends that undoes the action, or "". Here is the address of the page.
 	Undo, Here string
-	// Zone is the viewer's time zone, and Now the time of the monitor in it.
-	Zone *time.Location
-	Now  time.Time
+	// Clock is the viewer's, and Now the time of the monitor in its zone.
+	Clock words.Clock
+	Now   time.Time
 	// Own is the time zone of the check of the page, or else the viewer's.
 	Own *time.Location
 	// Got says whether the browser can load the page again without sending a form.
@@ -124,11 +122,11 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	if err := q.Ctx().Err(); err != nil { // the viewer is gone
 		return err
 	}
-	zone := q.Zone()
+	clock := q.Clock()
 	p := &page{
 		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Owner: q.Owner, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
-		Version:  q.Version, Zone: zone, Now: q.Mon.Now().In(zone), Own: q.OwnZone(),
+		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
 	}
 	if p.HasProject() {

@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // request is a Request that a page answers.
@@ -352,17 +353,13 @@ func FormError(err error) error {
 // zoneCookie has the name of the viewer's time zone, which a script of ours sets.
 const zoneCookie = "rollcall_zone"
 
-// Zone returns the viewer's time zone: that of the account, or that of the browser, or UTC until a script has said which.
-func (q *Request) Zone() *time.Location { return q.clocked(q.zone()) }
-
-// clocked returns a zone with the clock of the viewer.
-func (q *Request) clocked(zone *time.Location) *time.Location {
-	if p := q.Access.Person; p != nil && p.Clock == 12 {
-		return verdict.TwelveHours(zone)
-	}
-	return zone
+// Clock returns the viewer's clock, of 24 hours unless the account says 12.
+func (q *Request) Clock() words.Clock {
+	p := q.Access.Person
+	return words.Clock{Zone: q.zone(), TwelveHours: p != nil && p.Clock == 12}
 }
 
+// zone returns the viewer's time zone: that of the account, or that of the browser, or UTC until a script has said which.
 func (q *Request) zone() *time.Location {
 	if p := q.Access.Person; p != nil && p.Zone != "" {
 		if zone, err := schedule.LoadLocation(p.Zone); err == nil {
@@ -382,8 +379,8 @@ func (q *Request) zone() *time.Location {
 func (q *Request) OwnZone() *time.Location {
 	if q.Check.IsCron() {
 		if zone, err := schedule.LoadLocation(q.Check.TZ); err == nil {
-			return q.clocked(zone)
+			return zone
 		}
 	}
-	return q.Zone()
+	return q.zone()
 }

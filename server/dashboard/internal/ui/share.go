@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // share answers an open page that asks again, with what another viewer of the same page got if there is such an answer.
@@ -48,8 +46,8 @@ func (q *Request) share(h Handler) error {
 
 // shareKey names everything that a page depends on besides the state of the project.
 func (q *Request) shareKey() string {
-	gzip := strings.Contains(q.R.Header.Get("Accept-Encoding"), "gzip")
-	return fmt.Sprintf("%q %q %v %v %v %q %v", q.R.URL.Path, q.R.URL.RawQuery, q.Zone(), verdict.HasTwelveHours(q.Zone()), gzip, q.Viewer(), q.Access.Projects) + q.R.Header.Get(RowsHeader)
+	clock, gzip := q.Clock(), strings.Contains(q.R.Header.Get("Accept-Encoding"), "gzip")
+	return fmt.Sprintf("%q %q %v %v %v %q %v", q.R.URL.Path, q.R.URL.RawQuery, clock.Zone, clock.TwelveHours, gzip, q.Viewer(), q.Access.Projects) + q.R.Header.Get(RowsHeader)
 }
 
 // RowsHeader is the header with which an open list says which rows it has, so that it gets only what differs.

@@ -1,6 +1,7 @@
 package words_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,12 +39,38 @@ func TestClock(t *testing.T) {
 		if test.beside != "" {
 			want += ` <span class="own">` + test.beside + `</span>`
 		}
-		if got := words.Clock(at, viewer, own); string(got) != want {
+		if got := (words.Clock{Zone: viewer}).Stamp(at, own); string(got) != want {
 			t.Errorf("%s in %s, of a check in %s:\n got %s\nwant %s", test.at, test.viewer, test.own, got, want)
 		}
 	}
-	if got := words.Clock(time.Time{}, time.UTC, time.UTC); got != "–" {
+	if got := (words.Clock{Zone: time.UTC}).Stamp(time.Time{}, time.UTC); got != "–" {
 		t.Errorf("no time is %q", got)
+	}
+}
+
+func TestTwelveHours(t *testing.T) {
+	riga := zone(t, "Europe/Riga")
+	for _, zone := range []*time.Location{riga, time.UTC} {
+		day, twelve := words.Clock{Zone: zone}, words.Clock{Zone: zone, TwelveHours: true}
+		for hour := range 48 {
+			at := time.Date(2026, 10, 24, hour, 4, 5, 0, time.UTC)
+			if got, want := twelve.Format(at, "2 Jan 15:04:05 MST"), at.In(zone).Format("2 Jan 3:04:05 pm MST"); got != want {
+				t.Errorf("%v: %s, want %s", at, got, want)
+			}
+			if got, want := day.Format(at, "15:04"), at.In(zone).Format("15:04"); got != want {
+				t.Errorf("%v: %s, want %s", at, got, want)
+			}
+		}
+	}
+	now, twelve := time.Date(2026, 11, 24, 20, 0, 0, 0, riga), words.Clock{Zone: riga, TwelveHours: true}
+	if got := twelve.Text(now.Add(-17*time.Hour), now); got != "3:00 am" {
+		t.Errorf("time %q", got)
+	}
+	if got := twelve.Text(now.Add(-24*time.Hour), now); got != "yesterday 8:00 pm" {
+		t.Errorf("time %q", got)
+	}
+	if got, want := twelve.Stamp(now, time.UTC), "24 Nov 2026 8:00:00 pm</time> <span class=\"own\">(6:00 pm UTC)</span>"; !strings.HasSuffix(string(got), want) {
+		t.Errorf("stamp %s, want %s", got, want)
 	}
 }
 

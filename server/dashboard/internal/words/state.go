@@ -3,11 +3,9 @@ package words
 import (
 	"fmt"
 	"html/template"
-	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // State is the word for a status that pages show: grace is late, as on badges.
@@ -81,43 +79,4 @@ func Rough(d time.Duration) string {
 		return fmt.Sprintf("%d h", int(d/time.Hour))
 	}
 	return fmt.Sprintf("%d days", int(d/(24*time.Hour)))
-}
-
-// Clock is a time element with date and time of day in the viewer's zone, and after it the time of day in the zone of the
-// check that it is about, where that differs.
-func Clock(t time.Time, viewer, own *time.Location) template.HTML {
-	if t.IsZero() {
-		return "–"
-	}
-	text := verdict.Format(t.In(viewer), "2 Jan 2006 15:04:05") + zoneOf(t, viewer)
-	html := `<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(text) + `</time>`
-	if there := Beside(t, viewer, own); there != "" {
-		html += ` <span class="own">` + template.HTMLEscapeString(there) + `</span>`
-	}
-	return template.HTML(html)
-}
-
-// Beside says in parentheses what the clock of a check shows at a time that stands in the viewer's zone: "(02:05 New York)",
-// with the date if that is another one, "(25 Nov 02:05 Auckland)". It is "" if the viewer's clock shows the same.
-func Beside(t time.Time, viewer, own *time.Location) string {
-	here, there := t.In(viewer), t.In(own)
-	if here.Format("2 15:04") == there.Format("2 15:04") {
-		return ""
-	}
-	layout := "15:04"
-	if here.Day() != there.Day() {
-		layout = "2 Jan 15:04"
-	}
-	return "(" + verdict.Format(t.In(verdict.LikeClock(own, viewer)), layout) + zoneOf(t, own) + " " + City(own) + ")"
-}
-
-// zoneOf is the abbreviation of a zone, after a blank, at a time of day that comes twice because clocks are set back.
-func zoneOf(t time.Time, zone *time.Location) string {
-	return strings.TrimPrefix(verdict.Time(t, t, zone), verdict.Format(t.In(zone), "15:04"))
-}
-
-// City is the part of the name of a time zone that people say: "New York", "UTC".
-func City(zone *time.Location) string {
-	name := zone.String()
-	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
 }
