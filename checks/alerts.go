@@ -63,11 +63,11 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	c.Alerting = alerting{Since: t.At, HeldSince: held}
 	switch {
 	case t.To == StatusDown:
-		c.Alerting = c.Alerting.failed(t.At, t.At)
+		c.Alerting.Failures, c.Alerting.FailedAt, c.Alerting.ExpectedAt = 1, t.At, t.At
 		if t.Reason != flips.Failure {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
-		return c.review(now, effects)
+		return c.confirm(now, effects)
 	case alerted || !held.IsZero():
 		return c.raise(now, effects)
 	}

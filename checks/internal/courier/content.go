@@ -24,8 +24,7 @@ const bodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
 func (c *Courier) notification(ctx context.Context, a store.Alert, say func(output []byte) string) channels.Notification {
-	body, end := c.output(ctx, a)
-	output := joined(body, end, a.Ping.BodySize)
+	body, end, output := c.output(ctx, a)
 	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	n := channels.Notification{
 		// The instant is a part of the ID, because a new database with the same checks reuses the numbers of deliveries.
@@ -139,9 +138,9 @@ func (c *Courier) describe(check checks.Check, project string) channels.Check {
 	return d
 }
 
-// output returns the beginning and the end of the last ping's body, or nil if object storage does not return it in
-// time. A message that came by e-mail has no end: its last lines are seldom those of its text.
-func (c *Courier) output(ctx context.Context, a store.Alert) (body, end []byte) {
+// output returns the beginning and the end of the last ping's body, and both as one text. They are nil if object storage
+// does not return the body in time. A message that came by e-mail has no end: its last lines are seldom those of its text.
+func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, both []byte) {
 	body, end = a.Ping.Body, a.BodyEnd
 	if a.Ping.BodyKey != "" && c.Body != nil {
 		limited, cancel := context.WithTimeout(ctx, bodyTime)
@@ -151,22 +150,18 @@ func (c *Courier) output(ctx context.Context, a store.Alert) (body, end []byte) 
 			if ctx.Err() == nil {
 				c.Log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
-			return nil, nil
+			return nil, nil, nil
 		}
 		body, end = stored, bytes.Clone(stored[max(0, len(stored)-channels.MaxEnd):])
 	}
 	if a.Ping.Scheme == "email" {
 		end = nil
 	}
-	return body[:min(len(body), channels.MaxBody)], end
-}
-
-// joined returns a body of a given size from its beginning and its end. What is between them is missing.
-func joined(body, end []byte, size int64) []byte {
-	if size <= channels.MaxBody {
-		return body
+	body = body[:min(len(body), channels.MaxBody)]
+	if a.Ping.BodySize <= channels.MaxBody {
+		return body, end, body
 	}
-	return slices.Concat(body, []byte("\n"), end)
+	return body, end, slices.Concat(body, []byte("\n"), end) // what is between them is missing
 }
 
 // incidentID identifies the outage of a check that began at an instant.
