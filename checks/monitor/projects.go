@@ -30,6 +30,8 @@ type ProjectSpec struct {
 	// First asks for the first project of the installation: if there is one already, the error is [checks.ErrExists]. If
 	// several servers start at once, one of them creates it.
 	First bool
+	// NoKeys creates no API keys: [Project.CreateKey] adds them when they are needed.
+	NoKeys bool
 }
 
 // Keys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
@@ -38,7 +40,7 @@ type Keys struct {
 	ReadOnly  string
 }
 
-// Create creates a project with a read-write and a read-only key. Errors: *[checks.FieldError], and [checks.ErrExists] for
+// Create creates a project with a read-write and a read-only key, unless the spec has NoKeys. Errors: *[checks.FieldError], and [checks.ErrExists] for
 // a name in use.
 func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project, Keys, error) {
 	project, texts, err := p.mon.admin.CreateProject(ctx, admin.ProjectSpec(spec))

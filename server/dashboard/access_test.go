@@ -35,7 +35,7 @@ var accessTable = map[string]pageAccess{
 	"GET ": everybody, "GET /": signedIn, "GET /signin": everybody, "POST /signin": everybody, "GET /signin/{link}": everybody, "POST /signin/{link}": everybody,
 	"GET /signin/{link}/callback": everybody, "POST /signout": everybody,
 
-	"GET /projects": signedIn,
+	"GET /projects": signedIn, "POST /projects": admins,
 	"GET /account":  persons, "POST /account": persons, "POST /account/password": persons, "GET /account/totp": persons, "POST /account/totp": persons,
 	"POST /account/totp/remove": persons, "POST /account/sessions": persons,
 	"GET /account/passkeys": persons, "POST /account/passkeys": persons, "POST /account/passkeys/options": persons, "POST /account/passkeys/delete": persons,

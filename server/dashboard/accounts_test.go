@@ -683,6 +683,29 @@ func TestProjectsPage(t *testing.T) {
 	root.get("/projects?q=ANOTH").is(http.StatusOK).has("another").hasNo(">backups<")
 }
 
+// TestCreateProject: administrators create projects, which have no key.
+func TestCreateProject(t *testing.T) {
+	v := newTown(t)
+	v.person("root@example.org", "")
+	v.person("ann@example.org", people.Owner)
+	ann := v.as("ann@example.org")
+	ann.get("/projects").hasNo("Create a project")
+	ann.post("/projects", url.Values{"name": {"mine"}}).is(http.StatusForbidden)
+	root := v.as("root@example.org")
+	root.get("/projects").has("Create a project")
+	for name, problem := range map[string]string{"": "The name is empty.", "backups": "exists already", strings.Repeat("x", 101): "too long", "a\x00b": "control character"} {
+		root.post("/projects", url.Values{"name": {name}}).is(http.StatusBadRequest).has(problem)
+	}
+	to := root.post("/projects", url.Values{"name": {" new <b> "}}).is(http.StatusSeeOther).header.Get("Location")
+	root.get(to).is(http.StatusOK).has("new &lt;b&gt;", "Project created.")
+	project, err := v.mon.Projects().ByName(t.Context(), "new <b>")
+	noError(t, err)
+	if keys, err := v.mon.Project(project.ID).Keys(t.Context()); err != nil || len(keys) != 0 || to != "/projects/"+project.ID.String()+"/overview" {
+		t.Errorf("%d keys, error %v, the page is %s", len(keys), err, to)
+	}
+	ann.get(to).is(http.StatusNotFound)
+}
+
 func TestAccountPreferences(t *testing.T) {
 	v := newTown(t)
 	v.person("ann@example.org", people.Owner)

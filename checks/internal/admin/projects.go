@@ -37,6 +37,7 @@ type ProjectSpec struct {
 	Plan          string
 	MaxChecks     int
 	First         bool
+	NoKeys        bool
 }
 
 // Keys are the texts of a new project's API keys.
@@ -61,7 +62,7 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 	return p, err
 }
 
-// createProject creates a project with two keys. With first, the error is [checks.ErrExists] if there is any project.
+// createProject creates a project with two keys, unless the spec has NoKeys. With first, the error is [checks.ErrExists] if there is any project.
 func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
@@ -82,10 +83,14 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	readWrite, keyRW := a.newKey(p.ID, checks.ReadWrite)
-	readOnly, keyRO := a.newKey(p.ID, checks.ReadOnly)
+	setup, keys := []store.Setup{{Project: &p, First: first}}, Keys{}
+	if !spec.NoKeys {
+		readWrite, keyRW := a.newKey(p.ID, checks.ReadWrite)
+		readOnly, keyRO := a.newKey(p.ID, checks.ReadOnly)
+		setup, keys = append(setup, store.Setup{Key: &keyRW}, store.Setup{Key: &keyRO}), Keys{ReadWrite: readWrite, ReadOnly: readOnly}
+	}
 	err := a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		for _, s := range []store.Setup{{Project: &p, First: first}, {Key: &keyRW}, {Key: &keyRO}} {
+		for _, s := range setup {
 			if err := tx.Save(ctx, s); err != nil {
 				return err
 			}
@@ -95,7 +100,7 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 	if err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	return p, Keys{ReadWrite: readWrite, ReadOnly: readOnly}, nil
+	return p, keys, nil
 }
 
 // validName checks the name of a project, an account or a channel.

@@ -93,6 +93,7 @@ func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
 	a.peopleRoutes()
 	a.passkeyRoutes()
 	site.Look("GET /projects", a.projectsPage)
+	site.Look("POST /projects", admin(a.createProject))
 }
 
 // ways says how people can sign in here. Without people, a key is all that anybody has.

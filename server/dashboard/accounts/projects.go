@@ -2,11 +2,14 @@ package accounts
 
 import (
 	"cmp"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -20,6 +23,9 @@ type projectsView struct {
 	// Down and Late count the checks of all rows. More is how many projects are not listed.
 	Total, Down, Late, Up, More int
 	Search                      string
+	// Admin offers to create a project. Name is that of one that was refused, and Problem says why.
+	Admin         bool
+	Name, Problem string
 }
 
 // Counts returns how many checks are down and late, for the title of the page.
@@ -51,7 +57,32 @@ func (r projectRow) Word() string {
 
 // projectsPage lists the projects, those with checks that are down first.
 func (a *Accounts) projectsPage(q *ui.Request) error {
-	view := projectsView{Search: strings.TrimSpace(q.R.URL.Query().Get("q"))}
+	return a.showProjects(q, http.StatusOK, projectsView{})
+}
+
+// createProject adds a project without keys. Its administrators are those of the installation, until it has members.
+func (a *Accounts) createProject(q *ui.Request) error {
+	name := strings.TrimSpace(q.R.PostForm.Get("name"))
+	project, _, err := q.Mon.Projects().Create(q.Ctx(), monitor.ProjectSpec{Name: name, NoKeys: true})
+	view := projectsView{Name: name}
+	if e, ok := errors.AsType[*checks.FieldError](err); ok {
+		view.Problem = "The name " + e.Reason + "."
+	} else if errors.Is(err, checks.ErrExists) {
+		view.Problem = "A project with this name exists already."
+	} else if err != nil {
+		return err
+	}
+	if view.Problem != "" {
+		return a.showProjects(q, http.StatusBadRequest, view)
+	}
+	q.Notice("Project created. Invite its members under Settings.")
+	q.Lead(q.Base + "/projects/" + project.ID.String() + "/overview")
+	return nil
+}
+
+func (a *Accounts) showProjects(q *ui.Request, status int, view projectsView) error {
+	view.Search = strings.TrimSpace(q.R.URL.Query().Get("q"))
+	view.Admin = q.Access.Person != nil && q.Access.Person.Admin
 	all, err := q.Mon.Projects().List(q.Ctx())
 	if err != nil {
 		return err
@@ -78,7 +109,7 @@ func (a *Accounts) projectsPage(q *ui.Request) error {
 	slices.SortStableFunc(view.Rows, func(x, y projectRow) int {
 		return cmp.Or(cmp.Compare(rank(x), rank(y)), strings.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)))
 	})
-	return q.Render("projects", "Projects", view)
+	return q.RenderStatus(status, "projects", "Projects", view)
 }
 
 func rank(r projectRow) int {
