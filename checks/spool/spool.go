@@ -25,12 +25,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -144,7 +146,7 @@ func (s *Spool) guard(do func() error) (err error) {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w: %v", store.ErrSpoolDamaged, r)
 		}
-		if slices.ContainsFunc(signsOfDamage, func(sign error) bool { return errors.Is(err, sign) }) {
+		if isDamage(err) {
 			err = s.damaged(err)
 			s.damage.Store(&err)
 		}
@@ -154,6 +156,15 @@ func (s *Spool) guard(do func() error) (err error) {
 
 var signsOfDamage = []error{
 	store.ErrSpoolDamaged, bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrIncompatibleValue,
+	syscall.EFBIG, syscall.EINVAL, // a write to a page whose number is wrong
+}
+
+// isDamage reports whether an error means that the file is damaged.
+func isDamage(err error) bool {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "writeat" {
+		return true // a negative offset
+	}
+	return slices.ContainsFunc(signsOfDamage, func(sign error) bool { return errors.Is(err, sign) })
 }
 
 // damaged returns an error that says what to do.

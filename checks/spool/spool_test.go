@@ -2,6 +2,7 @@ package spool_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -165,6 +166,37 @@ func damaged(t *testing.T, dir string, err error) {
 	t.Helper()
 	if !errors.Is(err, store.ErrSpoolDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, "spool.db")) || !strings.Contains(err.Error(), "move the file away") {
 		t.Errorf("got %v, want ErrSpoolDamaged with the file and a remedy", err)
+	}
+}
+
+// TestWildPages changes the list of free pages, so that the next write goes where no file reaches.
+func TestWildPages(t *testing.T) {
+	const pageSize, header, freeList = 4096, 16, 0x10
+	for _, bit := range []int{43, 51, 63} { // too far, and at a negative offset
+		dir := t.TempDir()
+		file := filepath.Join(dir, "spool.db")
+		s := open(t, dir, nil)
+		for n := range 40 {
+			must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000)}))
+		}
+		must(t, s.Close())
+		data, err := os.ReadFile(file)
+		must(t, err)
+		for page := 0; page+pageSize <= len(data); page += pageSize {
+			if binary.LittleEndian.Uint16(data[page+8:]) != freeList {
+				continue
+			}
+			for i := range int(binary.LittleEndian.Uint16(data[page+10:])) {
+				id := data[page+header+8*i:]
+				binary.LittleEndian.PutUint64(id, binary.LittleEndian.Uint64(id)|1<<bit)
+			}
+		}
+		must(t, os.WriteFile(file, data, 0o600))
+		s, err = spool.Open(dir, nil)
+		if err == nil {
+			err = s.Append([][]byte{[]byte("new")})
+		}
+		damaged(t, dir, err)
 	}
 }
 
