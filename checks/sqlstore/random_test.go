@@ -28,7 +28,7 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		c := newChaos(t, db)
 		bundb := db.Bun(t)
-		steps := 300
+		steps := 150
 		if testing.Short() { // as under the race detector
 			steps = 60
 		}
