@@ -101,7 +101,7 @@ func TestImportDirection(t *testing.T) {
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
-		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/monitor", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
 		"server/dashboard/accounts/oidc":         {"checks/people"},
 		"server/dashboard/accounts/passkey":      {"checks/people"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
