@@ -186,6 +186,9 @@ func (s *Spool) view(fn func(*bolt.Tx) error) error {
 
 // load reads the identifier, or makes one, and counts the entries.
 func (s *Spool) load(tx *bolt.Tx) error {
+	if err := withinFile(tx); err != nil {
+		return err
+	}
 	meta, err := tx.CreateBucketIfNotExists(metaBucket)
 	if err != nil {
 		return err
@@ -214,6 +217,26 @@ func (s *Spool) load(tx *bolt.Tx) error {
 		s.bytes.Add(int64(len(data)) + entryBytes)
 		return nil
 	})
+}
+
+// withinFile checks that every page in use ends within the file: bbolt would list up to four billion pages when it frees one
+// that does not.
+func withinFile(tx *bolt.Tx) error {
+	pages := int(tx.Size()) / tx.DB().Info().PageSize
+	for id := 0; id < pages; id++ {
+		page, err := tx.Page(id)
+		if err != nil {
+			return err
+		}
+		if page.Type == "free" {
+			continue
+		}
+		if page.OverflowCount >= pages-id {
+			return fmt.Errorf("%w: page %d ends behind the file", store.ErrSpoolDamaged, id)
+		}
+		id += page.OverflowCount
+	}
+	return nil
 }
 
 // Close closes the file. Entries stay in it. A damaged file is closed when the process ends.

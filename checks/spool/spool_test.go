@@ -200,6 +200,38 @@ func TestWildPages(t *testing.T) {
 	}
 }
 
+// TestEndlessPage gives each page of the file in turn a length that no memory could list.
+func TestEndlessPage(t *testing.T) {
+	const pageSize = 4096
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	for n := range 40 {
+		must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000)}))
+	}
+	must(t, s.Close())
+	intact, err := os.ReadFile(filepath.Join(dir, "spool.db"))
+	must(t, err)
+	found := 0
+	for page := 0; page+pageSize <= len(intact); page += pageSize {
+		bad := bytes.Clone(intact)
+		bad[page+15] = 0xff // the last byte of the count of pages that follow
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), bad, 0o600))
+		s, err := spool.Open(dir, nil)
+		if err != nil {
+			found++
+			damaged(t, dir, err)
+			continue
+		}
+		if err := s.Append([][]byte{[]byte("new")}); err != nil {
+			damaged(t, dir, err)
+		}
+	}
+	if found == 0 {
+		t.Error("no such page was found")
+	}
+}
+
 // TestFlippedBytes changes bytes of the file of a closed spool. Open finds that, or everything works.
 func TestFlippedBytes(t *testing.T) {
 	dir := t.TempDir()
