@@ -3,6 +3,7 @@ package channels
 import (
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // A KeptError says that a change could send a secret that the channel keeps to another receiver.
@@ -17,6 +18,13 @@ type KeptError struct {
 // Error names both settings.
 func (e *KeptError) Error() string {
 	return fmt.Sprintf("%s: %s must be given again, because %s changes: it could send the stored value elsewhere", e.Kind, e.Kept, e.Moved)
+}
+
+// Shows reports whether people may see the value that a channel has for a setting. A secret of the kind, a value with a source,
+// and a setting that the kind does not have are never shown.
+func (t Type) Shows(c Channel, setting string) bool {
+	known := func(s Setting) bool { return s.Name == setting && !s.Secret }
+	return c.Sources[setting] == "" && slices.ContainsFunc(t.AllSettings(), known)
 }
 
 // Merge returns the settings of a channel after a change: those in wanted, the defaults of others, and the stored secrets that

@@ -123,7 +123,7 @@ func (f refusal) message() string {
 // text returns the body without the space around it.
 func (f refusal) text() string { return string(bytes.TrimSpace(f.body)) }
 
-// ofAPI returns the error of a response of the management API to a call. At an endpoint, a status may have a cause of its own.
+// ofAPI returns the error for a response of the management API. A call can map a status to a specific cause.
 func (f refusal) ofAPI(k call) error {
 	document, isDocument := f.document()
 	// Healthchecks gives some errors no document, but this header, which hardly any other program sends.

@@ -138,19 +138,15 @@ func errKind(kind channels.Kind) error {
 	return &problem{status: http.StatusForbidden, text: fmt.Sprintf("channels of the kind %q need an api key of the installation", kind)}
 }
 
-// channelDocument renders a channel. A secret is a setting that is secret, has a source, or is unknown.
+// channelDocument renders a channel.
 func (c *call) channelDocument(channel channels.Channel) wire.ChannelDetail {
 	d := wire.ChannelDetail{
 		ID: channel.ID.String(), Name: channel.Name, Kind: string(channel.Kind), Settings: map[string]string{}, Secrets: []string{},
 		Sources: channel.Sources,
 	}
 	info, _ := c.mon.Views().Kind(channel.Kind)
-	shown := map[string]bool{}
-	for _, s := range info.AllSettings() {
-		shown[s.Name] = !s.Secret && channel.Sources[s.Name] == ""
-	}
 	for _, name := range slices.Sorted(maps.Keys(channel.Settings)) {
-		if shown[name] {
+		if info.Shows(channel, name) {
 			d.Settings[name] = channel.Settings[name]
 		} else {
 			d.Secrets = append(d.Secrets, name)

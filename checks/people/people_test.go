@@ -338,7 +338,7 @@ func TestLimits(t *testing.T) {
 		if err := v.signIn("eve@example.org", "wrong", "203.0.113.9"); errors.Is(err, people.ErrRefused) {
 			v.Error("an unknown account has no limit")
 		}
-		// From a new network, the person gets in with a browser that is known. It has a limit of its own.
+		// A known browser has a separate limit, so the person can sign in from a new network.
 		device := people.Device{Person: ann.ID, ID: uuid.New()}
 		byDevice := func(password string) error {
 			_, err := v.SignIn(v.Context(), people.Attempt{Email: "ann@example.org", Password: password, Address: "198.51.100.200", Device: device})

@@ -169,19 +169,25 @@ func damaged(t *testing.T, dir string, err error) {
 	}
 }
 
+// filled returns the directory of a closed spool with entries, and its file.
+func filled(t *testing.T) (dir string, data []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	s := open(t, dir, nil)
+	for n := range 40 {
+		must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000)}))
+	}
+	must(t, s.Close())
+	data, err := os.ReadFile(filepath.Join(dir, "spool.db"))
+	must(t, err)
+	return dir, data
+}
+
 // TestWildPages changes the list of free pages, so that the next write goes where no file reaches.
 func TestWildPages(t *testing.T) {
 	const pageSize, header, freeList = 4096, 16, 0x10
 	for _, bit := range []int{43, 51, 63} { // too far, and at a negative offset
-		dir := t.TempDir()
-		file := filepath.Join(dir, "spool.db")
-		s := open(t, dir, nil)
-		for n := range 40 {
-			must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000)}))
-		}
-		must(t, s.Close())
-		data, err := os.ReadFile(file)
-		must(t, err)
+		dir, data := filled(t)
 		for page := 0; page+pageSize <= len(data); page += pageSize {
 			if binary.LittleEndian.Uint16(data[page+8:]) != freeList {
 				continue
@@ -191,8 +197,8 @@ func TestWildPages(t *testing.T) {
 				binary.LittleEndian.PutUint64(id, binary.LittleEndian.Uint64(id)|1<<bit)
 			}
 		}
-		must(t, os.WriteFile(file, data, 0o600))
-		s, err = spool.Open(dir, nil)
+		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), data, 0o600))
+		s, err := spool.Open(dir, nil)
 		if err == nil {
 			err = s.Append([][]byte{[]byte("new")})
 		}
@@ -203,14 +209,7 @@ func TestWildPages(t *testing.T) {
 // TestEndlessPage gives each page of the file in turn a length that no memory could list.
 func TestEndlessPage(t *testing.T) {
 	const pageSize = 4096
-	dir := t.TempDir()
-	s := open(t, dir, nil)
-	for n := range 40 {
-		must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000)}))
-	}
-	must(t, s.Close())
-	intact, err := os.ReadFile(filepath.Join(dir, "spool.db"))
-	must(t, err)
+	_, intact := filled(t)
 	found := 0
 	for page := 0; page+pageSize <= len(intact); page += pageSize {
 		bad := bytes.Clone(intact)

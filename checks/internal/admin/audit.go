@@ -105,8 +105,7 @@ func (a *Admin) channelChanges(from, to channels.Channel) []audit.Change {
 	changes := add(nil, "name", from.Name, to.Name)
 	kind := a.typeOf(to.Kind)
 	shown := func(c channels.Channel, name string) string {
-		open := slices.ContainsFunc(kind.AllSettings(), func(s channels.Setting) bool { return s.Name == name && !s.Secret })
-		if value := c.Settings[name]; value == "" || open && c.Sources[name] == "" {
+		if value := c.Settings[name]; value == "" || kind.Shows(c, name) {
 			return value
 		}
 		return hidden
