@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -86,6 +87,14 @@ func (a *Admin) Exists(ctx context.Context, projectID uuid.UUID, found int, err 
 		_, err = a.Project(ctx, projectID)
 	}
 	return err
+}
+
+// where returns the first item of a list that matches.
+func where[T any](list []T, match func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, match); i >= 0 {
+		return list[i], true
+	}
+	return found, false
 }
 
 // one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.

@@ -237,9 +237,5 @@ func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) erro
 }
 
 func channelByID(list []channels.Channel, id uuid.UUID) (channels.Channel, bool) {
-	i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID == id })
-	if i < 0 {
-		return channels.Channel{}, false
-	}
-	return list[i], true
+	return where(list, func(c channels.Channel) bool { return c.ID == id })
 }

@@ -95,13 +95,13 @@ func (a *Admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == id })
-		if i < 0 {
+		key, found := where(keys, func(k checks.Key) bool { return k.ID == id })
+		if !found {
 			return checks.ErrNotFound
 		}
-		if err := a.note(ctx, tx, aboutKey(keys[i], "key.delete")); err != nil {
+		if err := a.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
 			return err
 		}
-		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: keyKind, Key: hex.EncodeToString(keys[i].Hash[:])})
+		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:])})
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -243,14 +242,14 @@ func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(list.Keys, func(k checks.Key) bool { return k.ID == id })
-		if i < 0 {
+		key, found := where(list.Keys, func(k checks.Key) bool { return k.ID == id })
+		if !found {
 			return checks.ErrNotFound
 		}
-		if err := a.note(ctx, tx, aboutKey(list.Keys[i], "key.delete")); err != nil {
+		if err := a.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Key: &list.Keys[i]})
+		return tx.Delete(ctx, store.Setup{Key: &key})
 	})
 }
 

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -68,12 +67,8 @@ func (a *Admin) saveStatusPage(
 	return saved, nil
 }
 
-func pageByID(list []checks.StatusPage, id uuid.UUID) (p checks.StatusPage, ok bool) {
-	i := slices.IndexFunc(list, func(p checks.StatusPage) bool { return p.ID == id })
-	if i < 0 {
-		return p, false
-	}
-	return list[i], true
+func pageByID(list []checks.StatusPage, id uuid.UUID) (checks.StatusPage, bool) {
+	return where(list, func(p checks.StatusPage) bool { return p.ID == id })
 }
 
 // DeleteStatusPage removes a status page of a project.
