@@ -80,6 +80,8 @@ type Change struct {
 type Query struct {
 	// Project selects the entries of one project, and Check those of one check.
 	Project, Check uuid.UUID
+	// Except leaves out entries about kinds of things: the first part of Action, such as "person".
+	Except []string
 	// Before selects lower identifiers, for the next page.
 	Before int64
 	// Since selects the entries of that instant and later, and Until those of earlier instants.

@@ -102,6 +102,7 @@ func testAudit(t *testing.T, f fixture) {
 	}
 	same(t, "project", find(audit.Query{Project: f.project.ID}), []audit.Entry{entries[1], entries[0]})
 	same(t, "check", find(audit.Query{Check: check}), []audit.Entry{entries[0]})
+	same(t, "except", find(audit.Query{Except: []string{"key", "person"}, Limit: 2}), []audit.Entry{entries[2], entries[0]})
 	same(t, "before", find(audit.Query{Before: entries[1].ID}), []audit.Entry{entries[0]})
 	same(t, "since", find(audit.Query{Since: entries[1].At, Limit: 5}), []audit.Entry{entries[2], entries[1]})
 	same(t, "limit", find(audit.Query{Limit: 1}), []audit.Entry{entries[2]})

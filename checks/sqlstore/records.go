@@ -142,6 +142,9 @@ func (s *database) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, err
 		if q.Check != uuid.Nil {
 			selected = selected.Where("au.check_id = ?", q.Check)
 		}
+		for _, kind := range q.Except {
+			selected = selected.Where("au.action NOT LIKE ?", kind+".%")
+		}
 		if q.Before != 0 {
 			selected = selected.Where("au.id < ?", q.Before)
 		}
