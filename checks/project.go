@@ -38,7 +38,29 @@ func (p Project) CheckLimit() int {
 	return 0
 }
 
-// Scope says what an API key may do. The zero value allows nothing but what a read-only key may.
+// Right is what somebody may do in a project: an API key by its scope, a person by their role, a user of a program that embeds
+// the server by what the program says. Each right includes those below it. The zero value is none.
+type Right uint8
+
+// The rights, lowest first.
+const (
+	// None allows nothing. The project does not exist for those who have no right in it.
+	None Right = iota
+	// Read allows to see the checks of the project, their history and the alerts.
+	Read
+	// Edit also allows to change checks and, on the pages, integrations and status pages.
+	Edit
+	// Own allows everything: also to manage the keys and the members of the project, and to rename and delete it.
+	Own
+)
+
+// Edits reports whether the right includes [Edit].
+func (r Right) Edits() bool { return r >= Edit }
+
+// Owns reports whether the right includes [Own].
+func (r Right) Owns() bool { return r >= Own }
+
+// Scope says which [Right] an API key has in its project, and whether it sees identifiers. The zero value is no right.
 type Scope string
 
 // The scopes of API keys.
@@ -57,11 +79,21 @@ const (
 // Scopes returns the scopes of API keys.
 func Scopes() []Scope { return []Scope{ReadWrite, ReadOnly, ReadIDs, Admin} }
 
-// Edits reports whether a key with the scope may change checks.
-func (s Scope) Edits() bool { return s == ReadWrite || s == Admin }
+// Right returns the right of a key with the scope: [None] for a scope that does not exist.
+func (s Scope) Right() Right {
+	switch s {
+	case ReadOnly, ReadIDs:
+		return Read
+	case ReadWrite:
+		return Edit
+	case Admin:
+		return Own
+	}
+	return None
+}
 
 // SeesIDs reports whether a key with the scope sees the identifiers and addresses that take pings.
-func (s Scope) SeesIDs() bool { return s.Edits() || s == ReadIDs }
+func (s Scope) SeesIDs() bool { return s.Right() >= Edit || s == ReadIDs }
 
 // Key is an API key without its text, of which only the hash is stored.
 type Key struct {

@@ -47,7 +47,7 @@ func TestProjects(t *testing.T) {
 	}
 	equal(t, "created", made, checks.Project{ID: stored.ID, Name: "shop", Account: "shops", Plan: "free", MaxChecks: 7, PingKey: stored.PingKey})
 	for _, text := range []string{keys.ReadWrite, keys.ReadOnly} {
-		if key, err := s.mon.Projects().Authenticate(t.Context(), text); err != nil || key.ProjectID != made.ID || key.Scope.Edits() != (text == keys.ReadWrite) {
+		if key, err := s.mon.Projects().Authenticate(t.Context(), text); err != nil || key.ProjectID != made.ID || key.Scope.Right().Edits() != (text == keys.ReadWrite) {
 			t.Errorf("%v, %v", key, err)
 		}
 	}

@@ -15,18 +15,21 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
-// access is the kind of key that an endpoint needs. A read-only key gets 403 where server/API.md section 4 lists it,
-// and 401 on endpoints that are not about a check.
+// access is the right that an endpoint needs, and how it refuses others. A read-only key gets 403 where server/API.md
+// section 4 lists it, and 401 on endpoints that are not about a check.
 type access int
 
 const (
-	open     access = iota // no key
-	read                   // any key
-	scrape                 // any key, also as a bearer token
-	write403               // a read-write key, otherwise 403
-	write401               // a read-write key, otherwise 401
-	admin                  // an admin key, otherwise 403
+	open access = iota // no key
+	read
+	scrape // also with the key as a bearer token
+	write403
+	write401
+	admin // otherwise 403
 )
+
+// rights are the rights that endpoints need.
+var rights = [...]checks.Right{read: checks.Read, scrape: checks.Read, write403: checks.Edit, write401: checks.Edit, admin: checks.Own}
 
 // subject is what an endpoint is about, and what its parameter :id names.
 type subject int
@@ -185,13 +188,15 @@ func (c *call) serve(e endpoint) error {
 	return e.handle(c)
 }
 
-// permit checks whether the scope of the key suffices for an endpoint.
+// permit checks whether the right of the key suffices for an endpoint.
 func (c *call) permit(needed access) error {
-	switch {
-	case needed == admin && c.key.Scope != checks.Admin:
-		return errNotAdmin
-	case needed != write403 && needed != write401, c.key.Scope.Edits():
+	switch right := c.key.Scope.Right(); {
+	case right >= rights[needed]:
 		return nil
+	case right == checks.None:
+		return errWrongKey
+	case needed == admin:
+		return errNotAdmin
 	case c.signed:
 		return errViewer
 	case needed == write403:

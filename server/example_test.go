@@ -70,7 +70,11 @@ func ExampleServer_API() {
 			if err != nil {
 				return server.Access{}, server.ErrSignedOut
 			}
-			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: session.Value == "admin"}}}, nil
+			right := checks.Read
+			if session.Value == "admin" {
+				right = checks.Own
+			}
+			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Right: right}}}, nil
 		},
 	})
 	if err != nil {

@@ -198,6 +198,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c.Authorize = visible(c.Authorize)
 	c.PingBodyLimit, c.Logger = cmp.Or(c.PingBodyLimit, defaultPingBodyLimit), cmp.Or(c.Logger, slog.Default())
 	s := &Server{
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,

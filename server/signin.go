@@ -28,10 +28,30 @@ type Access struct {
 // ProjectAccess says what a person may do in one project.
 type ProjectAccess struct {
 	ProjectID uuid.UUID
-	// Edit allows changes. Without it, the person only looks, and sees no identifiers or addresses that take pings.
-	Edit bool
-	// Editor withholds from somebody with Edit what is an owner's: the keys of the project and its deletion.
-	Editor bool
+	// Right is the person's right in the project. The zero value is none: the project does not exist for them. With
+	// [checks.Read], they see no identifiers or addresses that take pings.
+	Right checks.Right
+}
+
+// scopes are the scopes of the keys that have the same rights as people who are signed in.
+var scopes = map[checks.Right]checks.Scope{checks.Read: checks.ReadOnly, checks.Edit: checks.ReadWrite, checks.Own: checks.Admin}
+
+// visible returns what Config.Authorize says without the projects in which the person has no right.
+func visible(authorize func(*http.Request) (Access, error)) func(*http.Request) (Access, error) {
+	if authorize == nil {
+		return nil
+	}
+	return func(r *http.Request) (Access, error) {
+		access, err := authorize(r)
+		var projects []ProjectAccess
+		for _, p := range access.Projects {
+			if _, known := scopes[p.Right]; known {
+				projects = append(projects, p)
+			}
+		}
+		access.Projects = projects
+		return access, err
+	}
 }
 
 // askProgram asks Config.Authorize who sends the request. The error is [ErrSignedOut] if nobody is signed in.
@@ -57,10 +77,7 @@ func (c *call) askProgram() error {
 		return err
 	}
 	c.signed, c.name = true, access.Name
-	c.key = checks.Key{ProjectID: first.ProjectID, Scope: checks.ReadOnly}
-	if first.Edit {
-		c.key.Scope = checks.ReadWrite
-	}
+	c.key = checks.Key{ProjectID: first.ProjectID, Scope: scopes[first.Right]}
 	c.key.ID = uuid.NewSHA1(first.ProjectID, []byte(access.Name)) // for the rate limit
 	return nil
 }

@@ -24,11 +24,11 @@ type program struct {
 	asked    atomic.Int64 // calls of Authorize
 }
 
-// program returns a server on the site's database behind the sign-in of a program, with the sessions "rw" and "ro".
+// program returns a server on the site's database behind the sign-in of a program, with a session for each right.
 func (s *site) program(config server.Config) *program {
 	s.Helper()
 	p := &program{
-		sessions: map[string]server.Access{"rw": may(s.project, true), "ro": may(s.project, false)},
+		sessions: map[string]server.Access{"own": may(s.project, checks.Own), "rw": may(s.project, checks.Edit), "ro": may(s.project, checks.Read)},
 		failures: map[string]error{},
 	}
 	config.Authorize = func(r *http.Request) (server.Access, error) {
@@ -51,9 +51,9 @@ func (s *site) program(config server.Config) *program {
 	return p
 }
 
-// may returns access to one project.
-func may(project checks.Project, edit bool) server.Access {
-	return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: edit}}}
+// may returns a right in one project.
+func may(project checks.Project, right checks.Right) server.Access {
+	return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Right: right}}}
 }
 
 // as sends a request with a session.
@@ -68,10 +68,13 @@ func TestSignInAccess(t *testing.T) {
 		v := newVictim(s)
 		p := s.program(server.Config{})
 		other, _ := s.otherProject("Foreign")
-		p.sessions["foreign rw"] = may(other, true)
-		p.sessions["foreign ro"] = may(other, false)
-		p.sessions["deleted"] = may(checks.Project{ID: uuid.New()}, true)
+		p.sessions["foreign rw"] = may(other, checks.Edit)
+		p.sessions["foreign ro"] = may(other, checks.Read)
+		p.sessions["deleted"] = may(checks.Project{ID: uuid.New()}, checks.Own)
+		p.sessions["foreign own"] = may(other, checks.Own)
 		p.sessions["zero"] = server.Access{}
+		p.sessions["no right"] = may(s.project, checks.None)
+		p.sessions["no such right"] = may(s.project, checks.Own+1)
 		p.failures["broken"] = errors.New("a mistake in the sessions")
 		for route, row := range accessTable {
 			broken, nothing, foreign := 500, 403, row.foreignRO
@@ -82,8 +85,8 @@ func TestSignInAccess(t *testing.T) {
 				foreign = 403
 			}
 			for session, want := range map[string]int{
-				"none": row.none, "": row.none, "foreign rw": row.foreignRW, "foreign ro": foreign,
-				"deleted": nothing, "zero": nothing, "broken": broken,
+				"none": row.none, "": row.none, "foreign own": row.foreignAdmin, "foreign rw": row.foreignRW, "foreign ro": foreign,
+				"deleted": nothing, "zero": nothing, "no right": nothing, "no such right": nothing, "broken": broken,
 			} {
 				r := p.as(`"`+session+`"`, route[0], v.in(route[1]), nil)
 				if r.status != want {
@@ -93,19 +96,25 @@ func TestSignInAccess(t *testing.T) {
 			}
 		}
 		s.equal("the victim", v.state(), v.before)
+		n := 0
 		for route, row := range accessTable {
 			if route[0] == "DELETE" {
 				continue
 			}
-			if route[1] == "/api/v3/checks/:id/resume" {
-				p.api("POST", path(v.check)+"/pause", nil).is(200)
+			n++
+			for session, want := range map[string]int{"rw": row.ownRW, "own": row.ownAdmin} {
+				if route[1] == "/api/v3/checks/:id/resume" {
+					p.api("POST", path(v.check)+"/pause", nil).is(200)
+				}
+				if r := p.as(session, route[0], v.in(route[1]), bodies(n)[route]); r.status != want {
+					t.Errorf("session %q: %s: status %d %.200s, want %d", session, r.what, r.status, r.body, want)
+				}
 			}
 			if row.ownRO == 401 { // a key of the wrong kind, and no key at all
 				p.as("ro", route[0], v.in(route[1]), nil).refused(403, "you are signed in to view this project, not to change it")
 			} else {
 				p.as("ro", route[0], v.in(route[1]), nil).is(row.ownRO)
 			}
-			p.as("rw", route[0], v.in(route[1]), nil).is(row.ownRW)
 		}
 		if got := p.as("ro", "GET", path(v.check), nil).object(200); got["uuid"] != nil || got["unique_key"] == nil {
 			t.Errorf("a read-only session sees %v", got)
@@ -233,7 +242,7 @@ func TestSignInRateLimit(t *testing.T) {
 	each(t, nil, func(s *site) {
 		p := s.program(server.Config{RateLimit: 2})
 		for _, name := range []string{"ann", "bob"} {
-			access := may(s.project, true)
+			access := may(s.project, checks.Edit)
 			access.Name = name
 			p.sessions[name] = access
 		}

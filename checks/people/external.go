@@ -1,7 +1,6 @@
 package people
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -108,8 +107,8 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 
 // higher returns the role that allows more.
 func higher(a, b Role) Role {
-	if a == "" || b.Owns() || b.Edits() && !a.Owns() {
-		return cmp.Or(b, a)
+	if b.Right() > a.Right() {
+		return b
 	}
 	return a
 }

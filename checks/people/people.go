@@ -70,11 +70,18 @@ func ParseRole(text string) (Role, error) {
 	return "", &checks.FieldError{Field: "role", Reason: fmt.Sprintf("is unknown: %q; the roles are viewer, editor and owner", text)}
 }
 
-// Edits reports whether the role may change checks, integrations and status pages.
-func (r Role) Edits() bool { return r == Editor || r == Owner }
-
-// Owns reports whether the role may also manage keys and members, and delete the project.
-func (r Role) Owns() bool { return r == Owner }
+// Right returns the right of a person with the role: [checks.None] for a role that does not exist.
+func (r Role) Right() checks.Right {
+	switch r {
+	case Viewer:
+		return checks.Read
+	case Editor:
+		return checks.Edit
+	case Owner:
+		return checks.Own
+	}
+	return checks.None
+}
 
 // Person is somebody with an account.
 type Person struct {

@@ -161,7 +161,7 @@ func findKeys(ctx context.Context, db bun.IDB, f store.KeyFilter) ([]checks.Key,
 
 // insertKey adds an API key.
 func (t *transaction) insertKey(ctx context.Context, k checks.Key) error {
-	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
+	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Right().Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
 	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
 		row.Scope = string(k.Scope)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
@@ -45,7 +46,11 @@ func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler
 			if user == "" {
 				return server.Access{}, server.ErrSignedOut
 			}
-			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: user == "ann"}}}, nil
+			right := checks.Read
+			if user == "ann" {
+				right = checks.Own
+			}
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Right: right}}}, nil
 		},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
@@ -36,10 +37,10 @@ func main() {
 // person is somebody of the team. Passwords stand here to keep the example short.
 type person struct {
 	password string
-	readOnly bool
+	right    checks.Right // in the project
 }
 
-var team = map[string]person{"ann": {password: "correct horse"}, "guest": {password: "welcome", readOnly: true}}
+var team = map[string]person{"ann": {"correct horse", checks.Own}, "guest": {"welcome", checks.Read}}
 
 // routes serves a sign-in at /login, the dashboard at /ops/ and the API below /ops/api/v3/ for those who are signed in, and
 // pings below /ops/ping/ for everybody.
@@ -54,7 +55,7 @@ func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler
 		Authorize: func(r *http.Request) (server.Access, error) {
 			if cookie, err := r.Cookie("session"); err == nil {
 				if name, ok := sessions.Load(cookie.Value); ok {
-					may := server.ProjectAccess{ProjectID: project.ID(), Edit: !team[name.(string)].readOnly}
+					may := server.ProjectAccess{ProjectID: project.ID(), Right: team[name.(string)].right}
 					return server.Access{Name: name.(string), Projects: []server.ProjectAccess{may}}, nil
 				}
 			}

@@ -24,7 +24,7 @@ const (
 	signedIn                    // people and keys
 	lookers                     // of the project, by role or key
 	editors
-	owners  // and read-write keys
+	owners  // and admin keys
 	members // owners, and no keys
 	persons // everybody with an account
 	admins  // administrators of the installation
@@ -93,7 +93,9 @@ func TestPageAccess(t *testing.T) {
 		"nobody":         {v.browser(), nil},
 		"foreign key":    {v.signedIn(otherKeys.ReadWrite), []pageAccess{signedIn}},
 		"read-only key":  {v.signedIn(v.keys.ReadOnly), []pageAccess{signedIn, lookers}},
-		"read-write key": {v.signedIn(v.keys.ReadWrite), []pageAccess{signedIn, lookers, editors, owners}},
+		"read-ids key":   {v.signedIn(v.key(checks.ReadIDs)), []pageAccess{signedIn, lookers}},
+		"read-write key": {v.signedIn(v.keys.ReadWrite), []pageAccess{signedIn, lookers, editors}},
+		"admin key":      {v.signedIn(v.key(checks.Admin)), []pageAccess{signedIn, lookers, editors, owners}},
 		"stranger":       {v.as("stranger@example.org"), []pageAccess{signedIn, persons}},
 		"viewer":         {v.as("viewer@example.org"), []pageAccess{signedIn, persons, lookers}},
 		"editor":         {v.as("editor@example.org"), []pageAccess{signedIn, persons, lookers, editors}},

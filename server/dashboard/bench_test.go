@@ -59,7 +59,7 @@ func large(b testing.TB) (handler http.Handler, project string) {
 	now = now.Add(48 * time.Hour)
 	ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("rsync: write failed: No space left on device (28)")}, ids[:100]...)
 	srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
-		return server.Access{Projects: []server.ProjectAccess{{ProjectID: jobs.ID(), Edit: true}}}, nil
+		return server.Access{Projects: []server.ProjectAccess{{ProjectID: jobs.ID(), Right: checks.Own}}}, nil
 	}})
 	if err != nil {
 		b.Fatal(err)
@@ -137,7 +137,7 @@ func BenchmarkOverview(b *testing.B) {
 				b.StopTimer()
 				if fresh || pages == nil {
 					srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
-						return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: true}}}, nil
+						return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID(), Right: checks.Own}}}, nil
 					}})
 					if err != nil {
 						b.Fatal(err)

@@ -129,6 +129,20 @@ func (s *site) signedIn(key string) *browser {
 	return b
 }
 
+// key creates an API key of a scope.
+func (s *site) key(scope checks.Scope) string {
+	s.t.Helper()
+	text, _, err := s.mon.Project(s.project.ID).CreateKey(s.t.Context(), scope)
+	noError(s.t, err)
+	return text
+}
+
+// owner returns a browser that is signed in with an admin key.
+func (s *site) owner() *browser {
+	s.t.Helper()
+	return s.signedIn(s.key(checks.Admin))
+}
+
 // answer is what a browser got.
 type answer struct {
 	t      *testing.T

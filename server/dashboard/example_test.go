@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
@@ -36,7 +37,11 @@ func Example() {
 			if user == "" {
 				return server.Access{}, server.ErrSignedOut
 			}
-			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: user == "ada"}}}, nil
+			right := checks.Read
+			if user == "ada" {
+				right = checks.Own
+			}
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Right: right}}}, nil
 		},
 	})
 	if err != nil {

@@ -12,7 +12,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 )
 
 // TestHistory lists what happened in a project, and filters it. Pages together hold each entry once. Without an audit log, the
@@ -92,7 +94,8 @@ func testHistory(t *testing.T, s *site, own int) {
 // and only owners see addresses.
 func TestAuditPages(t *testing.T) {
 	s := newSite(t)
-	b := s.signedIn(s.keys.ReadWrite)
+	key := s.key(checks.Admin)
+	b := s.signedIn(key)
 	c := s.create(checks.Spec{Name: new("Nightly backup"), Desc: new("<i>old</i>")})
 	s.advance(time.Minute)
 	edit := "/checks/" + c.UniqueKey() + "/"
@@ -102,7 +105,7 @@ func TestAuditPages(t *testing.T) {
 	if _, err := s.mon.Project(s.project.ID).Update(t.Context(), c.ID, checks.Spec{Desc: new("new\u202e"), Grace: new(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	hint := s.keys.ReadWrite[:8]
+	hint := key[:8]
 	for _, path := range []string{s.path("history?kind=changes"), s.path("history"), "/checks/" + c.UniqueKey()} {
 		page := b.get(path).is(http.StatusOK)
 		page.has("was created", "by an embedding program", "was paused", "was resumed", "by the API key "+hint+"… from 127.0.0.1",
@@ -111,5 +114,33 @@ func TestAuditPages(t *testing.T) {
 			t.Errorf("%s names the pause %d times", path, n)
 		}
 		s.signedIn(s.keys.ReadOnly).get(path).is(http.StatusOK).has("was changed", "was paused").hasNo(hint, "by an embedding program", "→", "127.0.0.1", "&lt;i&gt;")
+	}
+}
+
+// TestHistoryOfRights: only owners see in the history which keys exist and who has accounts. Others get as many entries a page.
+func TestHistoryOfRights(t *testing.T) {
+	v, _ := configured(t, newSite(t), accounts.Config{KeySignIn: true})
+	v.create(checks.Spec{Name: new("Nightly backup")})
+	v.advance(time.Minute)
+	for range 60 { // more than a page
+		v.key(checks.ReadWrite)
+	}
+	for _, role := range []people.Role{people.Owner, people.Editor, people.Viewer} {
+		v.person(string(role)+"@example.org", role)
+	}
+	noError(t, v.people.SetRole(t.Context(), v.person("promoted@example.org", people.Viewer).ID, v.project.ID, people.Editor))
+	for name, b := range map[string]*browser{
+		"viewer": v.as("viewer@example.org"), "editor": v.as("editor@example.org"),
+		"read-only key": v.signedIn(v.keys.ReadOnly), "read-ids key": v.signedIn(v.key(checks.ReadIDs)), "read-write key": v.signedIn(v.keys.ReadWrite),
+	} {
+		page := b.get(v.path("history?kind=changes")).is(http.StatusOK).has("Nightly backup")
+		for _, word := range []string{"API key", "Account", "rcr_", "rci_", "rcw_", "promoted@"} {
+			if strings.Contains(page.body, word) {
+				t.Errorf("%s: the history has %q", name, word)
+			}
+		}
+	}
+	for _, b := range []*browser{v.as("owner@example.org"), v.signedIn(v.key(checks.Admin))} {
+		b.get(v.path("history?kind=changes")).is(http.StatusOK).has("API key", "rcw_", "promoted@", "got another role")
 	}
 }

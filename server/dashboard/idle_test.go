@@ -44,7 +44,7 @@ func TestOpenPagesCostNothing(t *testing.T) {
 		}
 		ping()
 		srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
-			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID()}}}, nil
+			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID(), Right: checks.Read}}}, nil
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -146,10 +146,11 @@ func (a *answer) location() string { return a.header.Get("Location") }
 
 func TestKeys(t *testing.T) {
 	s := newSite(t)
-	b := s.signedIn(s.keys.ReadWrite)
+	admin := s.key(checks.Admin)
+	b := s.signedIn(admin)
 	page := b.get(s.path("keys")).is(http.StatusOK).has("this session", s.project.PingKey, "read-only", "read-write").hasNo(s.keys.ReadWrite, s.keys.ReadOnly)
-	if strings.Count(page.body, "Revoke…") != 2 {
-		t.Errorf("not two keys: %s", page.body)
+	if strings.Count(page.body, "Revoke…") != 3 {
+		t.Errorf("not three keys: %s", page.body)
 	}
 	made := b.post(s.path("keys"), url.Values{"kind": {"read-only"}}).is(http.StatusOK).has("once")
 	if made.header.Get("Cache-Control") != "no-store" {
@@ -170,17 +171,17 @@ func TestKeys(t *testing.T) {
 	other.post(s.path("keys"), url.Values{"kind": {"read-write"}}).is(http.StatusForbidden)
 	other.post(s.path("keys/"+key.ID.String()+"/revoke"), nil).is(http.StatusForbidden)
 
-	b.get(s.path("keys/"+key.ID.String()+"/revoke")).is(http.StatusOK).hasNo("signs you out", "last key")
+	b.get(s.path("keys/"+key.ID.String()+"/revoke")).is(http.StatusOK).hasNo("signs you out", "last admin key")
 	b.post(s.path("keys/"+key.ID.String()+"/revoke"), nil).is(http.StatusSeeOther)
 	b.get(s.path("keys")).has("Revoked the read-only key " + text[:8])
 	other.get(s.path("")).is(http.StatusSeeOther)
 	b.get(s.path("keys/" + key.ID.String() + "/revoke")).is(http.StatusNotFound)
 
-	own, err := s.mon.Projects().Authenticate(t.Context(), s.keys.ReadWrite)
+	own, err := s.mon.Projects().Authenticate(t.Context(), admin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.get(s.path("keys/"+own.ID.String()+"/revoke")).is(http.StatusOK).has("signs you out", "last key that can edit")
+	b.get(s.path("keys/"+own.ID.String()+"/revoke")).is(http.StatusOK).has("signs you out", "last admin key")
 	b.post(s.path("keys/"+own.ID.String()+"/revoke"), nil).is(http.StatusSeeOther)
 	if to := b.get(s.path("keys")).is(http.StatusSeeOther).location(); !strings.HasPrefix(to, "/signin") {
 		t.Errorf("after its key was revoked, the session leads to %q", to)
@@ -192,13 +193,11 @@ func TestKeyScopes(t *testing.T) {
 	s := newSite(t)
 	c := s.create(checks.Spec{Name: new("backup")})
 	for _, scope := range checks.Scopes() {
-		text, _, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), scope)
-		noError(t, err)
-		page := s.signedIn(text).get("/checks/" + c.UniqueKey()).is(http.StatusOK)
-		if edits := strings.Contains(page.body, c.ID.String()); edits != scope.Edits() {
-			t.Errorf("%s: the page has the UUID: %t, want %t", scope, edits, scope.Edits())
+		page := s.signedIn(s.key(scope)).get("/checks/" + c.UniqueKey()).is(http.StatusOK)
+		if edits := strings.Contains(page.body, c.ID.String()); edits != scope.Right().Edits() {
+			t.Errorf("%s: the page has the UUID: %t, want %t", scope, edits, !edits)
 		}
-		s.signedIn(s.keys.ReadWrite).post(s.path("keys"), url.Values{"kind": {string(scope)}}).is(http.StatusOK).has("Your new " + string(scope) + " key")
+		s.owner().post(s.path("keys"), url.Values{"kind": {string(scope)}}).is(http.StatusOK).has("Your new " + string(scope) + " key")
 	}
 	text, _, err := s.mon.Installation().CreateKey(t.Context())
 	noError(t, err)
@@ -212,7 +211,7 @@ func TestRenameProject(t *testing.T) {
 	s := newSite(t)
 	other, _, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	noError(t, err)
-	b := s.signedIn(s.keys.ReadWrite)
+	b := s.owner()
 	rename := func(name string) *answer { return b.post(s.path("settings"), url.Values{"name": {name}}) }
 	rename(other.Name).is(http.StatusConflict).has("another project has this name", `value="other"`)
 	rename(" ").is(http.StatusBadRequest).has("Not saved: the name is empty.")
@@ -225,8 +224,8 @@ func TestProjectSettings(t *testing.T) {
 	s, _ := withReceiver(t)
 	s.create(checks.Spec{Name: new("backup"), Slug: new("backup")})
 	s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
-	b := s.signedIn(s.keys.ReadWrite)
-	b.get(s.path("settings")).is(http.StatusOK).has("backups", "the latest 1000 of each check", "2 API keys")
+	b := s.owner()
+	b.get(s.path("settings")).is(http.StatusOK).has("backups", "the latest 1000 of each check", "3 API keys")
 	file := b.get(s.path("export")).is(http.StatusOK).has("slug: backup", "house.example.org").hasNo("t0psecret", s.project.PingKey)
 	if got := file.header.Get("Content-Disposition"); got != "attachment; filename=backups.yaml" {
 		t.Errorf("Content-Disposition %q", got)

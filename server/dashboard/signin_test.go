@@ -176,7 +176,7 @@ func TestAuthorize(t *testing.T) {
 	b.post(s.path("checks/new"), url.Values{"name": {"typed"}}).is(http.StatusUnauthorized).has("What you typed is not lost", `<a href="/login" target="_blank"`)
 	b.get("/signin").is(http.StatusNotFound)
 	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusNotFound)
-	access, err = server.Access{Name: "ada@example.org", Projects: []server.ProjectAccess{{ProjectID: s.project.ID}}}, nil
+	access, err = server.Access{Name: "ada@example.org", Projects: []server.ProjectAccess{{ProjectID: s.project.ID, Right: checks.Read}}}, nil
 	b.get(s.path("")).is(http.StatusOK).has("ada@example.org", "read-only").hasNo("Sign out")
 }
 

@@ -22,7 +22,7 @@ type keyDoc struct {
 
 // newKeyDoc returns the document of a key. The project is the zero value for a key of the installation.
 func newKeyDoc(key checks.Key, project checks.Project) keyDoc {
-	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: !key.Scope.Edits(), Scope: key.Scope}
+	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: !key.Scope.Right().Edits(), Scope: key.Scope}
 }
 
 // owner says in a sentence what the key belongs to.

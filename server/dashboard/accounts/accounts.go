@@ -20,6 +20,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
@@ -136,8 +137,8 @@ func (a *Accounts) access(ctx context.Context, p people.Person) (ui.Access, erro
 	}
 	projects, err := a.site.Mon.Projects().List(ctx)
 	for _, project := range projects {
-		if role := p.Role(project.ID); role != "" {
-			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: project.ID, Edit: role.Edits(), Editor: !role.Owns()})
+		if right := p.Role(project.ID).Right(); right > checks.None {
+			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: project.ID, Right: right})
 		}
 	}
 	return access, err

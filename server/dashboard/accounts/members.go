@@ -161,7 +161,7 @@ func (a *Accounts) setRole(q *ui.Request, p people.Person, role people.Role, not
 		}
 	}
 	q.Notice(notice)
-	if p.ID == q.Access.Person.ID && !p.Admin && !role.Owns() {
+	if p.ID == q.Access.Person.ID && !p.Admin && !role.Right().Owns() {
 		return q.Redirect("/")
 	}
 	return q.Redirect("/projects/%s/members", q.Project.ID)

@@ -88,18 +88,15 @@ func (a *Accounts) showProjects(q *ui.Request, status int, view projectsView) er
 		return err
 	}
 	for _, project := range all {
-		access, ok := q.Access.Project(project.ID)
-		if project.Name = words.Name(project.Name, "unnamed"); !ok || !strings.Contains(strings.ToLower(project.Name), strings.ToLower(view.Search)) {
+		right := q.Access.Right(project.ID)
+		if project.Name = words.Name(project.Name, "unnamed"); right == checks.None || !strings.Contains(strings.ToLower(project.Name), strings.ToLower(view.Search)) {
 			continue
 		}
 		if len(view.Rows) == maxProjects {
 			view.More++
 			continue
 		}
-		row := projectRow{Project: project, Role: "viewer"}
-		if access.Edit {
-			row.Role = map[bool]string{true: "editor", false: "owner"}[access.Editor]
-		}
+		row := projectRow{Project: project, Role: [...]string{checks.Read: "viewer", checks.Edit: "editor", checks.Own: "owner"}[right]}
 		if err := row.count(q); err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func apply(rules []Rule, c claims, who *people.External) (missing []string) {
 			if who.Roles == nil {
 				who.Roles = map[string]people.Role{}
 			}
-			if had := who.Roles[rule.Project]; had == "" || rule.Role.Owns() || rule.Role.Edits() && !had.Owns() {
+			if rule.Role.Right() > who.Roles[rule.Project].Right() {
 				who.Roles[rule.Project] = rule.Role
 			}
 		}

@@ -109,7 +109,7 @@ func checkPage(q *ui.Request) error {
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
-	if q.Edit {
+	if q.Right.Edits() {
 		view.Ways = ways(q)
 	}
 	if view.Audits = q.Mon.Installation().Audits(); view.Audits {

@@ -139,7 +139,7 @@ func (a checkAction) take(q *ui.Request) error {
 func targets(q *ui.Request) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, p := range q.Access.Projects {
-		if p.Edit && p.ProjectID != q.Project.ID {
+		if p.Right.Edits() && p.ProjectID != q.Project.ID {
 			ids = append(ids, p.ProjectID)
 		}
 	}

@@ -140,7 +140,7 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query monitor.DeliveryQ
 		rows = append(rows, d)
 	}
 	for i, d := range rows {
-		row := deliveryRowOf(d, q.Edit)
+		row := deliveryRowOf(d, q.Right.Edits())
 		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
 		view.Rows = append(view.Rows, row)
 	}
@@ -275,7 +275,7 @@ func retryFailedPage(q *ui.Request) error {
 			return err
 		}
 		if view.More = len(view.Rows) == maxListed; !view.More {
-			view.Rows = append(view.Rows, deliveryRowOf(d, q.Edit))
+			view.Rows = append(view.Rows, deliveryRowOf(d, q.Right.Edits()))
 		}
 	}
 	return q.Render("retryfailed", "Retry failed alerts", view)

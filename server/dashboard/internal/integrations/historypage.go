@@ -216,7 +216,7 @@ func alertRows(q *ui.Request, query monitor.DeliveryQuery) (rows []historyRow, e
 		if err != nil {
 			return nil, err
 		}
-		row := deliveryRowOf(d, q.Edit)
+		row := deliveryRowOf(d, q.Right.Edits())
 		at := d.CreatedAt
 		if n := len(rows); n > 0 && at.After(rows[n-1].At) {
 			at = rows[n-1].At

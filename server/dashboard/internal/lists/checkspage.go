@@ -70,7 +70,7 @@ func (o *openLists) checksPage(q *ui.Request) error {
 	if err := explain(q, view.Rows, list); err != nil {
 		return err
 	}
-	rows := tableRows(&view, q.Edit, q.Base, q.Mon.Now())
+	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now())
 	token := o.rows.add(rows)
 	var before *rowSet
 	if q.Refresh {

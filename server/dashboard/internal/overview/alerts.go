@@ -106,7 +106,7 @@ func failingChannels(q *ui.Request, available []channels.Channel) (list []failin
 			continue
 		}
 		f.ID, f.Name, f.Kind, f.FailedAt = c.ID, ui.ChannelName(c), string(c.Kind), c.FailedAt
-		f.Link = q.Edit && c.Kind != channels.Function
+		f.Link = q.Right.Edits() && c.Kind != channels.Function
 		if f.Error == "" {
 			f.Error = c.Error
 		}

@@ -34,7 +34,7 @@ type keyRow struct {
 	Own bool
 }
 
-// keysPage lists the API keys of a project. Only editors see it.
+// keysPage lists the API keys of a project. Only owners see it.
 func (s *Sessions) keysPage(q *ui.Request) error {
 	return s.showKeys(q, keysView{})
 }
@@ -86,8 +86,8 @@ func (s *Sessions) createKey(q *ui.Request) error {
 // revokeView is the data of the page that asks before a key is revoked.
 type revokeView struct {
 	keyRow
-	// LastEdit says that no other key of the project can edit.
-	LastEdit bool
+	// LastAdmin says that no other key owns the project.
+	LastAdmin bool
 }
 
 func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
@@ -100,7 +100,7 @@ func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
 		return view, checks.ErrNotFound
 	}
 	view.Key, view.Own = list[i], slices.Contains(s.ownKeys(q), list[i].ID)
-	view.LastEdit = view.Scope.Edits() && !slices.ContainsFunc(list, func(k checks.Key) bool { return k.Scope.Edits() && k.ID != view.ID })
+	view.LastAdmin = view.Scope.Right().Owns() && !slices.ContainsFunc(list, func(k checks.Key) bool { return k.Scope.Right().Owns() && k.ID != view.ID })
 	return view, nil
 }
 

@@ -94,15 +94,17 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 			return ui.Access{}, err
 		}
 		valid = append(valid, ref)
-		if _, ok := access.Keys[ref.project]; !ok {
-			access.Keys[ref.project] = key
+		right := key.Scope.Right()
+		if right <= access.Right(ref.project) {
+			continue
 		}
-		if known, ok := access.Project(ref.project); !ok {
-			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project, Edit: key.Scope.Edits()})
-		} else if key.Scope.Edits() && !known.Edit {
-			i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == ref.project })
-			access.Projects[i].Edit = true
+		access.Keys[ref.project] = key
+		i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == ref.project })
+		if i < 0 {
+			i = len(access.Projects)
+			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project})
 		}
+		access.Projects[i].Right = right
 	}
 	if len(valid) == 0 {
 		return ui.Access{}, server.ErrSignedOut

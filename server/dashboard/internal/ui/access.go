@@ -23,7 +23,7 @@ type Access struct {
 type Person struct {
 	ID          uuid.UUID
 	Name, Email string
-	// Admin allows everything in every project, and the page of people.
+	// Admin says that the person owns every project and manages people.
 	Admin bool
 	// Zone is an IANA time zone and Clock 12 or 24, or the zero value for those of the browser.
 	Zone  string
@@ -35,14 +35,14 @@ type Person struct {
 // Called is the name of the person, or else the e-mail address.
 func (p *Person) Called() string { return cmp.Or(p.Name, p.Email) }
 
-// Project returns the access to a project, and whether there is any.
-func (a Access) Project(id uuid.UUID) (server.ProjectAccess, bool) {
+// Right returns the right in a project.
+func (a Access) Right(project uuid.UUID) (right checks.Right) {
 	for _, p := range a.Projects {
-		if p.ProjectID == id {
-			return p, true
+		if p.ProjectID == project {
+			right = max(right, p.Right)
 		}
 	}
-	return server.ProjectAccess{}, false
+	return right
 }
 
 // countedBy is whose pages count together: those of a person, or those of a key or a name in a project.

@@ -38,16 +38,19 @@ var fields = map[string]string{
 }
 
 // Changes returns entries of the audit log of the page's project, newest first. Only those who may edit the project see values
-// and who made a change, and only owners from which address.
+// and who made a change. Only owners see from which address, and what happened to keys and members.
 func (q *Request) Changes(query audit.Query) ([]Change, error) {
+	if !q.Right.Owns() {
+		query.Except = []string{"key", "person"}
+	}
 	entries, err := q.Mon.Project(q.Project.ID).Audit(q.Ctx(), query)
 	list := make([]Change, len(entries))
 	for i, e := range entries {
 		kind, verb, _ := strings.Cut(e.Action, ".")
 		e.Object = words.Name(e.Object, "unnamed")
 		c := Change{Entry: e, Noun: nouns[kind], Text: cmp.Or(verbs[verb], "was changed")}
-		if q.Edit {
-			c.Who = whoOf(e.Actor, q.Owner)
+		if q.Right.Edits() {
+			c.Who = whoOf(e.Actor, q.Right.Owns())
 		} else {
 			c.Changes = nil
 		}

@@ -75,8 +75,8 @@ type page struct {
 	Project checks.Project
 	// Others are the other projects that the viewer may see.
 	Others []checks.Project
-	// Edit says whether the viewer may change the project.
-	Edit, Owner bool
+	// Right is the viewer's right in the project.
+	Right checks.Right
 	// Person is the account of the viewer, or nil. Viewer is the name of the viewer. SignedIn says whether the page offers to sign out.
 	Person   *Person
 	Viewer   string
@@ -124,7 +124,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	}
 	clock := q.Clock()
 	p := &page{
-		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Owner: q.Owner, Viewer: q.Access.Name, Person: q.Access.Person,
+		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,

@@ -29,12 +29,9 @@ type Request struct {
 	Access Access
 	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
 	route string
-	// Project is the project of the page, and Edit whether the viewer may change it. Both are unset on pages without a
-	// project.
+	// Project is the project of the page, and Right the viewer's right in it. Both are zero on pages without a project.
 	Project checks.Project
-	Edit    bool
-	// Owner says whether the viewer may also manage its keys and delete it.
-	Owner bool
+	Right   checks.Right
 	// live follows the project, and Version is that from before anything was read. An open page that asks again is a
 	// refresh.
 	live    *live.Follower
@@ -78,8 +75,8 @@ func (r Refusal) Error() string { return r.Text }
 const MaxForm = 1 << 20
 
 // signedIn finds out who sends the request, and loads the project and the check that its path names. A project that the
-// viewer may not see does not exist for them.
-func signedIn(h Handler, edit bool) Handler {
+// viewer may not see does not exist for them. Pages that need more than [checks.Read] belong to a project.
+func signedIn(h Handler, least checks.Right) Handler {
 	page := counted(h)
 	return func(q *Request) (err error) {
 		if q.Access, err = q.Authorize(q.W, q.R); err != nil {
@@ -99,7 +96,7 @@ func signedIn(h Handler, edit bool) Handler {
 				return err
 			}
 		}
-		if edit && !q.Edit {
+		if least > checks.Read && q.Right < least {
 			return ErrForbidden
 		}
 		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.Actor()))
@@ -170,11 +167,9 @@ func (q *Request) openCheck(text string) (err error) {
 
 // open loads a project that the viewer may see.
 func (q *Request) open(id uuid.UUID) (err error) {
-	access, ok := q.Access.Project(id)
-	if !ok {
+	if q.Right = q.Access.Right(id); q.Right == checks.None {
 		return checks.ErrNotFound
 	}
-	q.Edit, q.Owner = access.Edit, access.Edit && !access.Editor
 	q.Project, err = q.Mon.Projects().ByID(q.Ctx(), id)
 	return err
 }
@@ -286,8 +281,12 @@ func (q *Request) askToSignIn() {
 // forbidden says why the viewer may not do something, and who helps.
 func (q *Request) forbidden() string {
 	switch {
-	case q.Access.Person == nil && !q.Edit:
+	case q.Config.ForeignSignIn:
+		return "You do not have the right to do this in this project."
+	case q.Access.Person == nil && q.Right == checks.Read:
 		return "You can view this project but not change it. Sign in with a read-write key to make changes."
+	case q.Access.Person == nil && q.Right == checks.Edit:
+		return "You can change this project’s checks but do not own it. Sign in with an admin key to manage its keys, rename it or delete it."
 	case q.Access.Person == nil:
 		return "This needs an account. Sign in with an e-mail address instead of a key."
 	case q.Project.ID == uuid.Nil:

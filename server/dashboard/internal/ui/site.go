@@ -164,20 +164,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Site) Public(pattern string, h Handler) { s.handle(pattern, h) }
 
 // Look registers a page of a project, {project}, or of a check, {check}, for everybody who may see it.
-func (s *Site) Look(pattern string, h Handler) { s.handle(pattern, signedIn(h, false)) }
+func (s *Site) Look(pattern string, h Handler) { s.handle(pattern, signedIn(h, checks.Read)) }
 
 // Change registers a page or an action of a project, {project}, or of a check, {check}, for those who may edit it.
-func (s *Site) Change(pattern string, h Handler) { s.handle(pattern, signedIn(h, true)) }
+func (s *Site) Change(pattern string, h Handler) { s.handle(pattern, signedIn(h, checks.Edit)) }
 
 // Own registers a page or an action of a project, {project}, for its owners.
-func (s *Site) Own(pattern string, h Handler) {
-	s.Change(pattern, func(q *Request) error {
-		if !q.Owner {
-			return ErrForbidden
-		}
-		return h(q)
-	})
-}
+func (s *Site) Own(pattern string, h Handler) { s.handle(pattern, signedIn(h, checks.Own)) }
 
 func (s *Site) handle(pattern string, h Handler) {
 	s.Patterns = append(s.Patterns, pattern)
@@ -258,8 +251,7 @@ func events(q *Request) error {
 		if err != nil {
 			return errors.Is(err, checks.ErrUnavailable) // nothing changes meanwhile
 		}
-		_, ok := access.Project(q.Project.ID)
-		return ok
+		return access.Right(q.Project.ID) >= checks.Read
 	})
 	return nil
 }
