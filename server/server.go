@@ -105,7 +105,7 @@ type Config struct {
 	// the program. It must not read the body. Default: API keys only, and people sign in to the pages with those.
 	//
 	// If nobody is signed in, it returns [ErrSignedOut]: a page then leads to the sign-in, and a request to the management
-	// interface needs an API key in its body, or gets 401. Access to no project is 403. [checks.ErrUnavailable] and the
+	// interface needs an API key in its body, or gets 401. A right in no project is 403. [checks.ErrUnavailable] and the
 	// errors of a context become 503, other errors 500.
 	Authorize func(*http.Request) (Access, error)
 	// AcceptLate is the maximum age of pings that carry their own time in the header Rollcall-At, because they waited in a
@@ -127,8 +127,8 @@ type Config struct {
 	// FlipsObject makes the flips endpoint answer with an object, {"flips": […]}, as Healthchecks does. By default it
 	// answers with a bare array.
 	FlipsObject bool
-	// ChannelKinds are the kinds of channels that an API key with the scope admin of a project may create and change; privileged
-	// ones are never among them (see [channels.Type]). A key of the installation may do so with all. Default: all.
+	// ChannelKinds are the kinds of channels that those who own a project may create and change by the management interface, with
+	// an API key of the scope admin or by Authorize; privileged ones are never among them (see [channels.Type]). A key of the installation may do so with all. Default: all.
 	ChannelKinds []channels.Kind
 	// NoLegacyAPI leaves out the paths /api/v1/ and /api/v2/ below BaseURL. They answer clients that have an older version
 	// of the management interface fixed in their code.

@@ -15,25 +15,26 @@ import (
 // ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
 var ErrSignedOut = errors.New("server: nobody is signed in")
 
-// Access says what a person who is signed in may see and change. Config.Authorize returns it for each request.
+// Access says what a person who is signed in may see and change. Config.Authorize returns it for each request. The zero value
+// is nothing.
 type Access struct {
 	// Name is shown on pages as that of the viewer, such as an e-mail address. Requests of one name to a project count together
 	// for Config.RateLimit. It may be empty.
 	Name string
-	// Projects are the projects that the person may see, in the order in which pages list them. The management interface
-	// serves the first one.
+	// Projects are the projects that the person may see, in the order in which pages list them. Those without a right do not
+	// count. The management interface serves the first one.
 	Projects []ProjectAccess
 }
 
 // ProjectAccess says what a person may do in one project.
 type ProjectAccess struct {
 	ProjectID uuid.UUID
-	// Right is the person's right in the project. The zero value is none: the project does not exist for them. With
-	// [checks.Read], they see no identifiers or addresses that take pings.
+	// Right is the person's right in the project, on the pages and by the management interface. The zero value is none: the
+	// project does not exist for them. With [checks.Read], they see no identifiers or addresses that take pings.
 	Right checks.Right
 }
 
-// scopes are the scopes of the keys that have the same rights as people who are signed in.
+// scopes are the scopes of API keys that may do what people with a right may. Other rights do not exist.
 var scopes = map[checks.Right]checks.Scope{checks.Read: checks.ReadOnly, checks.Edit: checks.ReadWrite, checks.Own: checks.Admin}
 
 // visible returns what Config.Authorize says without the projects in which the person has no right.

@@ -59,7 +59,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 		return nil, err
 	}
 	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.CommandLine, Name: "deploy"})
-	project, keys, err := w.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
+	project, _, err := w.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,11 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err := s.settle(ctx, store, project.ID); err != nil {
 		return nil, err
 	}
-	return s, s.serve(ctx, url, keys.ReadWrite)
+	key, _, err := w.mon.Project(project.ID).CreateKey(ctx, checks.Admin)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.serve(ctx, url, key)
 }
 
 // The account that signs in, an administrator's.

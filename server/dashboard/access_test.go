@@ -1,9 +1,11 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
@@ -129,6 +132,124 @@ func TestPageAccess(t *testing.T) {
 				}
 			} else if a.status == http.StatusForbidden || a.status == http.StatusUnauthorized || a.status >= 500 || strings.Contains(a.header.Get("Location"), "/signin") {
 				t.Errorf("%s as %s: status %d, %s", pattern, name, a.status, a.header.Get("Location"))
+			}
+		}
+	}
+}
+
+// grantsOf are requests that give somebody a right or take it away, by what they need. Each call returns fresh ones.
+func (v *town) grantsOf(n int) map[pageAccess][]grant {
+	v.t.Helper()
+	fresh := func(role people.Role) string {
+		n++
+		p, _, err := v.people.Create(v.t.Context(), people.Spec{Email: fmt.Sprintf("fresh-%d@example.org", n), Roles: map[uuid.UUID]people.Role{v.project.ID: role}})
+		noError(v.t, err)
+		return p.ID.String()
+	}
+	_, key, err := v.mon.Project(v.project.ID).CreateKey(v.t.Context(), checks.Admin)
+	noError(v.t, err)
+	name := fmt.Sprint("project ", n)
+	grants := map[pageAccess][]grant{
+		owners: {
+			{v.path("keys/" + key.ID.String() + "/revoke"), nil},
+			{v.path("settings"), url.Values{"name": {name + " renamed"}}},
+		},
+		members: {
+			{v.path("members/" + fresh(people.Viewer) + "/role"), url.Values{"role": {"owner"}}},
+			{v.path("members/" + fresh(people.Owner) + "/role"), url.Values{"role": {"viewer"}}},
+			{v.path("members/" + fresh(people.Owner) + "/remove"), nil},
+		},
+		admins: {
+			{"/people", url.Values{"email": {fmt.Sprintf("admin-%d@example.org", n)}, "admin": {"1"}}},
+			{"/people/" + fresh(people.Viewer), url.Values{"do": {"admin"}}},
+			{"/projects", url.Values{"name": {name}}},
+		},
+	}
+	for _, scope := range checks.Scopes() {
+		grants[owners] = append(grants[owners], grant{v.path("keys"), url.Values{"kind": {string(scope)}}})
+	}
+	for _, role := range []people.Role{people.Viewer, people.Editor, people.Owner} {
+		grants[members] = append(grants[members], grant{v.path("members"), url.Values{"email": {fmt.Sprintf("%s-%d@example.org", role, n)}, "role": {string(role)}}})
+	}
+	return grants
+}
+
+// grant is a POST.
+type grant struct {
+	path string
+	form url.Values
+}
+
+// rights lists who has which right: projects, keys and people.
+func (v *town) rights() string {
+	v.t.Helper()
+	projects, err := v.mon.Projects().List(v.t.Context())
+	noError(v.t, err)
+	keys, err := v.mon.Project(v.project.ID).Keys(v.t.Context())
+	noError(v.t, err)
+	known, err := v.people.List(v.t.Context())
+	noError(v.t, err)
+	var text strings.Builder
+	for _, p := range projects {
+		fmt.Fprintln(&text, p.Name)
+	}
+	for _, k := range keys {
+		fmt.Fprintln(&text, k.ID, k.Scope)
+	}
+	for _, p := range known {
+		fmt.Fprintln(&text, p.Email, p.Admin, p.Roles)
+	}
+	return text.String()
+}
+
+// TestGrants sends everything that grants or takes a right as a key of each scope, a person in each role, and a user of an
+// embedding program with each right. Only who has the right themselves changes anything.
+func TestGrants(t *testing.T) {
+	v, _ := configured(t, newSite(t), accounts.Config{KeySignIn: true})
+	program := v.newPages(func(c *config) {
+		c.Authorize = func(r *http.Request) (server.Access, error) {
+			right, err := strconv.Atoi(r.Header.Get("Right"))
+			return server.Access{Name: "a user", Projects: []server.ProjectAccess{{ProjectID: v.project.ID, Right: checks.Right(right)}}}, err
+		}
+	})
+	t.Cleanup(program.Close)
+	v.web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Right") != "" {
+			program.ServeHTTP(w, r)
+		} else {
+			v.pages.ServeHTTP(w, r)
+		}
+	})
+	type actor struct {
+		browser *browser
+		may     []pageAccess
+	}
+	who := map[string]actor{}
+	for _, scope := range checks.Scopes() {
+		who["key "+string(scope)] = actor{browser: v.signedIn(v.key(scope))}
+	}
+	who["key admin"] = actor{who["key admin"].browser, []pageAccess{owners}}
+	for role, may := range map[people.Role][]pageAccess{people.Viewer: nil, people.Editor: nil, people.Owner: {owners, members}, "": {owners, members, admins}} {
+		email := "a-" + string(role) + "@example.org"
+		v.person(email, role)
+		who["person "+string(role)] = actor{v.as(email), may}
+	}
+	for right, may := range map[checks.Right][]pageAccess{checks.None: nil, checks.Read: nil, checks.Edit: nil, checks.Own: {owners}, checks.Own + 1: nil} {
+		b := v.browser()
+		b.header.Set("Right", fmt.Sprint(right))
+		who[fmt.Sprint("user with right ", right)] = actor{b, may}
+	}
+	n := 0
+	for name, actor := range who {
+		n += 100
+		for need, list := range v.grantsOf(n) {
+			for _, g := range list {
+				before := v.rights()
+				a := actor.browser.send(http.MethodPost, g.path, g.form)
+				may, changed := slices.Contains(actor.may, need), v.rights() != before
+				if refused := a.status == http.StatusForbidden || a.status == http.StatusNotFound; may == refused || may != changed {
+					t.Errorf("%s: POST %s %v: status %d, changed %t, want %t", name, g.path, g.form, a.status, changed, may)
+				}
 			}
 		}
 	}

@@ -12,12 +12,12 @@
 //
 // There are three ways to sign in:
 //
-//   - With an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the session is signed and
-//     expires. It ends when the key is revoked, and for this browser alone when the person signs out. [Dashboard.SignInLink]
+//   - With an API key of a project: a read-only key views, a read-write key also edits, and an admin key also manages the keys
+//     and the project itself. The cookie of the session is signed and expires. It ends when the key is revoked, and for this browser alone when the person signs out. [Dashboard.SignInLink]
 //     makes a link that signs in once.
 //   - With an account, if Config.Accounts is set: see package server/dashboard/accounts. People have roles in projects, and
 //     administrators manage people. Programs without accounts do not link that package.
-//   - At the program, if server.Config.Authorize is set: it says who sends a request, and in which role.
+//   - At the program, if server.Config.Authorize is set: it says who sends a request, and with which rights ([checks.Right]).
 //
 // # Security
 //
@@ -68,7 +68,8 @@ type Config struct {
 	PushKey string
 	// Kinds are the kinds of integrations that editors may make and change. Default: all kinds of the monitor but those
 	// that are privileged, such as shell (see [channels.Type]). Editors may test and delete integrations of any kind.
-	// An empty list that is not nil allows none.
+	// An empty list that is not nil allows none. Those who own the project may do more by the management interface, unless
+	// server.Config.ChannelKinds limits that too.
 	Kinds []channels.Kind
 	// ImportClient makes the requests of imports from Healthchecks servers, whose addresses editors type. Default: a client
 	// of package outbound, which reaches public addresses alone.

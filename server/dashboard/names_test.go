@@ -18,13 +18,15 @@ func TestNamesThatTurnText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, keys, err := s.mon.Projects().Create(t.Context(), projectSpec(turned+"project"))
+	other, _, err := s.mon.Projects().Create(t.Context(), projectSpec(turned+"project"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	key, _, err := s.mon.Project(other.ID).CreateKey(t.Context(), checks.Admin)
+	noError(t, err)
 	s.goDown(c)
 	b := s.signedIn(s.keys.ReadWrite)
-	b.post("/signin", map[string][]string{"key": {keys.ReadWrite}})
+	b.post("/signin", map[string][]string{"key": {key}})
 	typed := regexp.MustCompile(`(?s)value="[^"]*"|<textarea.*?</textarea>|<svg.*?</svg>`)
 	check := "/checks/" + c.UniqueKey()
 	for _, path := range []string{

@@ -178,6 +178,24 @@ func TestAuthorize(t *testing.T) {
 	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusNotFound)
 	access, err = server.Access{Name: "ada@example.org", Projects: []server.ProjectAccess{{ProjectID: s.project.ID, Right: checks.Read}}}, nil
 	b.get(s.path("")).is(http.StatusOK).has("ada@example.org", "read-only").hasNo("Sign out")
+
+	// Each right opens its pages, and no right opens none: not even the name of the project shows.
+	for right, want := range map[checks.Right][3]int{
+		checks.None: {404, 404, 404}, checks.Read: {200, 403, 403}, checks.Edit: {200, 200, 403}, checks.Own: {200, 200, 200}, checks.Own + 1: {404, 404, 404},
+	} {
+		access.Projects[0].Right = right
+		for i, page := range []string{"", "checks/new", "keys"} {
+			if a := b.get(s.path(page)).is(want[i]); want[i] != http.StatusOK {
+				a.hasNo(s.project.PingKey)
+			}
+		}
+		if want[0] == http.StatusNotFound {
+			b.get("/").is(http.StatusForbidden).hasNo(s.project.Name)
+		}
+	}
+	access = server.Access{}
+	b.get("/").is(http.StatusForbidden)
+	b.get(s.path("")).is(http.StatusNotFound)
 }
 
 func TestHeaders(t *testing.T) {

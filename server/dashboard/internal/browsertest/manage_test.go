@@ -30,7 +30,7 @@ func (s *site) fillIntegrations() channels.Channel {
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	page := s.browser(s.keys.ReadWrite)
+	page := s.browser(s.admin())
 	page.Go(s.path("keys"))
 	page.Click("button[value=read-only]")
 	page.Wait("document.querySelector('#fresh-key')")

@@ -124,18 +124,19 @@ var hrefs = regexp.MustCompile(`<a [^>]*href="([^"]*)"`)
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	page := s.browser(s.keys.ReadWrite)
+	key := s.admin()
+	page := s.browser(key)
 	for _, empty := range []string{"", "overview", "board", "integrations", "deliveries", "badges", "status"} {
 		page.Go(s.path(empty))
 		page.Axe()
 	}
 	c, first := s.fillAll()
-	paths := append(s.paths(s.keys.ReadWrite, append(first, "/checks/"+c.UniqueKey())...), "/signin")
+	paths := append(s.paths(key, append(first, "/checks/"+c.UniqueKey())...), "/signin")
 	const browsers = 2
 	for i := range browsers {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			page := s.browserOf(t, s.keys.ReadWrite)
+			page := s.browserOf(t, key)
 			for j := i; j < len(paths); j += browsers {
 				inspect(t, page, paths[j])
 			}
@@ -148,8 +149,9 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c, first := s.fillAll()
-	page := s.browser(s.keys.ReadWrite)
-	for _, path := range append(s.paths(s.keys.ReadWrite, append(first, "/checks/"+c.UniqueKey())...), "/signin") {
+	key := s.admin()
+	page := s.browser(key)
+	for _, path := range append(s.paths(key, append(first, "/checks/"+c.UniqueKey())...), "/signin") {
 		page.Go(path)
 		page.Print(true)
 		for selector, what := range map[string]string{"button, .btn, .pick": "a button", "nav a": "the navigation"} {
@@ -158,7 +160,7 @@ func TestPrint(t *testing.T) {
 			}
 		}
 		text := browsertest.Eval[string](page, `document.body.innerText + [...document.querySelectorAll("input, textarea")].filter(e => e.checkVisibility()).map(e => e.value).join("\n")`)
-		for _, secret := range []string{c.ID.String(), s.project.PingKey, s.keys.ReadWrite, s.keys.ReadOnly} {
+		for _, secret := range []string{c.ID.String(), s.project.PingKey, key, s.keys.ReadWrite, s.keys.ReadOnly} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s is printed with the secret %s", path, secret)
 			}

@@ -175,6 +175,14 @@ func (s *site) browser(key string) *browsertest.Page {
 	return s.browserOf(s.T, key)
 }
 
+// admin creates an admin key, which opens every page of the project.
+func (s *site) admin() string {
+	s.Helper()
+	text, _, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), checks.Admin)
+	s.must(err)
+	return text
+}
+
 // browserOf is browser for a subtest.
 func (s *site) browserOf(t *testing.T, key string) *browsertest.Page {
 	t.Helper()
