@@ -24,7 +24,7 @@ func TestCorpus(t *testing.T) {
 	words := checks.Check{Settings: checks.Settings{
 		StartKW:   "STARTED, began, 開始",
 		SuccessKW: "completed, SUCCESS, OK:, завершено, 成功",
-		FailureKW: "ERROR, failed, FAILED, ошибка, エラー, Störung",
+		FailureKW: "ERROR, failed, FAILED, ошибка, エラー, Störung, 실패",
 	}}
 	expected := readExpected(t)
 	for _, name := range messages(t) {

@@ -14,8 +14,10 @@ type header struct {
 	stray string
 }
 
-// splitHeader separates header and body. If the first line is not a header field, the whole message is body.
+// splitHeader separates header and body. If the first line is not a header field, the whole message is body. A line of
+// blanks ends the header, too, unless it stands before a field that says how to read the body.
 func splitHeader(raw []byte) (h header, body []byte) {
+	indent := fieldIndent(raw)
 	first := true
 	var name string
 	var value, stray strings.Builder
@@ -27,9 +29,14 @@ func splitHeader(raw []byte) (h header, body []byte) {
 	rest := raw
 	for len(rest) > 0 {
 		line, after := cutLine(rest)
-		if len(line) == 0 {
+		if isBlank(line) && (len(line) == 0 || !isMIME(after)) {
 			rest = after
 			break
+		}
+		if inner := bytes.TrimPrefix(line, indent); len(indent) > 0 {
+			if _, _, ok := cutField(inner); ok {
+				line = inner
+			}
 		}
 		if line[0] == ' ' || line[0] == '\t' {
 			if first {
@@ -61,6 +68,34 @@ func splitHeader(raw []byte) (h header, body []byte) {
 	flush()
 	h.stray = stray.String()
 	return h, rest
+}
+
+// fieldIndent returns the blanks before the first line of a message, if that is a field of mail.
+func fieldIndent(raw []byte) []byte {
+	line, _ := cutLine(raw)
+	inner := bytes.TrimLeft(line, " \t")
+	if name, _, ok := cutField(inner); !ok || !isMailField(name) {
+		return nil
+	}
+	return line[:len(line)-len(inner)]
+}
+
+func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \t")) == 0 }
+
+// isMIME reports whether a text begins with a field of MIME.
+func isMIME(text []byte) bool {
+	line, _ := cutLine(text)
+	name, _, _ := cutField(line)
+	return name == "mime-version" || strings.HasPrefix(name, "content-")
+}
+
+// isMailField reports whether a field is one that mail programs write, so that a line with it is no text.
+func isMailField(name string) bool {
+	switch name {
+	case "from", "to", "cc", "bcc", "subject", "date", "sender", "reply-to", "return-path", "delivered-to", "received", "message-id", "mime-version":
+		return true
+	}
+	return strings.HasPrefix(name, "content-") || strings.HasPrefix(name, "x-")
 }
 
 func (h *header) set(name, value string) {

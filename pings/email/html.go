@@ -1,11 +1,15 @@
 package email
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // htmlText returns the text that a reader of an HTML document sees. It uses the tokenizer, whose time is linear in the
@@ -34,6 +38,67 @@ func htmlText(document string) string {
 			t.end(atom.Lookup(name))
 		}
 	}
+}
+
+// maxMeta is how many bytes of a document are searched for its character set.
+const maxMeta = 8 << 10
+
+// htmlCharset returns the character set of a document: the declared one or, if that says nothing, the one that the document
+// names. It knows more names than charset.DetermineEncoding of golang.org/x/net/html.
+func htmlCharset(declared string, document []byte) string {
+	const beyondASCII = "é"
+	valid := utf8.Valid(document)
+	if valid && bytes.ContainsFunc(document, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return declared
+	}
+	// That of a document which is not valid UTF-8 is not UTF-8, and has more than ASCII.
+	if text.Known(declared) && (valid || text.Decode(declared, []byte(beyondASCII)) != beyondASCII) {
+		return declared
+	}
+	z := html.NewTokenizer(bytes.NewReader(document[:min(len(document), maxMeta)]))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return declared
+		case html.CommentToken: // so the tokenizer takes an XML declaration
+			if _, name, found := bytes.Cut(z.Text(), []byte("encoding=")); found && len(name) > 2 {
+				name, _, _ = bytes.Cut(name[1:], name[:1])
+				if text.Known(string(name)) {
+					return string(name)
+				}
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			if token.DataAtom == atom.Body {
+				return declared
+			}
+			if name := metaCharset(token); name != "" {
+				return name
+			}
+		}
+	}
+}
+
+// metaCharset returns the character set that an element meta names, if it is known and can be that of a document whose tags
+// are ASCII.
+func metaCharset(token html.Token) string {
+	if token.DataAtom != atom.Meta {
+		return ""
+	}
+	for _, a := range token.Attr {
+		name := a.Val
+		switch a.Key {
+		case "charset":
+		case "content":
+			name = parseMediaType(name).params["charset"]
+		default:
+			continue
+		}
+		if text.Known(name) && !strings.HasPrefix(strings.ToLower(name), "utf-16") && !strings.HasPrefix(strings.ToLower(name), "utf-32") {
+			return name
+		}
+	}
+	return ""
 }
 
 // textWriter writes text as a browser lays it out.

@@ -3,11 +3,22 @@ package email
 import (
 	"bytes"
 	"strings"
+
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // reader collects the text of the parts.
 type reader struct {
 	text, html strings.Builder
+	unknown    string // the first unknown character set
+}
+
+// decode converts text in a character set to UTF-8, and notes an unknown one.
+func (r *reader) decode(charset string, raw []byte) string {
+	if charset != "" && r.unknown == "" && !text.Known(charset) {
+		r.unknown = charset
+	}
+	return text.Decode(charset, raw)
 }
 
 // part reads a part, or the whole message at depth 0.
@@ -23,18 +34,19 @@ func (r *reader) part(h header, body []byte, depth int) {
 				return
 			}
 		}
-		r.plain(decodeCharset("", body)) // no parts: the body is plain text
+		r.plain(text.Decode("", body)) // no parts: the body is plain text
 		return
 	}
 	switch {
 	case strings.HasSuffix(kind, "html"), t.name == "application/xhtml+xml":
-		r.write(&r.html, htmlText(decodeCharset(t.params["charset"], decodeTransfer(h.encoding, body))))
+		document := decodeTransfer(h.encoding, body)
+		r.write(&r.html, htmlText(r.decode(htmlCharset(t.params["charset"], document), document)))
 	case family == "text", family == "", kind == "":
-		text := decodeCharset(t.params["charset"], decodeTransfer(h.encoding, body))
+		content := r.decode(t.params["charset"], decodeTransfer(h.encoding, body))
 		if strings.EqualFold(t.params["format"], "flowed") {
-			text = unflow(text, strings.EqualFold(t.params["delsp"], "yes"))
+			content = unflow(content, strings.EqualFold(t.params["delsp"], "yes"))
 		}
-		r.plain(text)
+		r.plain(content)
 	}
 }
 
@@ -110,19 +122,26 @@ func (r *reader) write(to *strings.Builder, text string) {
 	to.WriteString(text)
 }
 
-// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a space continues on the next. deleteSpace
-// removes that space.
+// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a space continues on the next of the same quote.
+// deleteSpace removes that space.
 func unflow(text string, deleteSpace bool) string {
 	var out strings.Builder
+	open := -1 // how deep the paragraph is quoted that goes on, or -1
 	for line := range strings.Lines(text) {
 		content := strings.TrimRight(line, "\r\n")
-		content = strings.TrimPrefix(content, " ") // space-stuffing
-		if !strings.HasSuffix(content, " ") || content == "-- " {
-			out.WriteString(content)
+		depth := len(content) - len(strings.TrimLeft(content, ">"))
+		quote, content := content[:depth], strings.TrimPrefix(content[depth:], " ") // space-stuffing
+		if open >= 0 && open != depth {
 			out.WriteByte('\n')
-			continue
+			open = -1
 		}
-		if deleteSpace {
+		if open < 0 && depth > 0 {
+			out.WriteString(quote + " ")
+		}
+		if open = depth; !strings.HasSuffix(content, " ") || content == "-- " {
+			open = -1
+			content += "\n"
+		} else if deleteSpace {
 			content = content[:len(content)-1]
 		}
 		out.WriteString(content)

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // decodeTransfer decodes a transfer encoding. It returns the body unchanged if the encoding is unknown.
@@ -19,8 +21,8 @@ func decodeTransfer(encoding string, body []byte) []byte {
 	return body
 }
 
-// decodeBase64Lines decodes lines of base64. It keeps lines with spaces unchanged: they are not base64, but text that
-// gateways append to messages that they do not understand.
+// decodeBase64Lines decodes lines of base64. It keeps lines of words unchanged: they are not base64, but text that gateways
+// append to messages that they do not understand.
 func decodeBase64Lines(body []byte) []byte {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(body)))
 	encoded := make([]byte, 0, len(body))
@@ -28,7 +30,7 @@ func decodeBase64Lines(body []byte) []byte {
 		var line []byte
 		line, body = cutLine(body)
 		line = bytes.TrimSpace(line)
-		if bytes.ContainsAny(line, " \t") {
+		if bytes.ContainsAny(line, " \t") && !isBase64(line) {
 			out = append(out, decodeBase64(encoded)...)
 			encoded = encoded[:0]
 			out = append(append(append(out, '\n'), line...), '\n')
@@ -37,6 +39,24 @@ func decodeBase64Lines(body []byte) []byte {
 		encoded = append(encoded, line...)
 	}
 	return append(out, decodeBase64(encoded)...)
+}
+
+// isBase64 reports whether a line with blanks is base64 that they got into. It has nothing else but letters of the alphabet,
+// and either pieces longer than words, or text in it.
+func isBase64(line []byte) bool {
+	const longestWord = 24
+	pieces := bytes.Fields(line)
+	joined := bytes.Join(pieces, nil)
+	if bytes.ContainsFunc(joined, func(r rune) bool { return r != '=' && !inBase64(byte(r)) || r > unicode.MaxASCII }) {
+		return false
+	}
+	for _, piece := range pieces {
+		if len(piece) > longestWord {
+			return true
+		}
+	}
+	decoded := decodeBase64(joined)
+	return utf8.Valid(decoded) && !bytes.ContainsFunc(decoded, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
 }
 
 // decodeBase64 decodes base64 and skips other bytes (RFC 2045 section 6.8). It accepts concatenated texts, each with
@@ -54,7 +74,7 @@ func decodeBase64(text []byte) []byte {
 	}
 	for _, c := range text {
 		switch {
-		case 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/':
+		case inBase64(c):
 			if quantum = append(quantum, c); len(quantum) == 4 {
 				flush()
 			}
@@ -64,6 +84,11 @@ func decodeBase64(text []byte) []byte {
 	}
 	flush()
 	return out
+}
+
+// inBase64 reports whether c is in the alphabet of base64.
+func inBase64(c byte) bool {
+	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
 }
 
 // decodeQuotedPrintable decodes quoted-printable (RFC 2045 section 6.7). It keeps an equals sign without two

@@ -3,8 +3,6 @@ package email
 import (
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/unicode"
 )
 
 // word is an encoded word (RFC 2047) after Q or base64 decoding, before character set decoding.
@@ -16,11 +14,11 @@ type word struct {
 // decodeWords decodes the encoded words of a header field. It reads other text that is not UTF-8 in the fallback
 // character set. It decodes adjacent words of one character set together, because many programs split words within a
 // character.
-func decodeWords(value, fallback string) string {
+func (r *reader) decodeWords(value, fallback string) string {
 	var out strings.Builder
 	var pending word // decoded, not written yet
 	flush := func() {
-		out.WriteString(decodeCharset(pending.charset, pending.text))
+		out.WriteString(r.decode(pending.charset, pending.text))
 		pending = word{}
 	}
 	for value != "" {
@@ -32,7 +30,7 @@ func decodeWords(value, fallback string) string {
 		if !ok {
 			start += len("=?")
 			flush()
-			out.WriteString(decodeRaw(value[:start], fallback))
+			out.WriteString(r.decodeRaw(value[:start], fallback))
 			value = value[start:]
 			continue
 		}
@@ -43,14 +41,14 @@ func decodeWords(value, fallback string) string {
 			flush()
 		}
 		if !adjacent {
-			out.WriteString(decodeRaw(between, fallback))
+			out.WriteString(r.decodeRaw(between, fallback))
 		}
 		pending.charset = w.charset
 		pending.text = append(pending.text, w.text...)
 		value = value[start+length:]
 	}
 	flush()
-	out.WriteString(decodeRaw(value, fallback))
+	out.WriteString(r.decodeRaw(value, fallback))
 	return oneLine(out.String())
 }
 
@@ -61,15 +59,12 @@ func oneLine(text string) string {
 }
 
 // decodeRaw decodes text that should have been encoded.
-func decodeRaw(text, fallback string) string {
+func (r *reader) decodeRaw(text, fallback string) string {
 	const escape = "\x1b" // switches the character set in text that looks like ASCII
 	if utf8.ValidString(text) && !strings.Contains(text, escape) {
 		return text
 	}
-	if charset, known := lookupCharset(fallback, nil); known && charset == unicode.UTF8 {
-		fallback = "" // the text is not valid UTF-8
-	}
-	return decodeCharset(fallback, []byte(text))
+	return r.decode(fallback, []byte(text))
 }
 
 // maxWord bounds an encoded word in bytes. RFC 2047 allows 75, and a header line has at most 998.
