@@ -20,8 +20,7 @@ func (c Check) Classify(s pings.Signal) pings.Kind {
 			text = s.Mail.Subject
 		}
 		if c.FilterBody {
-			// No keyword has a line break, so none matches across the end of the subject.
-			text += "\n" + s.Mail.Text
+			text += "\x00" + s.Mail.Text // no keyword has a NUL, so none matches across the end of the subject
 		}
 		return c.byKeyword([]byte(text))
 	case overHTTP && c.FilterHTTPBody:

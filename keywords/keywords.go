@@ -21,6 +21,10 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxHTTPBody is the number of bytes of an HTTP body to search for keywords. The caller cuts the body there, so a
@@ -65,8 +69,8 @@ type Filter struct {
 
 // New returns the Filter of three comma-separated lists of keywords.
 //
-// White space around a keyword is trimmed, white space inside counts: "all done, ok" is the keywords "all done" and
-// "ok". Empty items are dropped, so "" and " , " are lists without keywords. Every text is a valid list.
+// White space around a keyword is trimmed: "all done, ok" is the keywords "all done" and "ok". Empty items are dropped, so ""
+// and " , " are lists without keywords. Every text is a valid list.
 func New(start, success, failure string) Filter {
 	return Filter{
 		start:   split(start),
@@ -79,8 +83,8 @@ func New(start, success, failure string) Filter {
 func split(list string) [][]byte {
 	var words [][]byte
 	for item := range strings.SplitSeq(list, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			words = append(words, []byte(item))
+		if word := bytes.TrimSpace(normalize([]byte(item))); len(word) > 0 {
+			words = append(words, word)
 		}
 	}
 	return words
@@ -91,9 +95,15 @@ func split(list string) [][]byte {
 // If several lists match, failure wins over success and success over start: a log with both "done" and "ERROR" is a
 // failure.
 //
-// A keyword matches anywhere, even inside a word. Classify compares bytes, so case matters, and so does Unicode
-// normalization. The text may be invalid UTF-8. Classify does not keep or change it.
+// A keyword matches anywhere, even inside a word. Case matters. White space does not: a blank in a keyword matches white space
+// of any kind and length, such as a line break with the indentation after it. Composed and decomposed characters match.
+// Characters that only permit a line break, such as a soft hyphen, do not count. The text may be invalid UTF-8. Classify does
+// not keep or change it.
 func (f Filter) Classify(text []byte) Class {
+	if len(f.start)+len(f.success)+len(f.failure) == 0 {
+		return None
+	}
+	text = normalize(text)
 	switch {
 	case containsAny(text, f.failure):
 		return Failure
@@ -112,4 +122,45 @@ func containsAny(text []byte, words [][]byte) bool {
 		}
 	}
 	return false
+}
+
+// normalize returns the form of a text in which keywords are compared: NFC, with one blank for white space. It returns a text of
+// that form unchanged, and does not change any.
+func normalize(text []byte) []byte {
+	for i, c := range text {
+		if !plain(c) && (c != ' ' || i+1 < len(text) && !plain(text[i+1])) {
+			return oneBlank(norm.NFC.Bytes(text))
+		}
+	}
+	return text
+}
+
+func plain(c byte) bool { return c > ' ' && c < utf8.RuneSelf }
+
+// oneBlank replaces white space by one blank, and removes characters that only permit a line break.
+func oneBlank(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for white := false; len(text) > 0; {
+		n := 0
+		for n < len(text) && plain(text[n]) {
+			n++
+		}
+		if n > 0 {
+			out, text, white = append(out, text[:n]...), text[n:], false
+			continue
+		}
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case unicode.IsSpace(r):
+			if !white {
+				out = append(out, ' ')
+			}
+			white = true
+		case r == '\u00AD' || r == '\u200B' || r == '\u2060' || r == '\uFEFF':
+		default:
+			out, white = append(out, text[:size]...), false
+		}
+		text = text[size:]
+	}
+	return out
 }

@@ -3,10 +3,13 @@ package keywords_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/rollcall-dev/rollcall/keywords"
 )
 
@@ -30,18 +33,34 @@ func TestClassify(t *testing.T) {
 		{"one keyword in three lists", "x", "x", "x", "x", keywords.Failure},
 		{"second of several", "", "done,finished", "", "finished", keywords.Success},
 		{"trimmed", "", " \t done ,\u00a0finished\n", "", "finished", keywords.Success},
-		{"white space within counts", "", "all done", "", "all  done", keywords.None},
-		{"white space within matches", "", "all done", "", "all done", keywords.Success},
+		{"no white space", "", "all done", "", "alldone", keywords.None},
+		{"white space", "", "all done", "", "all done", keywords.Success},
+		{"several blanks", "", "all done", "", "all  done", keywords.Success},
+		{"several blanks in the keyword", "", "all  done", "", "all done", keywords.Success},
+		{"a tab", "", "all done", "", "all\tdone", keywords.Success},
+		{"no-break spaces", "", "all done", "", "all\u00a0\u202fdone", keywords.Success},
+		{"a no-break space in the keyword", "", "all\u00a0done", "", "all done", keywords.Success},
+		{"an ideographic space", "", "バックアップ 完了", "", "バックアップ\u3000完了", keywords.Success},
+		{"a wrapped line", "", "all done", "", "it is all\ndone", keywords.Success},
+		{"a wrapped line with CRLF and indentation", "", "all done", "", "it is all \r\n\t  done", keywords.Success},
+		{"a carriage return", "", "all done", "", "all\rdone", keywords.Success},
+		{"a soft hyphen and a zero-width space", "", "all done", "", "a\u00adll \u200bdone\ufeff", keywords.Success},
+		{"decomposed text", "", "Störung,é", "", "Sto\u0308rung", keywords.Success},
+		{"decomposed keyword", "", "Sto\u0308rung", "", "Störung", keywords.Success},
+		{"decomposed Hangul", "", "", "실패", "백업 \u1109\u1175\u11af\u1111\u1162", keywords.Failure},
+		{"a mark on the last letter before a blank", "", "cafe\u0301 ok", "", "caf\u00e9\tok", keywords.Success},
+		{"bytes that are not UTF-8 stay", "", "done", "", "do\xa0ne \xff", keywords.None},
 		{"case of the text", "", "done", "", "DONE", keywords.None},
 		{"case of the keyword", "", "DONE", "", "done", keywords.None},
 		{"within a word", "", "", "err", "terrible", keywords.Failure},
 		{"the whole text", "", "done", "", "done", keywords.Success},
 		{"longer than the text", "", "done", "", "don", keywords.None},
 		{"only commas", ",", ",,,", " , ", "a, b", keywords.None},
+		{"an item without a shape", "", "\u200b,\u00ad", "", "x", keywords.None},
 		{"empty items", "", ",,done,,", ",", "x done, x", keywords.Success},
 		{"across lines", "", "a\nb", "", "xa\nbx", keywords.Success},
 		{"other scripts", "", "готово,完了", "ошибка", "バックアップ完了", keywords.Success},
-		{"bytes, not characters", "", "\u00e9", "", "e\u0301", keywords.None},
+		{"another letter", "", "\u00e9", "", "e\u0300", keywords.None},
 		{"text that is not UTF-8", "", "done", "", "\xff\xfedone\x80", keywords.Success},
 		{"NUL in the text", "", "done", "", "\x00done", keywords.Success},
 		{"not a pattern", "", ".*", "", "abc", keywords.None},
@@ -90,10 +109,14 @@ func FuzzFilter(f *testing.F) {
 	f.Add(",", " , ", "\t", []byte(", \t"))
 	f.Add("a", "\xff", "\x00", []byte("\xff\x00"))
 	f.Fuzz(func(t *testing.T, start, success, failure string, text []byte) {
+		fold := func(text string) string {
+			text = strings.NewReplacer("\u00ad", "", "\u200b", "", "\u2060", "", "\ufeff", "").Replace(norm.NFC.String(text))
+			return regexp.MustCompile(`[\s\v\x{85}\x{1680}\p{Z}]+`).ReplaceAllString(text, " ")
+		}
 		matches := func(list string) bool {
 			for _, word := range strings.Split(list, ",") {
-				word = strings.TrimSpace(word)
-				if len(word) > 0 && strings.Contains(string(text), word) {
+				word = strings.TrimSpace(fold(word))
+				if len(word) > 0 && strings.Contains(fold(string(text)), word) {
 					return true
 				}
 			}
