@@ -51,8 +51,8 @@ type source interface {
 
 var _ source = (*monitor.Vitals)(nil)
 
-// Metrics is a collector, and the [monitor.Observer] and the Observer of package server whose events it counts. It is safe
-// for concurrent use.
+// Metrics is a collector, and the [monitor.Observer] and the Observer of the packages server and smtpd whose events it counts.
+// It is safe for concurrent use.
 type Metrics struct {
 	events
 
@@ -87,6 +87,8 @@ type events struct {
 	attempts *prometheus.CounterVec   // by kind and outcome
 	delivery *prometheus.HistogramVec // by kind
 
+	mailRefused *prometheus.CounterVec // by code
+
 	requests *prometheus.CounterVec   // by route, method and code
 	request  *prometheus.HistogramVec // by route
 	limited  prometheus.Counter
@@ -119,7 +121,8 @@ func New() *Metrics {
 			"kind", "outcome"),
 		delivery: histograms("delivery_duration_seconds", "Duration of an attempt to deliver an alert.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}, "kind"),
-		requests: counters("http_requests_total", "HTTP requests answered.", "route", "method", "code"),
+		mailRefused: counters("mail_refused_total", "Mail refused for good: recipients without a check, and messages that are too large.", "code"),
+		requests:    counters("http_requests_total", "HTTP requests answered.", "route", "method", "code"),
 		request: histograms("http_request_duration_seconds", "Duration of an HTTP request until its answer.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, "route"),
 		limited: counter("http_requests_rate_limited_total", "HTTP requests refused because of a rate limit."),
@@ -141,6 +144,9 @@ func New() *Metrics {
 	}
 	for _, result := range []string{"recorded", "dropped"} {
 		m.pingsReplayed.WithLabelValues(result)
+	}
+	for _, code := range []int{550, 552} {
+		m.mailRefused.WithLabelValues(strconv.Itoa(code))
 	}
 	m.build.Set(1)
 	return m
@@ -223,6 +229,9 @@ func (e *events) Attempted(kind channels.Kind, state monitor.DeliveryState, took
 	e.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
+// MailRefused counts refused mail. It implements the Observer of package smtpd.
+func (e *events) MailRefused(code int) { e.mailRefused.WithLabelValues(strconv.Itoa(code)).Inc() }
+
 // Answered counts an HTTP request. It implements the Observer of package server.
 func (e *events) Answered(route, method string, status int, took time.Duration) {
 	e.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
@@ -234,7 +243,7 @@ func (e *events) Answered(route, method string, status int, took time.Duration) 
 
 func (m *Metrics) parts() []prometheus.Collector {
 	return []prometheus.Collector{m.pings, m.pingsFailed, m.pingsRefused, m.pingsSpooled, m.pingsReplayed, m.spoolHeld, m.batchesFailed, m.batchSize, m.commit, m.lag,
-		m.lastSweep, m.attempts, m.delivery, m.requests, m.request, m.limited, m.build}
+		m.lastSweep, m.attempts, m.delivery, m.mailRefused, m.requests, m.request, m.limited, m.build}
 }
 
 // Describe implements [prometheus.Collector].

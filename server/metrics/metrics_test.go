@@ -100,6 +100,9 @@ func idle() map[string]float64 {
 	} {
 		samples["rollcall_"+name+"{}"] = 0
 	}
+	for _, code := range []string{"550", "552"} {
+		samples["rollcall_mail_refused_total{code="+code+"}"] = 0
+	}
 	for _, result := range []string{"recorded", "dropped"} {
 		samples["rollcall_pings_replayed_total{result="+result+"}"] = 0
 	}
@@ -172,6 +175,7 @@ func TestMetrics(t *testing.T) {
 		swept := clock.Now()
 		clock.Advance(10 * time.Second)
 		m.PingRefused()
+		m.MailRefused(550)
 		m.PingsSpooled(5)
 		m.PingsReplayed(2, 1)
 		m.SpoolHeld()
@@ -184,8 +188,9 @@ func TestMetrics(t *testing.T) {
 			"rollcall_ping_batch_size{}": 3, "rollcall_ping_commit_duration_seconds{}": 3, // one batch had no check
 			"rollcall_overdue_lag_seconds{}": 1, "rollcall_sweep_last_success_timestamp_seconds{}": float64(swept.Unix()),
 			"rollcall_pings_spooled_total{}": 5, "rollcall_pings_replayed_total{result=recorded}": 2, "rollcall_pings_replayed_total{result=dropped}": 1,
-			"rollcall_pings_held_total{}":    1,
-			"rollcall_pings_refused_total{}": 1, "rollcall_pings_failed_total{}": 3, "rollcall_ping_batches_failed_total{}": 1,
+			"rollcall_pings_held_total{}":           1,
+			"rollcall_mail_refused_total{code=550}": 1,
+			"rollcall_pings_refused_total{}":        1, "rollcall_pings_failed_total{}": 3, "rollcall_ping_batches_failed_total{}": 1,
 			"rollcall_delivery_attempts_total{kind=email,outcome=retry}": 1, "rollcall_delivery_duration_seconds{kind=email}": 1,
 			"rollcall_http_requests_total{code=200,method=GET,route=/ping}":          2,
 			"rollcall_http_requests_total{code=404,method=GET,route=/ping}":          1,

@@ -10,7 +10,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// FindCheck returns the identifier of the check with the given local part (before the @): <uuid> or <ping_key>+<slug>.
+// FindCheck returns the identifier of the check with the given local part (before the @): <uuid> or <ping_key>+<slug>, in any
+// case, because mail programs change it.
 // Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug]; [checks.ErrUnavailable].
 func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UUID, error) {
 	r, ok := parseRecipient(local)
@@ -32,6 +33,7 @@ type recipient struct {
 
 // parseRecipient parses the local part of an address.
 func parseRecipient(local string) (recipient, bool) {
+	local = strings.ToLower(local)
 	if key, slug, found := strings.Cut(local, "+"); found {
 		return recipient{key: key, slug: slug}, checks.ValidPingKey(key) && slug != "" && checks.ValidSlug(slug)
 	}

@@ -1,6 +1,7 @@
 package smtpd
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"net/netip"
@@ -59,12 +60,13 @@ func remoteAddr(raw net.Conn) netip.Addr {
 	return addr.Addr().WithZone("").Unmap()
 }
 
-// conn is a connection with deadlines that the server controls. The library layers TLS on top of it.
+// conn is a connection with deadlines that the server controls. The library sees neither TLS nor odd commands.
 type conn struct {
 	net.Conn
 	server *Server
 	addr   netip.Addr
 	end    time.Time // when the session must end
+	tls    *tls.Conn // above Conn after STARTTLS
 
 	// broken means that a read failed or reached the end of the stream.
 	broken  atomic.Bool
@@ -72,6 +74,7 @@ type conn struct {
 	// lingers makes Close wait for the client to stop sending, so that it can read the last reply.
 	lingers atomic.Bool
 	data    endFinder
+	commands
 
 	mu        sync.Mutex
 	hungUp    bool // accept no further command
@@ -86,14 +89,6 @@ func (c *conn) client() netip.Prefix {
 		return p
 	}
 	return netip.PrefixFrom(c.addr, c.addr.BitLen())
-}
-
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.data.read(b, c.Conn.Read)
-	if err != nil {
-		c.broken.Store(true)
-	}
-	return n, err
 }
 
 // SetReadDeadline enforces the end of the session. The library calls it before it waits for a command.
@@ -154,6 +149,12 @@ func (c *conn) Close() error {
 	if c.lingers.Swap(false) {
 		c.linger()
 	}
+	c.mu.Lock()
+	over := c.tls
+	c.mu.Unlock()
+	if over != nil {
+		_ = over.Close() // says so to the client
+	}
 	err := c.Conn.Close()
 	c.mu.Lock()
 	again := c.closed
@@ -176,6 +177,9 @@ func (c *conn) Close() error {
 // linger discards further data from the client. Closing with unread data would reset the connection, and the client
 // would not see the last reply.
 func (c *conn) linger() {
+	if c.tls != nil {
+		_ = c.tls.CloseWrite()
+	}
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 		_ = c.SetReadDeadline(time.Now().Add(lingerTimeout))

@@ -6,7 +6,7 @@ import "bytes"
 // The library does not take that for a line break and misses the end in CR CR LF . CR LF, so the client would wait
 // forever for a reply.
 //
-// It works on connections without TLS. Only the goroutine that serves the connection calls its methods.
+// Only the goroutine that serves the connection calls its methods.
 type endFinder struct {
 	on     bool   // a message is being received after DATA
 	tail   []byte // the last bytes that read returned

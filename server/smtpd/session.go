@@ -1,8 +1,8 @@
 package smtpd
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"runtime/debug"
@@ -34,11 +34,13 @@ func answer(code, class, subject, detail int, text string) *smtp.SMTPError {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
 }
 
+// maxLogged is how many bytes of a text of a client a log line has.
+const maxLogged = 200
+
 // session is the state of a conversation. With BDAT, Data runs concurrently with the other methods.
 type session struct {
 	server *Server
 	conn   *conn
-	secure bool // TLS
 
 	mu        sync.Mutex
 	open      bool // MAIL was accepted
@@ -49,12 +51,7 @@ type session struct {
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
-	raw := c.Conn()
-	secure, ok := raw.(*tls.Conn)
-	if ok {
-		raw = secure.NetConn()
-	}
-	return &session{server: s, conn: raw.(*conn), secure: ok}, nil
+	return &session{server: s, conn: c.Conn().(*conn)}, nil
 }
 
 func (s *session) Reset() {
@@ -75,7 +72,7 @@ func (s *session) abort() {
 
 func (s *session) Logout() error { return nil }
 
-func (s *session) Mail(from string, opts *smtp.MailOptions) error {
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.aborted {
@@ -84,10 +81,10 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	if s.open {
 		return errNested
 	}
-	if opts.Size > s.server.config.MaxMessageBytes {
-		return errTooLarge
+	if s.conn.size > s.server.config.MaxMessageBytes {
+		return s.server.refuse(s.conn, errTooLarge, "", s.conn.size)
 	}
-	s.open, s.from = true, from
+	s.open, s.from = true, cmp.Or(s.conn.sender, from)
 	return nil
 }
 
@@ -95,6 +92,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	defer s.recoverPanic(&err)
 	found, refusal := s.server.find(to)
 	if refusal != nil {
+		refusal = s.server.refuse(s.conn, refusal, to, 0)
 		if !refusal.Temporary() && s.conn.refused.Add(1) > maxRefused {
 			s.conn.hangUp()
 			return errTooMany
@@ -152,7 +150,7 @@ func (s *session) Data(r io.Reader) (err error) {
 	switch {
 	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body)) > limit:
 		s.conn.lingers.Store(true) // the library closes the connection after an overlong line
-		return errTooLarge
+		return s.server.refuse(s.conn, errTooLarge, "", 0)
 	case err != nil:
 		return errBroken
 	case s.conn.broken.Load():
@@ -172,9 +170,30 @@ func (s *session) Data(r io.Reader) (err error) {
 		signal.RemoteAddr = s.conn.addr.String()
 	}
 	if err := s.server.ping(list, signal); err != nil {
-		return err
+		return s.server.refuse(s.conn, err, "", 0)
 	}
 	return nil
+}
+
+// refuse reports mail that is refused for good, and returns the reply.
+func (s *Server) refuse(c *conn, reply *smtp.SMTPError, to string, size int64) *smtp.SMTPError {
+	if reply.Temporary() {
+		return reply
+	}
+	if s.config.Observer != nil {
+		s.config.Observer.MailRefused(reply.Code)
+	}
+	if unlogged, ok := s.refused.Pass(s.mon.Now()); ok {
+		args := []any{"code", reply.Code, "reason", reply.Message, "remote_addr", c.addr.String(), "unlogged", unlogged}
+		if to != "" {
+			args = append(args, "recipient", to[:min(len(to), maxLogged)])
+		}
+		if size > 0 {
+			args = append(args, "size", size)
+		}
+		s.log.Warn("mail was refused", args...)
+	}
+	return reply
 }
 
 // read reads the message, up to a limit.
@@ -183,11 +202,11 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	s.receiving = true
 	s.mu.Unlock()
 	_, chunks := r.(*io.PipeReader) // the library uses a pipe for BDAT only
-	if !chunks && !s.secure {
+	if !chunks {
 		s.conn.data.start()
 	}
 	body, err := io.ReadAll(io.LimitReader(r, limit))
-	if !chunks && !s.secure {
+	if !chunks {
 		body = s.conn.data.finish(body)
 	}
 	s.mu.Lock()
@@ -203,7 +222,11 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 func (s *Server) parse(raw []byte) *pings.Mail {
 	s.parsing <- struct{}{}
 	defer func() { <-s.parsing }()
-	return email.Parse(raw).Mail()
+	message := email.Parse(raw)
+	if name := message.Unknown; name != "" && s.unknown.Pass(name[:min(len(name), maxLogged)]) {
+		s.log.Warn("a message is in an unknown character set, and was read as Windows-1252 where it is not UTF-8", "charset", name[:min(len(name), maxLogged)])
+	}
+	return message.Mail()
 }
 
 // ping records the signal for all checks, in one commit if possible.

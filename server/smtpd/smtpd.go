@@ -8,8 +8,12 @@
 // # Addresses
 //
 // A check has two addresses, <uuid>@domain and <ping_key>+<slug>@domain. The server refuses any other recipient with
-// 550 before the message is sent: another form, an unknown check, or a slug that several checks have. Case is ignored
-// in the domain and significant before it.
+// 550 before the message is sent: another form, an unknown check, or a slug that several checks have. Case is ignored.
+//
+// # Clients
+//
+// Nothing but the recipient matters, so the server takes what devices send: a greeting without a name, a sender that is no
+// address, unknown parameters, and blanks where none should be.
 //
 // # Pings
 //
@@ -46,6 +50,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
@@ -84,9 +89,18 @@ type Config struct {
 	ReadTimeout time.Duration
 	// SessionTimeout bounds a connection. Default: 30 minutes.
 	SessionTimeout time.Duration
-	// Logger logs failures, and at level debug the mistakes of clients. The group "rollcall" of each line has the
-	// component smtp. Default: slog.Default().
+	// Logger logs failures, refused mail and unknown character sets, and at level debug the mistakes of clients. The group
+	// "rollcall" of each line has the component smtp. Default: slog.Default().
 	Logger *slog.Logger
+	// Observer learns of refused mail. Optional.
+	Observer Observer
+}
+
+// Observer learns what happens to messages. Its methods must return at once.
+type Observer interface {
+	// MailRefused is called for each recipient and each message that the server refuses for good, with the code of the reply:
+	// 550 or 552.
+	MailRefused(code int)
 }
 
 // Server is an SMTP server for pings. It is safe for concurrent use.
@@ -95,6 +109,8 @@ type Server struct {
 	log     *slog.Logger
 	config  Config
 	smtp    *smtp.Server
+	refused limit.Lines
+	unknown limit.Names   // character sets
 	parsing chan struct{} // counting semaphore; parsing takes several times the length of a message in memory
 
 	// ctx is the context of all calls to the monitor. It ends when Shutdown cuts off connections.
@@ -133,7 +149,6 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(s.newSession))
 	s.smtp.Domain = c.Domain
-	s.smtp.TLSConfig = c.TLS
 	s.smtp.EnableSMTPUTF8 = true
 	s.smtp.MaxRecipients = c.MaxRecipients
 	// One more than allowed: the library refuses a message of exactly the maximum.

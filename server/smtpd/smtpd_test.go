@@ -89,7 +89,7 @@ func TestRecipients(t *testing.T) {
 			{id + "@[127.0.0.1]", 550},
 			{id + "@" + domain + "@" + domain, 550},
 			{id + "%" + domain + "@" + domain, 550},
-			{strings.ToUpper(id) + "@" + domain, 550},
+			{strings.ToUpper(id) + "@" + domain, 250},
 			{strings.ReplaceAll(id, "-", "") + "@" + domain, 550},
 			{"urn:uuid:" + id + "@" + domain, 501},
 			{"{" + id + "}@" + domain, 550},
@@ -101,9 +101,9 @@ func TestRecipients(t *testing.T) {
 			{key + "+@" + domain, 550},
 			{key + "+none@" + domain, 550},
 			{key + "+twins@" + domain, 550},
-			{key + "+JOB@" + domain, 550},
+			{key + "+JOB@" + domain, 250},
 			{key + "+job+x@" + domain, 550},
-			{strings.ToUpper(key) + "+job@" + domain, 550},
+			{strings.ToUpper(key) + "+job@" + domain, 250},
 			{strings.Repeat("a", 22) + "+job@" + domain, 550},
 			{key + "+" + strings.Repeat("a", 101) + "@" + domain, 550},
 			{key + "+j\xffb@" + domain, 550},
@@ -120,7 +120,7 @@ func TestRecipients(t *testing.T) {
 		d.send("Subject: x\r\n\r\n.\r\n")
 		d.expect(250)
 		log := s.pings(c)
-		if len(log) != 1 || log[0].UserAgent != "Email from <>" { // five addresses of one check
+		if len(log) != 1 || log[0].UserAgent != "Email from <>" { // many addresses of one check
 			s.Errorf("log %+v", log)
 		}
 	})

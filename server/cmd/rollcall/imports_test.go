@@ -70,7 +70,8 @@ func TestImportDirection(t *testing.T) {
 		"checks/spool":                 {"checks/internal/store"},
 		"checks/monitor/explain":       append([]string{"checks", "checks/internal/selection", "checks/monitor", "checks/verdict", "pings/email"}, leaves...),
 		"checks/s3store":               append([]string{"checks"}, leaves...),
-		"pings/email":                  {"pings"},
+		"pings/text":                   {},
+		"pings/email":                  {"pings", "pings/text"},
 		"checks/declare":               append([]string{"checks", "checks/internal/selection", "checks/monitor"}, leaves...),
 		"client/wire":                  {"checks"},
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
@@ -90,7 +91,7 @@ func TestImportDirection(t *testing.T) {
 		"channels/services": {"channels", "channels/message", "channels/outbound"},
 
 		"server/metrics": {"channels", "checks/monitor", "pings"},
-		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
+		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email", "server/internal/limit"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "overview", "project", "session", "ui"),
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"checks", "checks/audit", "checks/monitor", "client/wire", "server/internal/..."}, leaves...),

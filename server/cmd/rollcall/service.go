@@ -130,7 +130,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 		return err
 	}
 	if s.mailListener != nil {
-		s.mail, err = s.SMTP.newServer(s.mon, s.log, s.BaseURL)
+		s.mail, err = s.SMTP.newServer(s.mon, s.log, s.BaseURL, s.metrics)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
@@ -52,10 +53,14 @@ func (f *smtpFlags) loadCertificate() error {
 	return nil
 }
 
-// newServer returns the SMTP server. Its domain defaults to the host of the base URL.
-func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base address) (*smtpd.Server, error) {
+// newServer returns the SMTP server. Its domain defaults to the host of the base URL. The metrics may be nil.
+func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base address, counts *metrics.Metrics) (*smtpd.Server, error) {
 	f.PingEmailDomain = cmp.Or(f.PingEmailDomain, mailDomain(base))
-	server, err := smtpd.New(mon, &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log})
+	config := &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log}
+	if counts != nil {
+		config.Observer = counts
+	}
+	server, err := smtpd.New(mon, config)
 	if err != nil {
 		return nil, usagef("--ping-email-domain: %w", err)
 	}

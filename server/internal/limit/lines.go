@@ -28,3 +28,27 @@ func (l *Lines) Pass(now time.Time) (unlogged int, ok bool) {
 	unlogged, l.last, l.unlogged = l.unlogged, now, 0
 	return unlogged, true
 }
+
+// maxNames is how many names a Names remembers.
+const maxNames = 100
+
+// Names limits the log lines about things with names to one each. It passes at most 100 names, so that clients cannot fill the
+// log. The zero value is ready.
+type Names struct {
+	mu     sync.Mutex
+	passed map[string]bool
+}
+
+// Pass reports whether to log a name.
+func (n *Names) Pass(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.passed[name] || len(n.passed) == maxNames {
+		return false
+	}
+	if n.passed == nil {
+		n.passed = make(map[string]bool)
+	}
+	n.passed[name] = true
+	return true
+}
