@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	netmail "net/mail"
+	"os"
 	"strings"
 	"time"
 
@@ -60,7 +61,8 @@ type Config struct {
 	Unsubscribe func(ctx context.Context, c channels.Channel, address string) string
 	// From is the sender, such as "Rollcall <rollcall@example.org>".
 	From string
-	// HELO is the name in the greeting to the server. Default: the name of the machine.
+	// HELO is the name in the greeting to the server. Default: the name of the machine or, if that is not a full one with a
+	// domain, which many servers refuse, the domain of From.
 	HELO string
 	// Timeout bounds a delivery. Default: 30 seconds.
 	Timeout time.Duration
@@ -105,9 +107,15 @@ func newNotifier(config Config) (*notifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("email: %w", err)
 	}
+	domain := from.Address[strings.LastIndexByte(from.Address, '@')+1:]
+	if c.HELO == "" {
+		if c.HELO, err = os.Hostname(); err != nil || !strings.Contains(c.HELO, ".") {
+			c.HELO = domain
+		}
+	}
 	if c.DKIM != nil {
 		d := *c.DKIM
-		d.Domain = cmp.Or(d.Domain, from.Address[strings.LastIndexByte(from.Address, '@')+1:])
+		d.Domain = cmp.Or(d.Domain, domain)
 		if err := d.validate(); err != nil {
 			return nil, err
 		}

@@ -150,9 +150,7 @@ func (e *notifier) options(token string, connected func(net.Conn)) []mail.Option
 			return secure, secure.HandshakeContext(ctx)
 		}),
 	}
-	if c.HELO != "" {
-		options = append(options, mail.WithHELO(c.HELO))
-	}
+	options = append(options, mail.WithHELO(c.HELO))
 	switch {
 	case token != "":
 		options = append(options, mail.WithUsername(c.Username), mail.WithPassword(token), mail.WithSMTPAuth(mail.SMTPAuthXOAUTH2))

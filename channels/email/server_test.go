@@ -31,6 +31,7 @@ type server struct {
 	replies  map[string][]error
 	messages []message
 	logins   []string
+	greeting string
 	// tokens are the access tokens with which XOAUTH2 logs in. With any, the server has no other mechanism.
 	tokens []string
 }
@@ -121,6 +122,9 @@ func (s *server) got() []message {
 }
 
 func (s *server) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	s.mu.Lock()
+	s.greeting = c.Hostname()
+	s.mu.Unlock()
 	return &session{server: s, conn: c}, s.reply("connect")
 }
 

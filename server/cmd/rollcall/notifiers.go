@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -61,6 +62,7 @@ type mailFlags struct {
 	MailDKIMDomain   string `name:"mail-dkim-domain" group:"Alerts:" placeholder:"DOMAIN" help:"Domain of the DKIM key (default: the domain of --mail-from)."`
 
 	MailFrom string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
+	MailHELO string `name:"mail-helo" group:"Alerts:" placeholder:"NAME" help:"Name in the greeting to the mail server (default: the full name of this host or, if it has a short one, the domain of --mail-from)."`
 }
 
 // pushSecret names the secret that the key for Web Push is made of.
@@ -162,7 +164,7 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 func (f mailFlags) mail() (*email.Config, error) {
 	c := &email.Config{
 		Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
-		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom,
+		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom, HELO: f.MailHELO,
 	}
 	if f.MailOAuthTokenURL != "" || f.MailOAuthTokenFile != "" {
 		c.OAuth = &email.OAuth{
@@ -189,7 +191,7 @@ func (f mailFlags) mail() (*email.Config, error) {
 func (f mailFlags) needsMailHost() bool {
 	return f.MailPort != 0 || slices.ContainsFunc([]string{
 		f.MailFrom, f.MailUsername, f.MailPassword, f.MailOAuthTokenURL, f.MailOAuthTokenFile, f.MailOAuthClientID,
-		f.MailOAuthClientSecret, f.MailOAuthScope, f.MailDKIMKey, f.MailDKIMSelector, f.MailDKIMDomain,
+		f.MailOAuthClientSecret, f.MailOAuthScope, f.MailDKIMKey, f.MailDKIMSelector, f.MailDKIMDomain, f.MailHELO,
 	}, func(value string) bool { return value != "" })
 }
 
@@ -225,6 +227,8 @@ func (f mailFlags) validateMail() error {
 		return errors.New("--mail-dkim-key: is required by the other --mail-dkim flags")
 	case f.MailDKIMKey != "" && f.MailDKIMSelector == "":
 		return errors.New("--mail-dkim-selector: is required with --mail-dkim-key")
+	case strings.ContainsFunc(f.MailHELO, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("--mail-helo: is not the name of a host: %q", f.MailHELO)
 	case f.MailPort < 0 || f.MailPort > 65535:
 		return errors.New("--mail-port: must be 1 to 65535")
 	}
