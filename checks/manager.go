@@ -2,7 +2,9 @@ package checks
 
 import (
 	"context"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -58,6 +60,17 @@ type Manager interface {
 type Query struct {
 	Slug string   // only checks with this slug; "" for any
 	Tags []string // only checks with all of these tags, compared as whole words
+}
+
+// DistinctTags returns the tags, each once. ok is false if no check can have them all: together they are longer than the tags of
+// a check.
+func (q Query) DistinctTags() (tags []string, ok bool) {
+	tags = distinct(slices.Clone(q.Tags))
+	length := len(tags) - 1 // the blanks between them
+	for _, tag := range tags {
+		length += utf8.RuneCountInString(tag)
+	}
+	return tags, length <= maxTags
 }
 
 // Snapshot is a check as it was at one instant: its settings and what they and the pings made of it. The zero time means

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Setting describes one setting of a check to those who read, write and show it.
@@ -140,17 +141,23 @@ func tags(row Setting) Setting {
 	}
 	row.set = func(s *Spec, value any) {
 		if text, ok := value.(string); ok {
-			value = splitTags(text)
+			value = []string{text} // too long, which the rule refuses
+			if int64(len(text)) <= utf8.UTFMax*row.Max {
+				value = splitTags(text)
+			}
 		}
 		s.Tags = append([]string{}, value.([]string)...)
 	}
 	row.validate = func(s *Spec, _ time.Time) error {
+		if err := validText(row.Name, strings.Join(s.Tags, " "), row.Max); err != nil {
+			return err
+		}
 		for _, tag := range s.Tags {
 			if strings.Contains(tag, row.Separator) {
-				return refuse(row.Name, "has an item with a blank: %q", tag)
+				return refuse(row.Name, "has an item with a blank: %q", cut(tag))
 			}
 		}
-		return validText(row.Name, strings.Join(s.Tags, " "), row.Max)
+		return nil
 	}
 	row.assign = func(*Spec, *Spec) {} // their copy has its own memory
 	return row

@@ -25,8 +25,21 @@ const (
 	maxDesc       = 10_000
 	maxKeywords   = 200
 	maxSchedule   = 100
+	maxZone       = 100
 	maxQuietHours = 200
+	maxSelection  = 100_000 // of channels, enough for MaxChannels with the longest names
 )
+
+// Bounds of what a project has.
+const (
+	MaxChannels    = 500
+	MaxSettings    = 2_000_000 // bytes of the settings of all channels together, with their sources
+	MaxKeys        = 1_000     // API keys
+	MaxStatusPages = 100
+)
+
+// maxSource bounds the source of a setting of a channel, in characters.
+const maxSource = 1_000
 
 // maxAlertAfter bounds the failures that it can take to alert.
 const maxAlertAfter = 100
@@ -123,12 +136,23 @@ func (s Settings) TagList() []string {
 	var tags []string
 	for _, item := range s.Tags {
 		for tag := range strings.FieldsSeq(item) {
-			if !slices.Contains(tags, tag) {
-				tags = append(tags, tag)
-			}
+			tags = append(tags, tag)
 		}
 	}
-	return tags
+	return distinct(tags)
+}
+
+// distinct returns the tags in order, each once. It reuses the list.
+func distinct(tags []string) []string {
+	if len(tags) < 2 {
+		return tags
+	}
+	seen := make(map[string]struct{}, len(tags))
+	return slices.DeleteFunc(tags, func(tag string) bool {
+		_, again := seen[tag]
+		seen[tag] = struct{}{}
+		return again
+	})
 }
 
 // HasTags reports whether all of the given tags are among the settings' tags.
@@ -160,13 +184,13 @@ type Spec struct {
 	MaxRuntime *time.Duration // whole seconds, 1 minute to 365 days, or 0 for the grace time
 
 	Schedule *string // cron or OnCalendar, up to 100 characters, with a time to come; makes the check a Cron check
-	TZ       *string // IANA time zone of Schedule and QuietHours
+	TZ       *string // IANA time zone of Schedule and QuietHours, up to 100 characters
 
 	ManualResume *bool
 	Methods      *string // "" or "POST"
 
-	// Channels selects integrations: "*" for all, "" for none, or identifiers or names with commas between them. This
-	// package does not know the integrations of the project; its caller resolves Channels.
+	// Channels selects integrations: "*" for all, "" for none, or up to 100,000 characters of identifiers or names with commas
+	// between them. This package does not know the integrations of the project; its caller resolves Channels.
 	Channels *string
 
 	StartKW, SuccessKW, FailureKW *string // up to 200 characters each
@@ -200,10 +224,10 @@ var settings = []Setting{
 	period(Setting{Name: "timeout"}, func(s *Spec) **time.Duration { return &s.Timeout }),
 	period(Setting{Name: "grace"}, func(s *Spec) **time.Duration { return &s.Grace }),
 	text(Setting{Name: "schedule", Max: maxSchedule}, func(s *Spec) **string { return &s.Schedule }, scheduleRule),
-	field(Setting{Name: "tz"}, func(s *Spec) **string { return &s.TZ }, zoneRule),
+	text(Setting{Name: "tz", Max: maxZone}, func(s *Spec) **string { return &s.TZ }, zoneRule),
 	field(Setting{Name: "manual_resume"}, func(s *Spec) **bool { return &s.ManualResume }),
 	field(Setting{Name: "methods"}, func(s *Spec) **string { return &s.Methods }, methodsRule),
-	text(Setting{Name: "channels", Separator: ","}, func(s *Spec) **string { return &s.Channels }),
+	text(Setting{Name: "channels", Max: maxSelection, Separator: ","}, func(s *Spec) **string { return &s.Channels }),
 	text(Setting{Name: "start_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.StartKW }),
 	text(Setting{Name: "success_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.SuccessKW }),
 	text(Setting{Name: "failure_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.FailureKW }),

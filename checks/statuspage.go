@@ -13,7 +13,6 @@ import (
 
 // Bounds of a status page. The texts are measured in characters.
 const (
-	MaxStatusPages           = 100 // of one project
 	MaxStatusPageSlug        = 100
 	maxStatusPageTitle       = 100
 	maxStatusPageDescription = 1_000
@@ -30,7 +29,8 @@ type StatusPage struct {
 	Title string
 	// Description is the text below the heading: up to 1,000 characters in any number of lines, "" for none.
 	Description string
-	// Tags select the checks that have any of them. Without tags, the page shows all checks of the project.
+	// Tags select the checks that have any of them: up to 500 characters, with one blank between two. Without tags, the page shows
+	// all checks of the project.
 	Tags      []string
 	CreatedAt time.Time
 }
@@ -70,6 +70,9 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 	if err := prose("description", p.Description, maxStatusPageDescription, "\n\t"); err != nil {
 		return p, err
 	}
+	if err := validText("tags", strings.Join(p.Tags, " "), maxTags); err != nil {
+		return p, err
+	}
 	for _, tag := range p.Tags {
 		if err := prose("tags", tag, maxTags, ""); err != nil {
 			return p, err
@@ -79,7 +82,7 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 		}
 	}
 	p.Tags = Settings{Tags: p.Tags}.TagList()
-	return p, validText("tags", strings.Join(p.Tags, " "), maxTags)
+	return p, nil
 }
 
 // prose checks a text of up to limit characters without control characters, except some.

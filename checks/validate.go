@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks/quiet"
@@ -45,11 +46,65 @@ func validText(field, value string, most int64) error {
 	return nil
 }
 
+// ValidateName checks the name of an account or a channel: 1 to 100 characters, one of them visible, without control characters.
+// The error is a *[FieldError].
+func ValidateName(field, name string) error {
+	switch {
+	case name == "":
+		return refuse(field, "is empty")
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return refuse(field, "has a control character")
+	}
+	if err := validText(field, name, MaxName); err != nil {
+		return err
+	}
+	if !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) }) {
+		return refuse(field, "has no visible character: %q", name)
+	}
+	return nil
+}
+
+// ValidateProjectName checks the name of a project by the rule of [ValidateName]. It refuses "*", which stands for all projects.
+func ValidateProjectName(name string) error {
+	if name == "*" {
+		return refuse("name", "cannot be %q, which stands for all projects", name)
+	}
+	return ValidateName("name", name)
+}
+
+// ValidateSource checks where the value of a channel's setting comes from: see Sources of [channels.Channel]. The error is a
+// *[FieldError] for the field "sources".
+func ValidateSource(setting, source string) error {
+	if err := prose("sources", source, maxSource, ""); err != nil {
+		e, _ := errors.AsType[*FieldError](err)
+		return refuse("sources", "has a value for %q that %s", cut(setting), e.Reason)
+	}
+	return nil
+}
+
+// ValidateCount refuses one more of something in a project that may have up to most of it, such as its channels. The error is a
+// *[FieldError] for the field "project".
+func ValidateCount(have, most int, things string) error {
+	if have >= most {
+		return refuse("project", "has %d %s, the maximum", have, things)
+	}
+	return nil
+}
+
 func slugRule(slug string, _ time.Time) error {
 	if !slugForm.MatchString(slug) {
 		return refuse("slug", "may only have a-z, 0-9, hyphen and underscore: %q", slug)
 	}
 	return nil
+}
+
+// cut shortens a value of any length for the text of an error.
+func cut(value string) string {
+	const most = 100
+	if len(value) <= most {
+		return value
+	}
+	return strings.ToValidUTF8(value[:most], "") + "…"
 }
 
 func scheduleRule(expr string, now time.Time) error {
@@ -104,7 +159,7 @@ func parseHours(hours string, zone *time.Location) (quiet.Hours, error) {
 
 func methodsRule(methods string, _ time.Time) error {
 	if methods != "" && methods != "POST" {
-		return refuse("methods", `must be "" or "POST": %q`, methods)
+		return refuse("methods", `must be "" or "POST": %q`, cut(methods))
 	}
 	return nil
 }

@@ -4,14 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -359,5 +365,71 @@ func TestHostileJSON(t *testing.T) {
 		post(strings.Repeat(" ", 1_000_000)).is(400)
 		post(strings.Repeat(" ", 1_000_001)).refused(413, "the body is too large: the maximum is 1000000 bytes")
 		post(`{"__proto__":{"name":"x"},"constructor":{"prototype":{}}}`).is(201)
+	})
+}
+
+// TestHugeFields puts each kind of huge value into each field of each endpoint. It is refused, and no transaction begins.
+func TestHugeFields(t *testing.T) {
+	each(t, nil, func(s *site) {
+		v := newVictim(s)
+		hook := object{"kind": "webhook", "name": "hook", "settings": object{"url_down": "https://example.org/"}}
+		hookPath := "/api/v3/channels/" + s.admin().as("POST", "/api/v3/channels/", hook).object(201)["id"].(string)
+		var began atomic.Int64
+		other := s.another(&dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
+			if op == "Update" {
+				began.Add(1)
+			}
+			return do()
+		}}, monitor.Config{}, server.Config{}).admin()
+		other.client = &http.Client{} // without the checks of the document, which take longer than the server
+		began.Store(0)
+
+		items, names := make([]string, 30_000), object{}
+		for i := range items {
+			items[i] = strconv.Itoa(i)
+			names[items[i]] = "x"
+		}
+		long := strings.Repeat("ü", 150_000)
+		nested := json.RawMessage(strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000))
+		values := []any{strings.Join(items, " "), strings.Join(items, ","), long, items, nested, names, object{"url_down": long}}
+
+		settings := []string{"unique"}
+		for _, setting := range checks.AllSettings() {
+			settings = append(settings, setting.Name)
+		}
+		channel, project := []string{"kind", "name", "settings", "sources"}, []string{"name", "account", "plan", "max_checks"}
+		page, pageFields := object{"slug": "new", "title": "New"}, []string{"slug", "title", "description", "tags"}
+		for _, e := range []struct {
+			method, path string
+			valid        object
+			fields       []string
+		}{
+			{"POST", "/api/v3/checks/", nil, settings},
+			{"POST", v.in("/api/v3/checks/:id"), nil, settings[1:]},
+			{"POST", "/api/v3/channels/", hook, append(channel, "unique")},
+			{"PUT", hookPath, hook, channel},
+			{"POST", "/api/v3/projects/", object{"name": "new"}, project},
+			{"PUT", v.in("/api/v3/projects/:id"), object{"name": "new"}, project},
+			{"POST", "/api/v3/status-pages/", page, pageFields},
+			{"PUT", v.in("/api/v3/status-pages/:id"), page, pageFields},
+		} {
+			for _, field := range e.fields {
+				for i, value := range values {
+					body := without(e.valid)
+					body[field] = value
+					r := other.everywhere(e.method, e.path, body)
+					if r.status != 400 || len(r.body) > 2000 || !strings.Contains(r.body, `"field":`) {
+						t.Errorf("%s %s: %s, value %d: status %d, %.300s", e.method, e.path, field, i, r.status, r.body)
+					}
+				}
+			}
+		}
+		if n := began.Load(); n != 0 {
+			t.Errorf("%d transactions began", n)
+		}
+		query := "/api/v3/checks/?tag=" + strings.Join(items[:3_000], "&tag=")
+		if list := s.api("GET", query, nil).list(200, "checks"); len(list) != 0 {
+			t.Errorf("no check has 3,000 tags, but %d were found", len(list))
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -116,11 +117,13 @@ func TestTextsOfForwarding(t *testing.T) {
 	})
 }
 
-// TestNamesOfProjectsAndChannels: names may be any text without control characters, and come back unchanged.
+// TestNamesOfProjectsAndChannels: names may be any visible text without control characters, and come back unchanged.
 func TestNamesOfProjectsAndChannels(t *testing.T) {
 	each(t, nil, func(s *site) {
 		n := 0
-		name := rapid.StringOfN(anyRune().Filter(func(r rune) bool { return r >= ' ' && r != 0x7f }), 1, 90, -1)
+		name := rapid.StringOfN(anyRune().Filter(func(r rune) bool { return r >= ' ' && r != 0x7f }), 1, 90, -1).Filter(func(name string) bool {
+			return strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) })
+		})
 		rapid.Check(s.T, func(t *rapid.T) {
 			n++
 			spec := monitor.ProjectSpec{Name: fmt.Sprint(n, name.Draw(t, "project")), Account: name.Draw(t, "account")}

@@ -7,18 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // MaxFile is the maximum length of a file, in bytes.
 const MaxFile = 10 << 20
-
-// maxName is the maximum length of the name of a project, an account or a channel, in characters.
-const maxName = 100
 
 // Config says how [Parse] reads a file. The zero value of a field stands for its default.
 type Config struct {
@@ -125,6 +122,13 @@ func (p *parser) unique(seen names, what, name string, at Position) {
 	seen[name] = at
 }
 
+// atMost reports a list that is longer than a project may have it.
+func (p *parser) atMost(n *yaml.Node, most int, things string) {
+	if items := len(follow(n).Content); items > most {
+		p.add(position(n), "a project has %d %s, the maximum is %d", items, things, most)
+	}
+}
+
 // require reports a missing key.
 func (p *parser) require(found places, what, key string) {
 	if _, ok := found[key]; !ok {
@@ -144,8 +148,8 @@ func (p *parser) projects(n *yaml.Node) []Project {
 func (p *parser) project(n *yaml.Node) Project {
 	var project Project
 	keys := append([]key{
-		{"name", func(n *yaml.Node) { project.Name = p.name(n, "name") }},
-		{"account", func(n *yaml.Node) { project.Account = p.name(n, "account") }},
+		{"name", func(n *yaml.Node) { project.Name = p.name(n, "name", projectName) }},
+		{"account", func(n *yaml.Node) { project.Account = p.name(n, "account", checks.ValidateName) }},
 		{"plan", func(n *yaml.Node) {
 			if text := p.text(n, "plan"); text != nil {
 				project.Plan = *text
@@ -169,24 +173,19 @@ func (p *parser) project(n *yaml.Node) Project {
 }
 
 // name reads the name of a project, an account or a channel. It returns "" and reports an error if the name is invalid.
-func (p *parser) name(n *yaml.Node, field string) string {
+func (p *parser) name(n *yaml.Node, field string, rule func(field, name string) error) string {
 	text := p.text(n, field)
 	if text == nil {
 		return ""
 	}
-	length := utf8.RuneCountInString(*text)
-	switch {
-	case length == 0:
-		p.add(position(n), "%s is empty", field)
-	case length > maxName:
-		p.add(position(n), "%s is too long: %d characters, the maximum is %d", field, length, maxName)
-	case strings.ContainsFunc(*text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		p.add(position(n), "%s has a control character", field)
-	default:
-		return *text
+	if err := rule(field, *text); err != nil {
+		p.add(position(n), "%v", err)
+		return ""
 	}
-	return ""
+	return *text
 }
+
+func projectName(_, name string) error { return checks.ValidateProjectName(name) }
 
 func (p *parser) checks(n *yaml.Node) []Check {
 	seen := make(names)
@@ -214,6 +213,7 @@ func (p *parser) check(n *yaml.Node) Check {
 }
 
 func (p *parser) statusPages(n *yaml.Node) []StatusPage {
+	p.atMost(n, checks.MaxStatusPages, "status pages")
 	return each(p, n, "status_pages", func(item *yaml.Node) StatusPage {
 		page := p.statusPage(item)
 		p.unique(p.pages, "slug of a status page", page.Slug, page.places.of("slug"))
@@ -249,6 +249,7 @@ func (p *parser) statusPage(n *yaml.Node) StatusPage {
 
 func (p *parser) channels(n *yaml.Node) []Channel {
 	seen := make(names)
+	p.atMost(n, checks.MaxChannels, "channels")
 	return each(p, n, "channels", func(item *yaml.Node) Channel {
 		channel := p.channel(item)
 		p.unique(seen, "channel", channel.Name, channel.places.of("name"))
@@ -261,7 +262,7 @@ func (p *parser) channel(n *yaml.Node) Channel {
 	before := len(p.list)
 	at := make(places)
 	c.places = p.object(n, "a channel", []key{
-		{"name", func(n *yaml.Node) { c.Name = p.name(n, "name") }},
+		{"name", func(n *yaml.Node) { c.Name = p.name(n, "name", checks.ValidateName) }},
 		{"kind", func(n *yaml.Node) {
 			if text := p.text(n, "kind"); text != nil {
 				c.Kind = channels.Kind(*text)
@@ -330,6 +331,10 @@ func (p *parser) setting(e entry) Setting {
 func (p *parser) lookUp(n *yaml.Node, key, what, source string, read func(string) (string, error)) Setting {
 	name := p.text(n, key)
 	if name == nil {
+		return Setting{}
+	}
+	if err := checks.ValidateSource(key, source+*name); err != nil {
+		p.add(position(n), "%v", err)
 		return Setting{}
 	}
 	value, err := "", errors.New("cannot be read here")

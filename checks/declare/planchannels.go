@@ -273,10 +273,10 @@ func (p *projectPlanner) compareGroup(want Channel, have channels.Channel, setti
 
 // members returns the existing members of a group, in the order of the channels.
 func (p *projectPlanner) members(group channels.Channel) []uuid.UUID {
-	list := selection.Members(group)
+	list := setOf(selection.Members(group))
 	var ids []uuid.UUID
 	for _, c := range p.available {
-		if slices.Contains(list, c.ID) {
+		if list[c.ID] {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -138,7 +138,16 @@ func (p *projectPlanner) deleteCheck(have checks.Check) {
 
 // sameIDs reports whether two lists without duplicates have the same elements.
 func sameIDs(a, b []uuid.UUID) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(id uuid.UUID) bool { return !slices.Contains(b, id) })
+	known := setOf(b)
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(id uuid.UUID) bool { return !known[id] })
+}
+
+func setOf(ids []uuid.UUID) map[uuid.UUID]bool {
+	set := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // names returns the names of channels as quoted text.
@@ -154,12 +163,15 @@ func (p *projectPlanner) names(ids []uuid.UUID) string {
 // selects only that channel, or else by ID.
 func references(available []channels.Channel, ids []uuid.UUID) []string {
 	var list []string
+	selected, named := setOf(ids), map[string]int{}
 	for _, c := range available {
-		if !slices.Contains(ids, c.ID) {
+		named[c.Name]++
+	}
+	for _, c := range available {
+		if !selected[c.ID] {
 			continue
 		}
-		selected, err := selection.Select(available, c.Name)
-		if err != nil || len(selected) != 1 || selected[0] != c.ID || c.Name == "*" {
+		if _, isID := uuid.Parse(c.Name); named[c.Name] > 1 || c.Name == "" || c.Name == "*" || isID == nil || strings.Contains(c.Name, ",") {
 			list = append(list, c.ID.String())
 		} else {
 			list = append(list, c.Name)

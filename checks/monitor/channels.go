@@ -11,10 +11,15 @@ import (
 )
 
 // CreateChannel adds a channel with the kind, name, settings and sources of c, and its identifier if that is not zero, so
-// that a call that is repeated adds no other. It ignores the other fields of c and sets them in the channel that it returns. Spec.Channels can use its name only if that is non-empty, unique and free of commas.
-// A program that creates its channels at each start calls [Project.UpsertChannel] instead. Errors: *[checks.FieldError] for
-// the name, those of [channels.Validate] for kind and settings; *[channels.NotConfiguredError] if nobody would deliver its
-// alerts, see [Config].Channels; *[channels.SettingError] for a receiver that is out of reach and for a group; [checks.ErrExists] if the project has a channel with the identifier.
+// that a call that is repeated adds no other. It drops the sources of settings that c does not have. It ignores the other
+// fields of c and sets them in the channel that it returns. Spec.Channels can use its name only if that is non-empty, unique
+// and free of commas. A program that creates its channels at each start calls [Project.UpsertChannel] instead.
+//
+// Errors: *[checks.FieldError] for the name, for a source of more than 1,000 characters, for "settings" if those of the project
+// would be longer than [checks.MaxSettings], and for "project" if that has [checks.MaxChannels]; those of [channels.Validate]
+// for kind and settings; *[channels.NotConfiguredError] if nobody would deliver its alerts, see [Config].Channels;
+// *[channels.SettingError] for a receiver that is out of reach and for a group; [checks.ErrExists] if the project has a
+// channel with the identifier.
 func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	c.ProjectID = p.id
 	c, err := p.mon.admin.CreateChannel(ctx, c)
@@ -31,10 +36,10 @@ func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ chan
 	return c, change, p.about(err)
 }
 
-// UpdateChannel changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the
-// stored channel, in a transaction, so that nothing changes between; it may be called again. The monitor ignores other
-// changes. The checks that use the channel stay the same. Errors: those of edit, as they are; *[checks.FieldError] for the
-// name; those of [Project.CreateChannel] for new settings; [checks.ErrNotFound]. What stays as it is
+// UpdateChannel changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the stored
+// channel. If a channel of the project changes before the result is stored, edit is called again. The monitor ignores other
+// changes. The checks that use the channel stay the same. Errors: those of edit, as they are; *[checks.FieldError] for the name and
+// for what [Project.CreateChannel] refuses with one; those of that for new settings; [checks.ErrNotFound]. What stays as it is
 // passes; see [channels.Validate].
 func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
 	var refused error

@@ -10,7 +10,8 @@ import (
 
 // CreateKey creates an API key for the project and returns its text: 32 characters that begin with "rcw_" for
 // [checks.ReadWrite], "rcr_" for [checks.ReadOnly], "rci_" for [checks.ReadIDs] or "rca_" for [checks.Admin]. The database
-// stores only a hash of it. Error: *[checks.FieldError] for another scope.
+// stores only a hash of it. Error: *[checks.FieldError] for another scope,
+// and for the field "project" when that has [checks.MaxKeys].
 func (p *Project) CreateKey(ctx context.Context, scope checks.Scope) (text string, key checks.Key, err error) {
 	text, key, err = p.mon.admin.CreateKey(ctx, p.id, scope)
 	return text, key, p.about(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,16 @@ func TestBulkMany(t *testing.T) {
 	}
 	b.post(s.path("bulk"), url.Values{"action": {"tag"}, "tag": {" "}, "check": ids(first)}).is(http.StatusSeeOther)
 	b.get(s.path("")).has("Enter a tag. Nothing was changed.").hasNo(">Undo<")
+	b.post(s.path("bulk"), url.Values{"action": {"untag"}, "tag": {numbers(100_000)}, "check": ids(first)}).is(http.StatusBadRequest).has("tags is too long")
+}
+
+// numbers are n different words.
+func numbers(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = strconv.Itoa(i)
+	}
+	return strings.Join(words, " ")
 }
 
 // TestBulkEdit shows the page that changes several checks, and what is wrong with what was typed.
@@ -179,6 +190,9 @@ func TestBulkEdit(t *testing.T) {
 		"Schedule and interval exclude":           {"schedule": {"0 3 * * *"}, "timeout": {"1 h"}},
 		"Time zone":                               {"tz": {"Mars"}},
 		"Integrations are ticked: choose what to": {"channel": {hook.ID.String()}},
+		"Integrations are too many":               {"channel": strings.Split(numbers(501), " "), "channels": {"add"}},
+		"Tags is too long":                        {"add_tags": {numbers(50_000)}},
+		"Tags is too long: 588889 characters":     {"drop_tags": {numbers(100_000)}},
 	} {
 		form["check"] = ids(a, c)
 		b.post(s.path("bulk/edit"), form).is(http.StatusUnprocessableEntity).has(want, a.ID.String())

@@ -98,6 +98,12 @@ func TestStatusPageProblems(t *testing.T) {
 		form.Set(test.field, test.value)
 		b.post(s.path("status/new"), form).is(test.status).has(test.want, `aria-invalid="true"`)
 	}
+	for _, preview := range []string{"preview", "save"} {
+		form := url.Values{"title": {"Acme"}, "scope": {"tags"}, "tag": strings.Split(numbers(5_000), " "), preview: {"1"}}
+		if body := b.post(s.path("status/new"), form).is(http.StatusBadRequest).has("The list of tags is too long").body; len(body) > 50_000 {
+			t.Errorf("the answer has %d bytes", len(body))
+		}
+	}
 	for i := range checks.MaxStatusPages - 1 {
 		if _, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: fmt.Sprint("p", i), Title: "P"}); err != nil {
 			t.Fatal(err)

@@ -17,9 +17,6 @@ import (
 
 // CreateChannel adds a channel with the identifier, project, kind, name, settings and sources of c.
 func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
-	if err := validName("name", c.Name, 0); err != nil {
-		return channels.Channel{}, err
-	}
 	return a.saveChannel(ctx, c.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		fresh, err := a.newChannel(list, c)
 		return fresh, true, err
@@ -30,7 +27,7 @@ func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels
 // "updated" or "unchanged".
 func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, change string, err error) {
 	name, kind := wanted.Name, wanted.Kind
-	if err := validName("name", name, 1); err != nil {
+	if err := checks.ValidateName("name", name); err != nil {
 		return channels.Channel{}, "", err
 	}
 	c, err = a.saveChannel(ctx, wanted.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
@@ -76,35 +73,126 @@ func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, edit
 		if err != nil {
 			return c, false, err
 		}
-		if err := validName("name", wanted.Name, 0); err != nil {
-			return c, false, err
-		}
 		valid, err := a.ValidSettings(list, c, wanted.Settings)
 		c.Name, c.Settings, c.Sources = wanted.Name, valid, wanted.Sources
 		return c, true, err
 	})
 }
 
-// errNotAsked means that nobody has asked whether the new settings of a channel can be delivered to.
-var errNotAsked = errors.New("the settings have changed")
+// errMoved means that the channels of a project are others than those that a new channel was checked with.
+var errMoved = errors.New("the channels have changed")
 
-// saveChannel saves the channel that fn returns, if fn says so. The list that fn gets has the channels of the project.
-// The account's lock keeps them from changing. With new settings, the kind must be ready to deliver to them: saveChannel
-// asks between two transactions, because the answer may take seconds.
+// saveChannel saves the channel that fn returns for the channels of the project, if fn says so. All checks come before the
+// transaction, because pings wait for that, and are repeated if the channels have changed meanwhile.
 func (a *Admin) saveChannel(
 	ctx context.Context, projectID uuid.UUID, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
-) (c channels.Channel, err error) {
+) (channels.Channel, error) {
 	var asked map[string]string
 	for {
-		c, err = a.saveReady(ctx, projectID, asked, fn)
-		if !errors.Is(err, errNotAsked) {
-			return c, err
-		}
-		if err := a.ready(ctx, c); err != nil {
+		list, err := a.Channels(ctx, projectID)
+		if err != nil {
 			return channels.Channel{}, err
 		}
-		asked = c.Settings
+		c, save, err := fn(list)
+		if err != nil {
+			return channels.Channel{}, err
+		}
+		if !save {
+			return c, nil
+		}
+		stored, found := channelByID(list, c.ID)
+		if c.Sources, err = a.fits(list, stored, c, found); err != nil {
+			return channels.Channel{}, err
+		}
+		if same := found && maps.Equal(c.Settings, stored.Settings); !same && (asked == nil || !maps.Equal(c.Settings, asked)) {
+			if err := a.ready(ctx, c); err != nil {
+				return channels.Channel{}, err
+			}
+			asked = c.Settings
+		}
+		if err := a.storeChannel(ctx, list, c); !errors.Is(err, errMoved) {
+			return c, err
+		}
 	}
+}
+
+// fits checks the bounds of a channel and those of its project, apart from the settings one by one, and returns the sources of
+// those that the channel has. What stays as it is passes.
+func (a *Admin) fits(list []channels.Channel, stored, c channels.Channel, found bool) (sources map[string]string, err error) {
+	if c.Name != "" && (!found || c.Name != stored.Name) {
+		if err := checks.ValidateName("name", c.Name); err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		if err := checks.ValidateCount(len(list), checks.MaxChannels, "channels"); err != nil {
+			return nil, err
+		}
+	}
+	sources = maps.Clone(c.Sources)
+	maps.DeleteFunc(sources, func(name, _ string) bool { return c.Settings[name] == "" })
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if sources[name] == stored.Sources[name] {
+			continue
+		}
+		if err := checks.ValidateSource(name, sources[name]); err != nil {
+			return nil, err
+		}
+	}
+	c.Sources = sources
+	total := sizeOf(c)
+	if total <= sizeOf(stored) {
+		return sources, nil
+	}
+	for _, other := range list {
+		if other.ID != c.ID {
+			total += sizeOf(other)
+		}
+	}
+	if total > checks.MaxSettings {
+		return nil, &checks.FieldError{Field: "settings",
+			Reason: fmt.Sprintf("are too long: those of all channels of the project would have %d bytes, the maximum is %d", total, checks.MaxSettings)}
+	}
+	return sources, nil
+}
+
+// sizeOf returns the length of a channel's settings and sources in bytes.
+func sizeOf(c channels.Channel) (n int) {
+	for _, texts := range []map[string]string{c.Settings, c.Sources} {
+		for name, text := range texts {
+			n += len(name) + len(text)
+		}
+	}
+	return n
+}
+
+// storeChannel stores a channel, unless the channels of the project are others than those in the list: errMoved.
+func (a *Admin) storeChannel(ctx context.Context, list []channels.Channel, c channels.Channel) error {
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, c.ProjectID); err != nil {
+			return err
+		}
+		now, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
+		if err != nil {
+			return err
+		}
+		if !slices.EqualFunc(now.Channels, list, sameChannel) {
+			return errMoved
+		}
+		if err := tx.Save(ctx, store.Setup{Channel: &c}); err != nil {
+			return err
+		}
+		stored, found := channelByID(list, c.ID)
+		if !found {
+			return a.note(ctx, tx, aboutChannel(c, "channel.create", a.channelChanges(stored, c)...))
+		}
+		return a.noteChanged(ctx, tx, aboutChannel(c, "channel.update", a.channelChanges(stored, c)...))
+	})
+}
+
+// sameChannel reports whether two channels are alike in what users set.
+func sameChannel(x, y channels.Channel) bool {
+	return x.ID == y.ID && x.Kind == y.Kind && x.Name == y.Name && maps.Equal(x.Settings, y.Settings) && maps.Equal(x.Sources, y.Sources)
 }
 
 // ready returns why nobody can deliver to a channel with new settings.
@@ -129,42 +217,6 @@ func (a *Admin) typeOf(kind channels.Kind) (t channels.Type) {
 		}
 	}
 	return t
-}
-
-// saveReady is one transaction of saveChannel. It fails with errNotAsked, and returns the channel, if the kind must be asked
-// about other settings than those in asked.
-func (a *Admin) saveReady(
-	ctx context.Context, projectID uuid.UUID, asked map[string]string, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
-) (c channels.Channel, err error) {
-	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		if _, err := tx.LockAccount(ctx, projectID); err != nil {
-			return err
-		}
-		all, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
-		if err != nil {
-			return err
-		}
-		var save bool
-		if c, save, err = fn(all.Channels); err != nil || !save {
-			return err
-		}
-		stored, found := channelByID(all.Channels, c.ID)
-		unchanged := found && maps.Equal(c.Settings, stored.Settings)
-		if a.typeOf(c.Kind).Ready != nil && !unchanged && (asked == nil || !maps.Equal(c.Settings, asked)) {
-			return errNotAsked
-		}
-		if err := tx.Save(ctx, store.Setup{Channel: &c}); err != nil {
-			return err
-		}
-		if !found {
-			return a.note(ctx, tx, aboutChannel(c, "channel.create", a.channelChanges(stored, c)...))
-		}
-		return a.noteChanged(ctx, tx, aboutChannel(c, "channel.update", a.channelChanges(stored, c)...))
-	})
-	if err != nil && !errors.Is(err, errNotAsked) {
-		return channels.Channel{}, err
-	}
-	return c, err
 }
 
 // newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.

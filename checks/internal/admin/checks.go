@@ -306,11 +306,12 @@ func (a *Admin) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key s
 func (a *Admin) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
 	var list []checks.Check
 	var err error
-	filter := store.CheckFilter{ProjectID: &projectID, Tags: q.Tags}
+	tags, some := q.DistinctTags()
+	filter := store.CheckFilter{ProjectID: &projectID, Tags: tags}
 	if q.Slug != "" {
 		filter.Slug = &q.Slug
 	}
-	if checks.ValidSlug(q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
+	if some && checks.ValidSlug(q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
 		list, err = a.Store.Checks(ctx, filter)
 	}
 	return list, a.Exists(ctx, projectID, len(list), err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -25,10 +24,8 @@ var keyPrefixes = map[checks.Scope]string{
 // keyLength is the length of an API key in characters.
 const keyLength = 32
 
-const (
-	maxName       = 100 // characters of the name of a project, an account or a channel
-	keyHintLength = 8
-)
+// keyHintLength is how many characters of a key people see.
+const keyHintLength = 8
 
 // ProjectSpec describes a new project. Package monitor documents the fields.
 type ProjectSpec struct {
@@ -79,7 +76,7 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 	case p.MaxChecks < 0:
 		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
 	}
-	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
+	if err := errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account)); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
 	setup, keys := []store.Setup{{Project: &p, First: first}}, Keys{}
@@ -100,22 +97,6 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 		return checks.Project{}, Keys{}, err
 	}
 	return p, keys, nil
-}
-
-// validName checks the name of a project, an account or a channel.
-func validName(field, value string, least int) error {
-	n := utf8.RuneCountInString(value)
-	switch {
-	case !utf8.ValidString(value):
-		return &checks.FieldError{Field: field, Reason: "is not valid UTF-8"}
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return &checks.FieldError{Field: field, Reason: "has a control character"}
-	case n < least:
-		return &checks.FieldError{Field: field, Reason: "is empty"}
-	case n > maxName:
-		return &checks.FieldError{Field: field, Reason: fmt.Sprintf("is too long: %d characters, the maximum is %d", n, maxName)}
-	}
-	return nil
 }
 
 // Project returns the project with this identifier.
@@ -150,7 +131,7 @@ func (a *Admin) Projects(ctx context.Context) ([]checks.Project, error) {
 
 // RenameProject changes the name of a project.
 func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
-	if err := validName("name", name, 1); err != nil {
+	if err := checks.ValidateProjectName(name); err != nil {
 		return checks.Project{}, err
 	}
 	defer a.forgetLookups()
@@ -194,6 +175,13 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks
 	text, key = a.newKey(projectID, scope)
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		have, err := tx.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
+		if err != nil {
+			return err
+		}
+		if err := checks.ValidateCount(len(have.Keys), checks.MaxKeys, "API keys"); err != nil {
 			return err
 		}
 		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -13,17 +12,14 @@ import (
 // CreateStatusPage adds a status page with the project, slug, title, description and tags of p.
 func (a *Admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
 	p.ID, p.CreatedAt = uuid.New(), a.Now()
-	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage) (checks.StatusPage, error) {
-		if len(list) >= checks.MaxStatusPages {
-			return p, &checks.FieldError{Field: "project", Reason: fmt.Sprintf("has %d status pages, the maximum", len(list))}
-		}
-		return p, nil
+	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error) {
+		return p, checks.ValidateCount(len(list), checks.MaxStatusPages, "status pages")
 	})
 }
 
 // UpdateStatusPage replaces the slug, title, description and tags of a page.
 func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
-	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage) (checks.StatusPage, error) {
+	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error) {
 		saved, ok := pageByID(list, p.ID)
 		if !ok {
 			return p, checks.ErrNotFound
@@ -36,8 +32,11 @@ func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (chec
 // saveStatusPage saves the page that fn returns. The list that fn gets has the pages of the project; the account's lock
 // keeps them from changing.
 func (a *Admin) saveStatusPage(
-	ctx context.Context, p checks.StatusPage, fn func(list []checks.StatusPage) (checks.StatusPage, error),
+	ctx context.Context, p checks.StatusPage, fn func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error),
 ) (saved checks.StatusPage, err error) {
+	if p, err = p.Normalize(); err != nil {
+		return checks.StatusPage{}, err
+	}
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.ProjectID); err != nil {
 			return err
@@ -46,10 +45,7 @@ func (a *Admin) saveStatusPage(
 		if err != nil {
 			return err
 		}
-		if saved, err = fn(found.StatusPages); err != nil {
-			return err
-		}
-		if saved, err = saved.Normalize(); err != nil {
+		if saved, err = fn(found.StatusPages, p); err != nil {
 			return err
 		}
 		if err := tx.Save(ctx, store.Setup{StatusPage: &saved}); err != nil {

@@ -95,11 +95,14 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 	if err != nil {
 		return err
 	}
-	all, chosen := v.Form["channels"] == "*", strings.Split(v.Form["channels"], ",")
+	all, chosen := v.Form["channels"] == "*", map[string]bool{}
+	for id := range strings.SplitSeq(v.Form["channels"], ",") {
+		chosen[id] = true
+	}
 	for _, c := range list {
 		v.Choices = append(v.Choices, channelChoice{
 			ID: c.ID.String(), Name: words.Name(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),
-			On: all || slices.Contains(chosen, c.ID.String()),
+			On: all || chosen[c.ID.String()],
 		})
 	}
 	for i, e := range v.Errors {

@@ -2,7 +2,9 @@ package forms
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/keywords"
@@ -54,6 +56,9 @@ func previewTry(f form) (p tryPreview) {
 	switch {
 	case !mail && !c.FilterHTTPBody:
 		p.Hint = "Choose above where to look for keywords. Until then, the ping URL decides the result."
+		return p
+	case checks.Spec{StartKW: &c.StartKW, SuccessKW: &c.SuccessKW, FailureKW: &c.FailureKW}.Validate(time.Time{}) != nil:
+		p.Hint = "The keywords are too long to try: each list has up to " + strconv.FormatInt(checks.SettingNamed("start_kw").Max, 10) + " characters."
 		return p
 	case subject == "" && body == "":
 		p.Hint = "Paste what your job sends to see how its ping is classified."

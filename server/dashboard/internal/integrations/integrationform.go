@@ -290,8 +290,9 @@ func (v *integrationForm) typed(q *ui.Request, form url.Values) {
 			continue
 		}
 		f.Value = settingsOf(v.Fields[i:i+1], form)[f.Name]
+		members := ui.Ticked(form, "member")
 		for j := range f.Members {
-			f.Members[j].Selected = slices.Contains(form["member"], f.Members[j].Value)
+			f.Members[j].Selected = members[f.Members[j].Value]
 		}
 	}
 }
@@ -315,6 +316,8 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 	switch {
 	case isLacking:
 		view.Problem = not + ": " + lacks(lacking) + "."
+	case isName && named.Field != "name":
+		view.Problem = shown(not + ": the " + named.Error() + ".")
 	case isName:
 		view.Problem, view.NameProblem = not+".", shown("The name "+named.Reason+".")
 	case isSetting:

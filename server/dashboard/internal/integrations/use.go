@@ -61,17 +61,17 @@ func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
 
 // choices makes the lists to choose from.
 func (u *useChoice) choices(form url.Values) {
-	counts := map[string]int{}
+	counts, ticked, tags := map[string]int{}, ui.Ticked(form, "check"), ui.Ticked(form, "tag")
 	for _, c := range u.list {
 		for _, tag := range words.Names(c.TagList()) {
 			counts[tag]++
 		}
 		if len(u.list) <= maxChoices {
-			u.Checks = append(u.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Selected: slices.Contains(form["check"], c.ID.String())})
+			u.Checks = append(u.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Selected: ticked[c.ID.String()]})
 		}
 	}
 	for tag, n := range counts {
-		u.Tags = append(u.Tags, ui.Choice{Value: tag, Label: tag, Hint: verdict.Count(n, "check"), Selected: slices.Contains(form["tag"], tag)})
+		u.Tags = append(u.Tags, ui.Choice{Value: tag, Label: tag, Hint: verdict.Count(n, "check"), Selected: tags[tag]})
 	}
 	slices.SortFunc(u.Tags, func(a, b ui.Choice) int { return strings.Compare(a.Label, b.Label) })
 	slices.SortStableFunc(u.Checks, func(a, b ui.Choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
@@ -79,12 +79,17 @@ func (u *useChoice) choices(form url.Values) {
 
 // chosen returns the checks that are chosen.
 func (u useChoice) chosen() (list []checks.Check) {
-	selected := func(of []ui.Choice, value string) bool {
-		return slices.ContainsFunc(of, func(c ui.Choice) bool { return c.Selected && c.Value == value })
+	selected := func(of []ui.Choice) map[string]bool {
+		set := map[string]bool{}
+		for _, c := range of {
+			set[c.Value] = c.Selected
+		}
+		return set
 	}
+	tags, ids := selected(u.Tags), selected(u.Checks)
 	for _, c := range u.list {
-		tagged := slices.ContainsFunc(words.Names(c.TagList()), func(tag string) bool { return selected(u.Tags, tag) })
-		if u.Mode == "all" || u.Mode == "some" && (tagged || selected(u.Checks, c.ID.String())) {
+		tagged := slices.ContainsFunc(words.Names(c.TagList()), func(tag string) bool { return tags[tag] })
+		if u.Mode == "all" || u.Mode == "some" && (tagged || ids[c.ID.String()]) {
 			list = append(list, c)
 		}
 	}
@@ -158,7 +163,8 @@ func useIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(c checks.Check) bool { return !slices.Contains(q.R.PostForm["check"], c.ID.String()) })
+	ticked := ui.Ticked(q.R.PostForm, "check")
+	list = slices.DeleteFunc(list, func(c checks.Check) bool { return !ticked[c.ID.String()] })
 	undo, done, err := use(q, c.ID, list)
 	if err != nil {
 		return err

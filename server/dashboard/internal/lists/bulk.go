@@ -3,10 +3,12 @@ package lists
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -37,14 +39,18 @@ func bulk(q *ui.Request) error {
 	case action == "delete":
 		return q.Render("bulkdelete", "Delete "+verdict.Count(len(list), "check"), bulkViewOf(q, list))
 	}
-	if change.tags && len(strings.Fields(q.R.PostForm.Get("tag"))) == 0 {
+	tags, err := typedTags(q.R.PostForm, "tag")
+	if err != nil {
+		return err
+	}
+	if change.tags && len(tags) == 0 {
 		q.Notice("Enter a tag. Nothing was changed.")
 		return backToList(q)
 	}
 	var undo ui.Undo
 	done := 0
 	for _, c := range list {
-		changed, err := change.do(q, c, &undo)
+		changed, err := change.do(q, c, tags, &undo)
 		if errors.Is(err, checks.ErrNotFound) {
 			continue // another viewer has deleted it
 		}
@@ -112,32 +118,40 @@ var bulkChanges = map[string]struct {
 	done, already string
 	// tags says that the form must name a tag.
 	tags bool
-	do   func(q *ui.Request, c checks.Check, undo *ui.Undo) (changed bool, err error)
+	do   func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (changed bool, err error)
 }{
-	"pause": {"Paused", "were paused already", false, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+	"pause": {"Paused", "were paused already", false, func(q *ui.Request, c checks.Check, _ []string, undo *ui.Undo) (bool, error) {
 		if c.Stored == checks.StatusPaused { // to pause it again would move the beginning of the pause
 			return false, nil
 		}
 		paused, err := q.Mon.Project(q.Project.ID).Pause(q.Ctx(), c.ID)
 		return err == nil && undo.State(c, *paused.Check), err
 	}},
-	"resume": {"Resumed", "were not paused", false, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+	"resume": {"Resumed", "were not paused", false, func(q *ui.Request, c checks.Check, _ []string, undo *ui.Undo) (bool, error) {
 		resumed, err := q.Mon.Project(q.Project.ID).Resume(q.Ctx(), c.ID)
 		if errors.Is(err, checks.ErrNotPaused) {
 			return false, nil
 		}
 		return err == nil && undo.State(c, *resumed.Check), err
 	}},
-	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
 		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
-			return checks.Spec{Tags: changedTags(c, strings.Fields(q.R.PostForm.Get("tag")), nil)}, nil
+			return checks.Spec{Tags: changedTags(c, tags, nil)}, nil
 		})
 	}},
-	"untag": {"Untagged", "did not have the tags", true, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+	"untag": {"Untagged", "did not have the tags", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
 		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
-			return checks.Spec{Tags: changedTags(c, nil, strings.Fields(q.R.PostForm.Get("tag")))}, nil
+			return checks.Spec{Tags: changedTags(c, nil, tags)}, nil
 		})
 	}},
+}
+
+// typedTags reads tags. The error is a *[checks.FieldError] if they are more than a check can have.
+func typedTags(form url.Values, name string) ([]string, error) {
+	var spec checks.Spec
+	checks.SettingNamed("tags").Set(&spec, form.Get(name))
+	err := spec.Validate(time.Time{})
+	return strings.Fields(form.Get(name)), err
 }
 
 // changedTags returns the tags of a check with some more and without others. The list is not nil.
@@ -245,8 +259,9 @@ func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
 		return err
 	}
 	v.Zones, v.ChannelsMode = zones, v.Form.Get("channels")
+	chosen := ui.Ticked(v.Form, "channel")
 	for _, c := range available {
-		v.Channels = append(v.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: slices.Contains(v.Form["channel"], c.ID.String())})
+		v.Channels = append(v.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: chosen[c.ID.String()]})
 	}
 	return q.RenderStatus(status, "bulkedit", "Edit "+verdict.Count(len(v.Checks), "check"), v)
 }
@@ -265,9 +280,9 @@ func bulkSave(q *ui.Request) error {
 		}
 		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
 	}
-	spec, err := bulkSpec(form)
+	wanted, err := bulkSpec(form)
 	if err == nil {
-		err = spec.Validate(q.Mon.Now())
+		err = wanted.Validate(q.Mon.Now())
 	}
 	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
 		return refuse(wrong, 0)
@@ -278,7 +293,7 @@ func bulkSave(q *ui.Request) error {
 	var undo ui.Undo
 	done := 0
 	for _, c := range list {
-		changed, err := change(q, c, &undo, func(c checks.Check) (checks.Spec, error) { return bulkSpecOf(c, spec, form), nil })
+		changed, err := change(q, c, &undo, func(c checks.Check) (checks.Spec, error) { return wanted.of(c), nil })
 		wrong, isWrong := errors.AsType[*checks.FieldError](err)
 		gone, isGone := errors.AsType[*channels.SelectError](err)
 		switch {
@@ -304,8 +319,16 @@ var bulkLabels = map[string]string{
 	"tags": "Tags", "grace": "Grace time", "timeout": "Interval", "schedule": "Schedule", "tz": "Time zone", "channels": "Integrations",
 }
 
-// bulkSpec returns the settings that a form gives to all checks.
-func bulkSpec(form url.Values) (s checks.Spec, err error) {
+// bulkChange is what a form changes of each check: settings, and those that depend on what the check has.
+type bulkChange struct {
+	checks.Spec
+	more, without []string // tags
+	mode          string   // add, drop or set, of the integrations in chosen
+	chosen        map[string]bool
+}
+
+// bulkSpec reads the form. The error is a *[checks.FieldError].
+func bulkSpec(form url.Values) (s bulkChange, err error) {
 	for name, into := range map[string]**string{"schedule": &s.Schedule, "tz": &s.TZ} {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			*into = &text
@@ -319,35 +342,42 @@ func bulkSpec(form url.Values) (s checks.Spec, err error) {
 		if err != nil {
 			return s, err
 		}
-		checks.SettingNamed(name).Set(&s, d)
+		checks.SettingNamed(name).Set(&s.Spec, d)
 	}
-	if len(form["channel"]) > 0 && form.Get("channels") == "" {
+	for name, into := range map[string]*[]string{"add_tags": &s.more, "drop_tags": &s.without} {
+		if *into, err = typedTags(form, name); err != nil {
+			return s, err
+		}
+	}
+	s.mode, s.chosen = form.Get("channels"), ui.Ticked(form, "channel")
+	switch {
+	case len(s.chosen) > checks.MaxChannels:
+		return s, &checks.FieldError{Field: "channels", Reason: fmt.Sprintf("are too many: the maximum is %d", checks.MaxChannels)}
+	case len(s.chosen) > 0 && s.mode == "":
 		return s, &checks.FieldError{Field: "channels", Reason: "are ticked: choose what to do with them"}
-	}
-	if s.Schedule != nil && s.Timeout != nil {
+	case s.Schedule != nil && s.Timeout != nil:
 		return s, &checks.FieldError{Field: "schedule", Reason: "and interval exclude each other: fill in one"}
 	}
 	return s, nil
 }
 
-// bulkSpecOf adds the settings that depend on what a check has.
-func bulkSpecOf(c checks.Check, s checks.Spec, form url.Values) checks.Spec {
-	more, without := strings.Fields(form.Get("add_tags")), strings.Fields(form.Get("drop_tags"))
-	if len(more)+len(without) > 0 {
-		s.Tags = changedTags(c, more, without)
+// of returns the change of one check.
+func (s bulkChange) of(c checks.Check) checks.Spec {
+	spec := s.Spec
+	if len(s.more)+len(s.without) > 0 {
+		spec.Tags = changedTags(c, s.more, s.without)
 	}
-	chosen := form["channel"]
 	ids := texts(c.Channels)
-	switch form.Get("channels") {
+	switch s.mode {
 	case "add":
-		ids = append(ids, chosen...)
+		ids = slices.AppendSeq(ids, maps.Keys(s.chosen))
 	case "drop":
-		ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(chosen, id) })
+		ids = slices.DeleteFunc(ids, func(id string) bool { return s.chosen[id] })
 	case "set":
-		ids = slices.Clone(chosen)
+		ids = slices.Collect(maps.Keys(s.chosen))
 	default:
-		return s
+		return spec
 	}
-	s.Channels = new(joined(ids))
-	return s
+	spec.Channels = new(joined(ids))
+	return spec
 }

@@ -117,6 +117,9 @@ func saveStatusPage(q *ui.Request) (err error) {
 		}
 	}
 	form.read(q)
+	if form.Problems != nil {
+		return showStatusPageForm(q, http.StatusBadRequest, form)
+	}
 	if q.R.PostForm.Has("preview") {
 		return showStatusPageForm(q, http.StatusOK, form)
 	}
@@ -160,9 +163,14 @@ func (f *statusPageForm) read(q *ui.Request) {
 		f.Slug = slugOf(f.Title)
 	}
 	f.AllChecks, f.Tags = typed.Get("scope") == "all", nil
-	if !f.AllChecks {
-		f.Tags = typed["tag"]
+	if f.AllChecks {
+		return
 	}
+	if err := (checks.Spec{Tags: typed["tag"]}).Validate(q.Mon.Now()); err != nil {
+		f.Problems = map[string]string{"tags": strings.Replace(err.Error(), "tags", "The list of tags", 1) + "."}
+		return
+	}
+	f.Tags = typed["tag"]
 }
 
 // slugOf makes a slug from a title: "Acme & Sons" becomes "acme-sons".
@@ -205,7 +213,7 @@ func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
 
 // tagChoices returns the tags of checks and the selected ones, sorted.
 func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
-	counts := map[string]int{}
+	counts, chosen := map[string]int{}, map[string]bool{}
 	for _, c := range list {
 		for _, tag := range c.TagList() {
 			counts[tag]++
@@ -213,9 +221,10 @@ func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
 	}
 	for _, tag := range selected {
 		counts[tag] += 0 // no check has it any more
+		chosen[tag] = true
 	}
 	for tag, n := range counts {
-		choices = append(choices, tagChoice{tag, n, slices.Contains(selected, tag)})
+		choices = append(choices, tagChoice{tag, n, chosen[tag]})
 	}
 	slices.SortStableFunc(choices, func(a, b tagChoice) int { return strings.Compare(a.Tag, b.Tag) })
 	return choices

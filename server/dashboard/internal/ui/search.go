@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -9,6 +10,15 @@ import (
 
 // MaxSearch bounds the text of a search in characters, as the inputs of the pages do.
 const MaxSearch = 200
+
+// Ticked returns the values that a form has for a name, as a set: a form of [MaxForm] has thousands.
+func Ticked(form url.Values, name string) map[string]bool {
+	set := make(map[string]bool, len(form[name]))
+	for _, value := range form[name] {
+		set[value] = true
+	}
+	return set
+}
 
 // Search finds rows by words, all of which must occur.
 type Search struct {
