@@ -12,10 +12,12 @@ import (
 const PagesPerRequest = 10
 
 // Requests limits the requests of each client. It forgets a client whose allowance is full again, so it keeps no more than
-// the clients of the last two minutes. A nil *Requests sets no limit.
+// the clients of the last two minutes, or of twice the time in which an allowance fills. A nil *Requests sets no limit.
 type Requests[K comparable] struct {
 	perMinute, burst int
-	now              func() time.Time
+	// refill is how long an empty allowance takes at most to be full again.
+	refill time.Duration
+	now    func() time.Time
 
 	mu      sync.Mutex
 	clients map[K]*allowance
@@ -27,12 +29,10 @@ type allowance struct {
 	used   time.Time
 }
 
-// refill is how long an empty allowance takes at most to be full again.
-const refill = time.Minute
-
-// NewRequests returns a limit of requests a minute on average, and of burst at once, which is no more than perMinute.
+// NewRequests returns a limit of requests a minute on average, and of burst at once.
 func NewRequests[K comparable](perMinute, burst int, now func() time.Time) *Requests[K] {
-	return &Requests[K]{perMinute: perMinute, burst: burst, now: now, clients: make(map[K]*allowance)}
+	refill := max(time.Minute, time.Duration(burst)*time.Minute/time.Duration(perMinute))
+	return &Requests[K]{perMinute: perMinute, burst: burst, refill: refill, now: now, clients: make(map[K]*allowance)}
 }
 
 // Wait counts a request and returns 0, or it returns how long the client has to wait for its next request.
@@ -60,12 +60,12 @@ func (l *Requests[K]) Wait(client K) time.Duration {
 
 // forgetIdle forgets the clients that are idle, at most once per refill.
 func (l *Requests[K]) forgetIdle(now time.Time) {
-	if now.Sub(l.cleaned) < refill {
+	if now.Sub(l.cleaned) < l.refill {
 		return
 	}
 	l.cleaned = now
 	for client, a := range l.clients {
-		if now.Sub(a.used) >= refill {
+		if now.Sub(a.used) >= l.refill {
 			delete(l.clients, client)
 		}
 	}

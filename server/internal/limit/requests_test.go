@@ -30,7 +30,7 @@ func TestRequests(t *testing.T) {
 	for range 10_000 {
 		l.Wait(uuid.New())
 	}
-	now = now.Add(2 * refill)
+	now = now.Add(2 * l.refill)
 	l.Wait(a)
 	if len(l.clients) != 1 {
 		t.Errorf("the limiter has %d clients, want 1", len(l.clients))
