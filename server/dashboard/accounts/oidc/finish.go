@@ -201,10 +201,8 @@ func (p *Provider) userInfo(ctx context.Context, known *description, token *oaut
 
 // text returns a claim with one value, or "".
 func (c claims) text(name string) string {
-	if raw, sent := c[name]; sent && string(raw) != "null" {
-		if values := valuesOf(raw); len(values) == 1 {
-			return values[0]
-		}
+	if values := valuesOf(c[name]); len(values) == 1 {
+		return values[0]
 	}
 	return ""
 }

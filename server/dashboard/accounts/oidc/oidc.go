@@ -152,7 +152,8 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 		return nil, refused(http.StatusServiceUnavailable, textAway, "cannot read %s/.well-known/openid-configuration: %s", strings.TrimSuffix(p.config.Issuer, "/"), short(err))
 	}
 	var offer struct {
-		Scopes []string `json:"scopes_supported"`
+		Scopes  []string `json:"scopes_supported"`
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	_ = provider.Claims(&offer) // it has been parsed before
 	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
@@ -161,14 +162,26 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 			scopes = append(scopes, rule.Claim) // many providers send groups only for a scope of that name
 		}
 	}
+	endpoint := provider.Endpoint()
+	endpoint.AuthStyle = p.authStyle(offer.Methods)
 	return &description{
 		provider: provider,
 		verifier: provider.Verifier(&oidc.Config{ClientID: p.config.ClientID, Now: p.config.Now}),
 		oauth: &oauth2.Config{
 			ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret,
-			Endpoint: provider.Endpoint(), Scopes: scopes,
+			Endpoint: endpoint, Scopes: scopes,
 		},
 	}, nil
+}
+
+// authStyle returns how the client authenticates itself, so that the library need not find out by a request that fails. Without a
+// word of the provider, it is client_secret_basic. A public client only names itself.
+func (p *Provider) authStyle(methods []string) oauth2.AuthStyle {
+	post := slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic")
+	if p.config.ClientSecret == "" || post {
+		return oauth2.AuthStyleInParams
+	}
+	return oauth2.AuthStyleInHeader
 }
 
 func (p *Provider) client(ctx context.Context) context.Context {

@@ -3,7 +3,9 @@ package oidc_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -307,6 +309,75 @@ func TestNew(t *testing.T) {
 	} {
 		if _, err := oidc.New(c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("the error is %v, want %q", err, name)
+		}
+	}
+}
+
+// tokens is a client that counts requests for tokens, and changes which ways of authentication the provider offers.
+type tokens struct {
+	methods  any
+	requests []*http.Request
+	bodies   []string
+}
+
+func (c *tokens) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/oauth/token" {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		c.requests, c.bodies = append(c.requests, r), append(c.bodies, string(body))
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/openid-configuration") {
+		return answer, err
+	}
+	defer answer.Body.Close()
+	document := map[string]any{}
+	if err := json.NewDecoder(answer.Body).Decode(&document); err != nil {
+		return nil, err
+	}
+	if document["token_endpoint_auth_methods_supported"] = c.methods; c.methods == nil {
+		delete(document, "token_endpoint_auth_methods_supported")
+	}
+	text, err := json.Marshal(document)
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	return answer, err
+}
+
+// TestAuthStyle: a code costs one request, in the way that the provider offers, also if it is junk.
+func TestAuthStyle(t *testing.T) {
+	for name, c := range map[string]struct {
+		methods   any
+		id        string
+		basic     bool
+		inContent string
+	}{
+		"nothing said": {nil, oidctest.ClientID, true, ""},
+		"both":         {[]string{"client_secret_post", "client_secret_basic"}, oidctest.ClientID, true, ""},
+		"post":         {[]string{"private_key_jwt", "client_secret_post"}, oidctest.ClientID, false, "client_secret=" + oidctest.Secret},
+		"neither":      {[]string{"private_key_jwt"}, oidctest.ClientID, true, ""},
+		"public":       {[]string{"client_secret_basic"}, oidctest.Public, false, "client_id=" + oidctest.Public},
+	} {
+		client := &tokens{methods: c.methods}
+		s := newSite(t, func(config *oidc.Config) {
+			config.Client, config.ClientID = &http.Client{Transport: client}, c.id
+			if c.id == oidctest.Public {
+				config.ClientSecret = ""
+			}
+		})
+		kept, query := s.begin()
+		query.Set("code", "junk")
+		if _, err := s.rp.Finish(t.Context(), callback, kept, query); err == nil {
+			t.Errorf("%s: a junk code is taken", name)
+		}
+		if len(client.requests) != 1 {
+			t.Fatalf("%s: %d requests for one code", name, len(client.requests))
+		}
+		_, _, basic := client.requests[0].BasicAuth()
+		if basic != c.basic || !strings.Contains(client.bodies[0], c.inContent) || c.basic && strings.Contains(client.bodies[0], "secret") {
+			t.Errorf("%s: basic %t, body %s", name, basic, client.bodies[0])
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 type Rule struct {
 	// Claim is the name of a claim of the provider, or a path to one with dots, such as realm_access.roles.
 	Claim string
-	// Value is what the claim must be, or one of the items of a list. "*" is any value.
+	// Value is what the claim must be, or one of the items of a list. "*" is any value but an empty text and false.
 	Value string
 	// Admin makes administrators. Otherwise the rule gives Role in Project.
 	Admin bool
@@ -104,9 +104,12 @@ func (c claims) values(name string) ([]string, bool) {
 	return valuesOf(raw), ok
 }
 
-// valuesOf returns texts, numbers and booleans, and those in a list. A claim that is an object has its keys as values, as
-// the roles of ZITADEL do.
+// valuesOf returns texts, numbers and booleans, and those in a list. A claim that is an object has those keys as values that it
+// gives: {"root": true} has root and {"root": false} nothing.
 func valuesOf(raw json.RawMessage) (values []string) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		for _, item := range list {
@@ -116,8 +119,10 @@ func valuesOf(raw json.RawMessage) (values []string) {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil {
-		for key := range object {
-			values = append(values, key)
+		for key, value := range object {
+			if gives(value) {
+				values = append(values, key)
+			}
 		}
 		slices.Sort(values)
 		return values
@@ -127,6 +132,33 @@ func valuesOf(raw json.RawMessage) (values []string) {
 		text = string(raw)
 	}
 	return []string{text}
+}
+
+// gives reports whether an object gives a key with this value: true, or where it holds, as the roles of ZITADEL have the names of
+// organizations by their numbers.
+func gives(raw json.RawMessage) bool {
+	if string(raw) == "true" {
+		return true
+	}
+	var where map[string]json.RawMessage
+	if json.Unmarshal(raw, &where) != nil {
+		return false
+	}
+	for _, value := range where {
+		var text string
+		if gives(value) || json.Unmarshal(value, &text) == nil && text != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether one of the values of the claim is that of the rule. "*" is any but an empty text and false.
+func (r Rule) matches(values []string) bool {
+	if r.Value == "*" {
+		return slices.ContainsFunc(values, func(v string) bool { return v != "" && v != "false" })
+	}
+	return slices.Contains(values, r.Value)
 }
 
 // apply gives a person the roles of the rules that match. The highest role in a project wins.
@@ -139,7 +171,7 @@ func apply(rules []Rule, c claims, who *people.External) (missing []string) {
 			if !slices.Contains(missing, rule.Claim) {
 				missing = append(missing, rule.Claim)
 			}
-		case rule.Value != "*" && !slices.Contains(values, rule.Value), len(values) == 0:
+		case !rule.matches(values):
 		case rule.Admin:
 			who.Admin = true
 		default:

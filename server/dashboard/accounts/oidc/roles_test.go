@@ -1,6 +1,7 @@
 package oidc_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestRoles(t *testing.T) {
 	}
 
 	s.idp.Fail(oidctest.Faults{Claims: func(c map[string]any) {
-		c["groups"], c["deep"], c["https://a.b/c"] = "admins", map[string]any{"er": map[string]any{"roles": map[string]any{"r1": 1}}}, true
+		c["groups"], c["deep"], c["https://a.b/c"] = "admins", map[string]any{"er": map[string]any{"roles": map[string]any{"r1": true, "r2": false}}}, true
 	}})
 	if who, err = s.signIn(); err != nil {
 		t.Fatal(err)
@@ -83,6 +84,36 @@ func TestRoles(t *testing.T) {
 	s.idp.Fail(oidctest.Faults{Claims: func(c map[string]any) { c["groups"] = []string{} }})
 	if who, err = s.signIn(); err != nil || who.Admin || !who.HasRoles || len(who.Roles) != 1 {
 		t.Errorf("%+v, %v", who, err)
+	}
+}
+
+// TestValues: what a claim denies is no value of it.
+func TestValues(t *testing.T) {
+	s := newSite(t, func(c *oidc.Config) {
+		c.Roles = []oidc.Rule{{Claim: "groups", Value: "root", Admin: true}, {Claim: "groups", Value: "*", Role: people.Viewer, Project: "any"}}
+	})
+	for text, want := range map[string]string{
+		`["ops", "root"]`: "root any", `"root"`: "root any", `"ops root"`: "any", `[["root"], null]`: "root any", `true`: "any", `7`: "any",
+		`false`: "", `null`: "", `""`: "", `[]`: "", `[false, "", null]`: "", `{}`: "",
+		`{"root": true}`: "root any", `{"root": false}`: "", `{"root": false, "ops": true}`: "any", `{"root": null}`: "", `{"root": "false"}`: "",
+		`{"root": 0}`: "", `{"root": ""}`: "", `{"root": []}`: "", `{"root": {}}`: "", `{"root": {"enabled": false}}`: "",
+		`{"root": {"2": "example.org"}}`: "root any", `{"root": {"org": {"enabled": true}}}`: "root any", `[{"root": false}]`: "", `[{"root": true}]`: "root any",
+	} {
+		s.idp.Fail(oidctest.Faults{Claims: func(c map[string]any) { c["groups"] = json.RawMessage(text) }})
+		who, err := s.signIn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if who.Admin {
+			got = append(got, "root")
+		}
+		if who.Roles["any"] != "" {
+			got = append(got, "any")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s has the values %q, want %q", text, got, want)
+		}
 	}
 }
 
