@@ -17,54 +17,73 @@ import (
 )
 
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
-// that no account at a provider has yet, or else a new one. It sets the roles if the provider decides on them. The error
-// is [ErrRefused] if somebody has the address already and it is not verified or belongs to another account at a provider.
+// that no account at a provider has yet, or else a new one. The first time, it ends what others may hold of the account. It sets the
+// roles if the provider decides on them. The error is [ErrRefused] if somebody has the address already and it is not verified or
+// belongs to another account at a provider.
 func (p *People) SignInExternal(ctx context.Context, e External) (Person, error) {
 	known, err := p.by(ctx, kindIdentity, identity(e))
 	if errors.Is(err, checks.ErrNotFound) {
-		known, err = p.adopt(ctx, e)
+		if known, err = p.adopt(ctx, e); errors.Is(err, checks.ErrExists) { // another request was first
+			return p.SignInExternal(ctx, e)
+		}
 	}
 	if err != nil {
 		return Person{}, err
 	}
-	if known.Unverified && e.EmailVerified && known.Email == foldEmail(e.Email) {
-		err = p.update(ctx, known.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
-			d.Unverified = false
-			known = d.person()
-			return false, nil, nil
-		})
-		if err != nil {
+	roles := known.Roles
+	if e.HasRoles {
+		if roles, err = p.rolesByID(ctx, e.Roles); err != nil {
 			return Person{}, err
 		}
+	} else {
+		e.Admin = known.Admin
 	}
-	if !e.HasRoles {
+	verified := known.Unverified && e.EmailVerified && known.Email == foldEmail(e.Email)
+	if known.Proved && !verified && known.Admin == e.Admin && maps.Equal(known.Roles, roles) {
 		return known, nil
 	}
-	roles, err := p.rolesByID(ctx, e.Roles)
+	inviter, err := p.inviter(ctx, known.ID)
 	if err != nil {
 		return Person{}, err
 	}
-	if known.Admin == e.Admin && maps.Equal(known.Roles, roles) {
-		return known, nil
-	}
-	err = p.update(ctx, known.ID, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	var signed *document
+	err = p.update(ctx, known.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
-		var entries []audit.Entry
-		if d.Admin != e.Admin {
-			entries = append(entries, p.note(ctx, uuid.Nil, "person.admin", d.Email, audit.Change{Field: "admin", From: fmt.Sprint(d.Admin), To: fmt.Sprint(e.Admin)}))
+		signed = d
+		d.Unverified = d.Unverified && !verified
+		entries, err := p.prove(ctx, tx, d)
+		if err != nil || !e.HasRoles {
+			return false, entries, err
 		}
-		both := maps.Clone(roles)
-		maps.Copy(both, d.Roles)
-		for project := range both {
-			if before, after := d.Roles[project], roles[project]; before != after {
-				entries = append(entries, p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", From: string(before), To: string(after)}))
-			}
+		changes, more := p.takeRoles(ctx, d, e.Admin, roles)
+		if more {
+			ended, err := p.gain(ctx, tx, d, inviter, inviter.Admin)
+			return false, append(append(entries, changes...), ended...), err
 		}
-		d.Admin, d.Roles = e.Admin, roles
-		known = d.person()
-		return true, entries, nil
+		return false, append(entries, changes...), nil
 	})
-	return known, err
+	if err != nil {
+		return Person{}, err
+	}
+	return signed.person(), nil
+}
+
+// takeRoles sets what the provider decides on. It returns what the audit log says, and whether the person has more rights than before.
+func (p *People) takeRoles(ctx context.Context, d *document, admin bool, roles map[uuid.UUID]Role) (entries []audit.Entry, more bool) {
+	if d.Admin != admin {
+		more = admin
+		entries = append(entries, p.note(ctx, uuid.Nil, "person.admin", d.Email, audit.Change{Field: "admin", From: fmt.Sprint(d.Admin), To: fmt.Sprint(admin)}))
+	}
+	both := maps.Clone(roles)
+	maps.Copy(both, d.Roles)
+	for project := range both {
+		if before, after := d.Roles[project], roles[project]; before != after {
+			more = more || after.Right() > before.Right()
+			entries = append(entries, p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", From: string(before), To: string(after)}))
+		}
+	}
+	d.Admin, d.Roles = admin, roles
+	return entries, more
 }
 
 // adopt finds or creates the person of an account at a provider that signs in for the first time.
@@ -78,11 +97,11 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 	}
 	found, err := p.ByEmail(ctx, email)
 	if errors.Is(err, checks.ErrNotFound) {
-		d, err := p.newDocument(Spec{Email: email, Name: e.Name})
+		d, err := p.newDocument(Spec{Email: email, Name: cleanName(e.Name)})
 		if err != nil {
 			return Person{}, err
 		}
-		d.Issuer, d.Subject, d.Unverified = e.Issuer, e.Subject, !e.EmailVerified
+		d.Issuer, d.Subject, d.Unverified, d.Proved = e.Issuer, e.Subject, !e.EmailVerified, true
 		return d.person(), p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 			return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d, pointer(kindIdentity, identity(e), d.ID))
 		})
@@ -93,16 +112,24 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 	if !e.EmailVerified {
 		return Person{}, p.refuse(ctx, "another account has the e-mail address, and the provider has not verified it", found.ID.String())
 	}
+	var adopted *document
 	err = p.update(ctx, found.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Issuer != "" {
 			return false, nil, p.refuse(ctx, "the e-mail address belongs to another account at a provider", d.ID.String())
 		}
-		d.Issuer, d.Subject = e.Issuer, e.Subject
-		found = d.person()
-		return false, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.identity", d.Email, audit.Change{Field: "provider", To: e.Issuer})},
-			tx.SaveRecords(ctx, p.now(), pointer(kindIdentity, identity(e), d.ID))
+		adopted, d.Issuer, d.Subject = d, e.Issuer, e.Subject
+		ctx = audit.WithActor(ctx, actorOf(ctx, d))
+		entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.identity", d.Email, audit.Change{Field: "provider", To: e.Issuer})}
+		ended, err := p.prove(ctx, tx, d)
+		if err != nil {
+			return false, nil, err
+		}
+		return false, append(entries, ended...), tx.SaveRecords(ctx, p.now(), pointer(kindIdentity, identity(e), d.ID))
 	})
-	return found, err
+	if err != nil {
+		return Person{}, err
+	}
+	return adopted.person(), nil
 }
 
 // higher returns the role that allows more.
@@ -128,9 +155,14 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 	return roles, err
 }
 
-// SavePasskey adds a passkey, or replaces the one with its ID. The error is [checks.ErrExists] if somebody else has it.
-func (p *People) SavePasskey(ctx context.Context, id uuid.UUID, k Passkey) error {
-	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+// SavePasskey adds a passkey of a person, or replaces the one with its ID. The error is [checks.ErrExists] if somebody else has it, and
+// [ErrRefused] if the person has another Revision by now: then the passkey may have been removed, or was asked for in a session that
+// has ended.
+func (p *People) SavePasskey(ctx context.Context, who Person, k Passkey) error {
+	return p.update(ctx, who.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		if d.Revision != who.Revision {
+			return false, nil, p.refuse(ctx, "the account has changed during the use of a passkey", d.ID.String())
+		}
 		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(k.ID) })
 		if i >= 0 {
 			d.Passkeys[i] = k
@@ -138,7 +170,7 @@ func (p *People) SavePasskey(ctx context.Context, id uuid.UUID, k Passkey) error
 		}
 		d.Passkeys = append(d.Passkeys, k)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", To: k.Name})},
-			tx.SaveRecords(ctx, p.now(), pointer(kindPasskey, hex.EncodeToString(k.ID), id))
+			tx.SaveRecords(ctx, p.now(), pointer(kindPasskey, hex.EncodeToString(k.ID), d.ID))
 	})
 }
 
@@ -153,7 +185,7 @@ func (p *People) Spend(ctx context.Context, text string, until time.Time) (first
 	return err == nil, err
 }
 
-// DeletePasskey deletes a passkey of a person.
+// DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress.
 func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) error {
 	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(key) })
@@ -162,6 +194,7 @@ func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) er
 		}
 		name := d.Passkeys[i].Name
 		d.Passkeys = slices.Delete(d.Passkeys, i, i+1)
+		d.Revision++
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", From: name})},
 			tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindPasskey, Key: hex.EncodeToString(key)})
 	})

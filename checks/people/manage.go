@@ -98,13 +98,15 @@ func (p *People) add(ctx context.Context, tx store.Tx, d *document, more ...stor
 	return p.saveAudit(ctx, tx, entries...)
 }
 
-// Create adds a person, who chooses a password by the link. The error is [checks.ErrExists] for an e-mail address that is
+// Create adds a person, who chooses a password by the link. Package people says what the actor of the context means for the link.
+// The error is [checks.ErrExists] for an e-mail address that is
 // taken, or a *[checks.FieldError].
 func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
 	d, err := p.newDocument(s)
 	if err != nil {
 		return Person{}, Link{}, err
 	}
+	d.Inviter = makerOf(ctx, d.ID)
 	link, record := p.newLink(d.person())
 	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return p.add(ctx, tx, d, record) })
 	if err != nil {
@@ -128,14 +130,19 @@ func (p *People) administered(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list, func(q Person) bool { return q.Admin }), err
 }
 
-// SetRole gives a person a role in a project, or removes it with "". It ends the sessions of the person.
+// SetRole gives a person a role in a project, or removes it with "". A role that the inviter of the person could not give ends
+// what others may hold of the account, and sets NeedsLink.
 func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) error {
 	if role != "" {
 		if _, err := ParseRole(string(role)); err != nil {
 			return err
 		}
 	}
-	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	inviter, err := p.inviter(ctx, id)
+	if err != nil {
+		return err
+	}
+	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		before := d.Roles[project]
 		if before == role {
 			return false, nil, nil
@@ -146,19 +153,33 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 		if d.Roles[project] = role; role == "" {
 			delete(d.Roles, project)
 		}
-		return true, []audit.Entry{p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", From: string(before), To: string(role)})}, nil
+		entries := []audit.Entry{p.note(ctx, project, "person.role", d.Email, audit.Change{Field: "role", From: string(before), To: string(role)})}
+		if d.Admin || role.Right() <= before.Right() {
+			return false, entries, nil
+		}
+		ended, err := p.gain(ctx, tx, d, inviter, inviter.Role(project).Right().Owns())
+		return false, append(entries, ended...), err
 	})
 }
 
-// SetAdmin makes a person an administrator, or revokes that. It ends the sessions of the person. The error is [ErrLastAdmin] for the
-// last administrator.
+// SetAdmin makes a person an administrator, or revokes that. Unless the inviter of the person is an administrator, the gain ends what
+// others may hold of the account, and sets NeedsLink. The error is [ErrLastAdmin] for the last administrator.
 func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
+	inviter, err := p.inviter(ctx, id)
+	if err != nil {
+		return err
+	}
 	change := func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Admin == on {
 			return false, nil, nil
 		}
 		d.Admin = on
-		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.admin", d.Email, audit.Change{Field: "admin", From: fmt.Sprint(!on), To: fmt.Sprint(on)})}, nil
+		entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.admin", d.Email, audit.Change{Field: "admin", From: fmt.Sprint(!on), To: fmt.Sprint(on)})}
+		if !on {
+			return false, entries, nil
+		}
+		ended, err := p.gain(ctx, tx, d, inviter, inviter.Admin)
+		return false, append(entries, ended...), err
 	}
 	if on {
 		return p.update(ctx, id, change)
@@ -250,15 +271,26 @@ func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Prefere
 }
 
 // ResetPassword deletes the password, the sessions and the older links of a person, and returns a link to choose a new password.
+// Second factors go too if they may be those of an inviter who is no administrator.
 func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, err error) {
+	inviter, err := p.inviter(ctx, id)
+	if err != nil {
+		return Link{}, err
+	}
 	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
-		d.Password = ""
-		if err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
+		maker := makerOf(ctx, id)
+		entries, err := p.gain(ctx, tx, d, inviter, inviter.Admin || maker == inviter.ID)
+		if err != nil {
 			return false, nil, err
 		}
+		if _, err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
+			return false, nil, err
+		}
+		d.Password, d.NeedsLink, d.Inviter = "", false, maker
 		var record store.Record
 		link, record = p.newLink(d.person())
-		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)"})}, tx.SaveRecords(ctx, p.now(), record)
+		entries = append(entries, p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)"}))
+		return true, entries, tx.SaveRecords(ctx, p.now(), record)
 	})
 	return link, err
 }
@@ -267,7 +299,8 @@ func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, er
 func (p *People) ResetMFA(ctx context.Context, id uuid.UUID) error {
 	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		d.TOTP, d.Recovery, d.Passkeys = "", nil, nil
-		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.mfa", d.Email, audit.Change{Field: "second factors", From: "(secret)"})}, p.deleteOwned(ctx, tx, kindPasskey, id, nil)
+		_, err := p.deleteOwned(ctx, tx, kindPasskey, id, nil)
+		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.mfa", d.Email, audit.Change{Field: "second factors", From: "(secret)"})}, err
 	})
 }
 
@@ -307,20 +340,20 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 		return Person{}, err
 	}
 	kind, key := kindLink, hashOf(token)
-	take := func(ctx context.Context, tx store.Tx) error {
+	take := func(ctx context.Context, tx store.Tx) (proof bool, err error) {
 		found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
 		if err == nil && len(found) == 0 {
 			err = checks.ErrNotFound
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
-		return tx.SaveRecords(ctx, p.now(), store.Record{Kind: kind, Key: key})
+		return string(found[0].Value) == proofLink, tx.SaveRecords(ctx, p.now(), store.Record{Kind: kind, Key: key})
 	}
 	if first {
 		fresh.Password = hash
 		err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-			if err := take(ctx, tx); err != nil {
+			if _, err := take(ctx, tx); err != nil {
 				return err
 			}
 			return p.addFirst(ctx, tx, fresh)
@@ -330,16 +363,19 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 		}
 		return fresh.person(), err
 	}
-	var person Person
+	var used *document
 	err = p.update(ctx, link.Person.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
-		if err := take(ctx, tx); err != nil {
+		proof, err := take(ctx, tx)
+		if err != nil {
 			return false, nil, err
 		}
-		d.Password = hash
-		person = d.person()
+		used, d.Password, d.NeedsLink, d.Proved = d, hash, false, d.Proved || proof
 		return true, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", To: "(secret)"})}, nil
 	})
-	return person, err
+	if err != nil {
+		return Person{}, err
+	}
+	return used.person(), nil
 }
 
 // addFirst adds the first administrator, unless there is one meanwhile.

@@ -9,13 +9,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/trustelem/zxcvbn"
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
@@ -26,6 +29,8 @@ const (
 	guessed = 64
 	// minScore is the score of zxcvbn from 0 to 4 that a password must have: 2 is a million guesses.
 	minScore = 2
+	// maxAround is how many digits and signs around one common word make no difference.
+	maxAround = 8
 )
 
 // Cost of our own hashes. Memory is in KiB.
@@ -156,7 +161,59 @@ func (p *People) newPassword(ctx context.Context, password, email, name string) 
 
 // weak reports whether a password is easy to guess for somebody who knows the address and the name.
 func weak(password, email, name string) bool {
-	known := append(strings.FieldsFunc(email, func(r rune) bool { return r == '@' || r == '.' }), strings.Fields(name)...)
 	head := []rune(password)
-	return zxcvbn.PasswordStrength(string(head[:min(len(head), guessed)]), append(known, email, "rollcall")).Score < minScore
+	password = norm.NFC.String(string(head[:min(len(head), guessed)]))
+	known := append(strings.FieldsFunc(email, func(r rune) bool { return r == '@' || r == '.' }), strings.Fields(name)...)
+	known = append(known, email, "rollcall")
+	for _, text := range slices.Clone(known) {
+		known = append(known, inASCII(text))
+	}
+	if easy(password, known) {
+		return true
+	}
+	ascii := inASCII(password)
+	return ascii != password && (easy(ascii, known) || easy(inASCII(onKeys(password)), known))
+}
+
+// easy reports whether a password has a low score, or is one common word with a few digits and signs around it, such as a year.
+// The score does not know the years since 2020.
+func easy(password string, known []string) bool {
+	if zxcvbn.PasswordStrength(password, known).Score < minScore {
+		return true
+	}
+	core := strings.TrimFunc(password, func(r rune) bool { return !unicode.IsLetter(r) })
+	if core == "" || len(password)-len(core) > maxAround {
+		return false
+	}
+	words := zxcvbn.PasswordStrength(core, known).Sequence
+	return len(words) == 1 && words[0].Pattern != "bruteforce"
+}
+
+// inASCII returns a text of as many characters in which equal letters stay equal and neighbors neighbors, because the score knows
+// only those of ASCII. Letters with accents and wide letters become plain ones.
+func inASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if plain := norm.NFKD.String(string(r)); plain[0] < utf8.RuneSelf {
+			return rune(plain[0])
+		}
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		if r >= utf8.RuneSelf {
+			return 'a' + r%26
+		}
+		return r
+	}, text)
+}
+
+// onKeys returns a text in Cyrillic letters as the same keys type it in Latin ones.
+func onKeys(text string) string {
+	const cyrillic, latin = "йцукенгшщзхъфывапролджэячсмитьбю", "qwertyuiop[]asdfghjkl;'zxcvbnm,."
+	keys := []rune(cyrillic)
+	return strings.Map(func(r rune) rune {
+		if i := slices.Index(keys, unicode.ToLower(r)); i >= 0 {
+			return rune(latin[i])
+		}
+		return r
+	}, text)
 }

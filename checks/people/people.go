@@ -20,8 +20,16 @@
 //
 // # Sessions
 //
-// Changing a password, a role or a second factor deletes the sessions of the person in its transaction. Nothing caches sessions,
-// so they end at once on every server.
+// Changing a password or a second factor deletes the sessions of the person in its transaction, and [Person].Revision refuses those
+// of sign-ins that are still running. Nothing caches sessions, so they end at once on every server. A new role ends none: read the
+// roles at each request.
+//
+// # Gains
+//
+// Whoever creates an invitation can use its link. So what an account gains ends what others may hold of it, in the transaction of
+// the gain: its links, password, second factors and sessions. That is so when the person first signs in at a provider or by a
+// trusted proxy, and when a role goes beyond the rights of the person who created the link. [audit.ActorOf] says who that was;
+// links of programs and commands are trusted.
 package people
 
 import (
@@ -99,7 +107,15 @@ type Person struct {
 	// Issuer is the identity provider that the person signs in at, or "".
 	Issuer string
 	// Unverified says that the provider has not verified the e-mail address, so that somebody else may own it.
-	Unverified  bool
+	Unverified bool
+	// Proved says that the person has signed in at a provider or by a trusted proxy, or used the link of [People.ProofLink]: a
+	// password and second factors set since are their own.
+	Proved bool
+	// NeedsLink says that a new role has ended the links and credentials of the person, who needs a new link to sign in.
+	NeedsLink bool
+	// Revision changes with whatever ends the sign-ins in progress. A session is stored only with the revision that its sign-in
+	// has read, and a passkey with the one that its owner was asked at.
+	Revision    int64
 	Preferences Preferences
 }
 
@@ -210,21 +226,26 @@ const (
 
 // document is the record of a person.
 type document struct {
-	ID          uuid.UUID          `json:"id"`
-	Email       string             `json:"email"`
-	Name        string             `json:"name,omitempty"`
-	Admin       bool               `json:"admin,omitempty"`
-	Roles       map[uuid.UUID]Role `json:"roles,omitempty"`
-	CreatedAt   time.Time          `json:"created_at"`
-	Password    string             `json:"password,omitempty"` // the hash
-	TOTP        string             `json:"totp,omitempty"`     // the secret
-	TOTPStep    int64              `json:"totp_step,omitempty"`
-	Recovery    []string           `json:"recovery,omitempty"` // hashes
-	Passkeys    []Passkey          `json:"passkeys,omitempty"`
-	Issuer      string             `json:"issuer,omitempty"`
-	Subject     string             `json:"subject,omitempty"`
-	Unverified  bool               `json:"unverified,omitempty"`
-	Preferences Preferences        `json:"preferences"`
+	ID         uuid.UUID          `json:"id"`
+	Email      string             `json:"email"`
+	Name       string             `json:"name,omitempty"`
+	Admin      bool               `json:"admin,omitempty"`
+	Roles      map[uuid.UUID]Role `json:"roles,omitempty"`
+	CreatedAt  time.Time          `json:"created_at"`
+	Password   string             `json:"password,omitempty"` // the hash
+	TOTP       string             `json:"totp,omitempty"`     // the secret
+	TOTPStep   int64              `json:"totp_step,omitempty"`
+	Recovery   []string           `json:"recovery,omitempty"` // hashes
+	Passkeys   []Passkey          `json:"passkeys,omitempty"`
+	Issuer     string             `json:"issuer,omitempty"`
+	Subject    string             `json:"subject,omitempty"`
+	Unverified bool               `json:"unverified,omitempty"`
+	Proved     bool               `json:"proved,omitempty"`
+	NeedsLink  bool               `json:"needs_link,omitempty"`
+	Revision   int64              `json:"revision,omitempty"`
+	// Inviter is who created the newest link, and so may hold it or what was set with it. uuid.Nil is a program or a command.
+	Inviter     uuid.UUID   `json:"inviter,omitzero"`
+	Preferences Preferences `json:"preferences"`
 	// Known lists the networks of the latest sign-ins, which the limit by account does not apply to.
 	Known []string `json:"known,omitempty"`
 }
@@ -237,7 +258,7 @@ func (d *document) person() Person {
 	return Person{
 		ID: d.ID, Email: d.Email, Name: d.Name, Admin: d.Admin, Roles: roles, CreatedAt: d.CreatedAt, HasPassword: d.Password != "", HasTOTP: d.TOTP != "",
 		RecoveryCodes: len(d.Recovery), Passkeys: slices.Clone(d.Passkeys), Issuer: d.Issuer, Unverified: d.Unverified,
-		Preferences: d.Preferences,
+		Proved: d.Proved, NeedsLink: d.NeedsLink, Revision: d.Revision, Preferences: d.Preferences,
 	}
 }
 
@@ -257,7 +278,7 @@ const maxName = 100
 // foldEmail returns the form in which addresses are compared. An address with a disguised character stays as it is and so equals
 // nobody's: at a mail server, it may belong to somebody else.
 func foldEmail(text string) string {
-	if text = strings.TrimSpace(text); strings.ContainsFunc(text, disguised) {
+	if text = strings.TrimSpace(text); !utf8.ValidString(text) || strings.ContainsFunc(text, disguised) {
 		return text
 	}
 	return norm.NFC.String(strings.ToLower(text))
@@ -272,23 +293,50 @@ func disguised(r rune) bool {
 func normalEmail(text string) (string, error) {
 	text = foldEmail(text)
 	parsed, err := mail.ParseAddress(text)
-	odd := func(r rune) bool { return hidden(r) || disguised(r) }
+	odd := func(r rune) bool { return hidden(r) || disguised(r) || r == utf8.RuneError }
 	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, odd) {
 		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
 	}
 	return text, nil
 }
 
-// normalName returns a name as it is stored.
+// normalName returns a name that somebody has typed as it is stored.
 func normalName(text string) (string, error) {
 	text = norm.NFC.String(strings.TrimSpace(text))
 	if utf8.RuneCountInString(text) > maxName {
 		return "", &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxName)}
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, hidden) {
+	if text != cleanName(text) {
 		return "", &checks.FieldError{Field: "name", Reason: "contains invisible characters"}
 	}
 	return text, nil
+}
+
+// cleanName returns a name that a provider sends as it is stored: without invisible characters, and cut.
+func cleanName(text string) string {
+	runes := []rune(norm.NFC.String(strings.ToValidUTF8(text, "")))
+	joins := func(i int) bool {
+		return i >= 0 && i < len(runes) && runes[i] >= utf8.RuneSelf && !hidden(runes[i]) && !unicode.IsSpace(runes[i])
+	}
+	var clean []rune
+	for i, r := range runes {
+		switch {
+		case r == '\u200c' || r == '\u200d': // of Persian and Hindi names, and of families
+			if !joins(i-1) || !joins(i+1) {
+				continue
+			}
+		case unicode.IsControl(r) && unicode.IsSpace(r):
+			r = ' '
+		case hidden(r):
+			continue
+		}
+		clean = append(clean, r)
+	}
+	name := strings.TrimSpace(string(clean))
+	if utf8.RuneCountInString(name) > maxName {
+		name = strings.TrimRight(string([]rune(name)[:maxName]), " \u200c\u200d")
+	}
+	return name
 }
 
 // hidden reports whether a character is invisible, such as one that reverses text.
@@ -296,6 +344,9 @@ func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf,
 
 // one returns a record that has not ended.
 func (p *People) one(ctx context.Context, kind, key string) (store.Record, error) {
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) { // PostgreSQL would refuse the query
+		return store.Record{}, checks.ErrNotFound
+	}
 	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
 	if err == nil && len(found) == 0 {
 		err = checks.ErrNotFound
@@ -372,26 +423,31 @@ func (p *People) note(ctx context.Context, project uuid.UUID, action, email stri
 	return audit.Entry{At: p.now(), Actor: audit.ActorOf(ctx), ProjectID: project, Action: action, Object: email, Changes: changes}
 }
 
-// change is a change of a person. It returns whether all sessions end, and what the audit log says.
+// change is a change of a person. It returns whether all sessions and the sign-ins in progress end, and what the audit log says.
 type change func(ctx context.Context, tx store.Tx, d *document) (end bool, entries []audit.Entry, err error)
 
 // update changes a person in a transaction.
 func (p *People) update(ctx context.Context, id uuid.UUID, change change) error {
 	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		kind, key := kindPerson, id.String()
-		found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
-		if err == nil && len(found) == 0 {
-			err = checks.ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		d, err := parse(found[0])
+		d, err := p.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		return p.apply(ctx, tx, d, change)
 	})
+}
+
+// lock locks the record of a person and returns it. Whoever stores or ends sessions of the person holds the lock.
+func (p *People) lock(ctx context.Context, tx store.Tx, id uuid.UUID) (*document, error) {
+	kind, key := kindPerson, id.String()
+	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	if err == nil && len(found) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(found[0])
 }
 
 // apply changes a person whose record is locked.
@@ -400,17 +456,18 @@ func (p *People) apply(ctx context.Context, tx store.Tx, d *document, change cha
 	if err != nil {
 		return err
 	}
+	if end {
+		d.Revision++
+		if _, err := p.deleteOwned(ctx, tx, kindSession, d.ID, nil); err != nil {
+			return err
+		}
+	}
 	r, err := d.record()
 	if err != nil {
 		return err
 	}
 	if err := tx.SaveRecords(ctx, p.now(), r); err != nil {
 		return err
-	}
-	if end {
-		if err := p.deleteOwned(ctx, tx, kindSession, d.ID, nil); err != nil {
-			return err
-		}
 	}
 	return p.saveAudit(ctx, tx, entries...)
 }
@@ -422,19 +479,20 @@ func (p *People) saveAudit(ctx context.Context, tx store.Tx, entries ...audit.En
 	return tx.SaveAudit(ctx, entries...)
 }
 
-// deleteOwned deletes the records of a kind that a person owns, but those that keep says to keep.
-func (p *People) deleteOwned(ctx context.Context, tx store.Tx, kind string, owner uuid.UUID, keep func(store.Record) bool) error {
+// deleteOwned deletes the records of a kind that a person owns, but those that keep says to keep. It returns how many.
+func (p *People) deleteOwned(ctx context.Context, tx store.Tx, kind string, owner uuid.UUID, keep func(store.Record) bool) (deleted int, err error) {
 	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Owner: &owner})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, r := range found {
 		if keep != nil && keep(r) {
 			continue
 		}
 		if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: r.Kind, Key: r.Key}); err != nil {
-			return err
+			return deleted, err
 		}
+		deleted++
 	}
-	return nil
+	return deleted, nil
 }

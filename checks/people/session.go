@@ -3,12 +3,15 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -29,6 +32,8 @@ type SessionData struct {
 	Agent     string    `json:"agent"`
 	// Pending says that the password was right and that the code is still missing.
 	Pending bool `json:"pending,omitempty"`
+	// Revision is [Person].Revision as the sign-in has read it.
+	Revision int64 `json:"revision,omitempty"`
 }
 
 // idLength is the length of the identifier of a session: the first characters of the hash of its token.
@@ -59,25 +64,27 @@ func (p *People) EndSession(ctx context.Context, person uuid.UUID, id string) er
 	if len(id) != idLength {
 		return checks.ErrNotFound
 	}
-	ended := false
-	err := p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool {
-			match := strings.HasPrefix(r.Key, id)
-			ended = ended || match
-			return !match
-		})
+	return p.update(ctx, person, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return !strings.HasPrefix(r.Key, id) })
+		if err == nil && n == 0 {
+			err = checks.ErrNotFound
+		}
+		return false, []audit.Entry{p.noteEnded(ctx, d, n)}, err
 	})
-	if err == nil && !ended {
-		return checks.ErrNotFound
-	}
-	return err
 }
 
-// EndSessions ends all sessions of a person but the one with the identifier except, which may be "".
+// EndSessions ends all sessions of a person and the sign-ins in progress, but the session with the identifier except, which may
+// be "".
 func (p *People) EndSessions(ctx context.Context, person uuid.UUID, except string) error {
-	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return except != "" && strings.HasPrefix(r.Key, except) })
+	return p.update(ctx, person, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		d.Revision++
+		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return except != "" && strings.HasPrefix(r.Key, except) })
+		return false, []audit.Entry{p.noteEnded(ctx, d, n)}, err
 	})
+}
+
+func (p *People) noteEnded(ctx context.Context, d *document, sessions int) audit.Entry {
+	return p.note(ctx, uuid.Nil, "person.sessions", d.Email, audit.Change{Field: "sessions", From: fmt.Sprint(sessions), To: "ended"})
 }
 
 // SessionStore keeps sessions for a session manager such as that of github.com/alexedwards/scs/v2, whose CtxStore it is. The data
@@ -97,7 +104,8 @@ func (s *SessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool,
 	return found[0].Value, true, nil
 }
 
-// CommitCtx stores a session. A late visit does not revive a session that has ended.
+// CommitCtx stores a session. The error of a new one is [ErrRefused] if the person has another Revision or is gone: what the session
+// was opened with has ended meanwhile. A late visit does not revive a session that has ended.
 func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	var d SessionData
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -106,7 +114,15 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 	// The session manager has no clock but the machine's.
 	r := store.Record{Kind: kindSession, Key: hashOf(token), Owner: d.Person, Value: data, Until: s.p.now().Add(time.Until(expiry))}
 	return s.p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		if !d.SeenAt.Equal(d.CreatedAt) {
+		if d.SeenAt.Equal(d.CreatedAt) {
+			person, err := s.p.lock(ctx, tx, d.Person)
+			if errors.Is(err, checks.ErrNotFound) || err == nil && person.Revision != d.Revision {
+				err = s.p.refuse(ctx, "the account has changed during the sign-in", d.Person.String())
+			}
+			if err != nil {
+				return err
+			}
+		} else {
 			found, err := tx.LockRecords(ctx, s.p.now(), store.RecordQuery{Kind: &r.Kind, Key: &r.Key})
 			if err != nil || len(found) == 0 {
 				return err

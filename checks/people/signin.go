@@ -134,7 +134,7 @@ func (p *People) welcome(ctx context.Context, d *document, password, network str
 	}
 	person := d.person()
 	err = p.update(ctx, d.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
-		if d.Password != before { // it was changed meanwhile
+		if d.Revision != person.Revision || d.Password != before { // it was changed meanwhile
 			return false, nil, ErrRefused
 		}
 		if d.Password = fresh; !known {
@@ -147,24 +147,28 @@ func (p *People) welcome(ctx context.Context, d *document, password, network str
 }
 
 // ChangePassword changes a password that the person knows, and ends the sessions but the one with the identifier keep. The
-// error is [ErrRefused], a *[LimitedError] or a *[checks.FieldError].
-func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, keep string) error {
+// person has the Revision of a new session. The error is [ErrRefused], a *[LimitedError] or a *[checks.FieldError].
+func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, keep string) (person Person, err error) {
 	d, err := p.confirm(ctx, id, old)
 	if err != nil {
-		return err
+		return Person{}, err
 	}
 	hash, err := p.newPassword(ctx, new, d.Email, d.Name)
 	if err != nil {
-		return err
+		return Person{}, err
 	}
-	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, now *document) (bool, []audit.Entry, error) {
-		if now.Password != d.Password {
+	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, now *document) (bool, []audit.Entry, error) {
+		if now.Revision != d.Revision || now.Password != d.Password {
 			return false, nil, ErrRefused
 		}
 		now.Password = hash
+		now.Revision++
+		person = now.person()
 		entry := p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)", To: "(secret)"})
-		return false, []audit.Entry{entry}, p.deleteOwned(ctx, tx, kindSession, id, func(r store.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
+		_, err := p.deleteOwned(ctx, tx, kindSession, id, func(r store.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
+		return false, []audit.Entry{entry}, err
 	})
+	return person, err
 }
 
 // confirm verifies the password of somebody who is signed in.
@@ -224,10 +228,11 @@ func (p *People) step(secret, code string, after int64) (int64, bool) {
 const recoveryCodes = 10
 
 // ConfirmTOTP stores a secret once the password and a code of the secret are right, and returns recovery codes, which the
-// database keeps as hashes. The sessions stay. The error is [ErrRefused] for the password, a *[checks.FieldError] for the code,
+// database keeps as hashes. The sessions stay; a sign-in that has read the account before fails. The error is [ErrRefused] for the password, a *[checks.FieldError] for the code,
 // or a *[LimitedError].
 func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret, code string) (recovery []string, err error) {
-	if _, err := p.confirm(ctx, id, password); err != nil {
+	confirmed, err := p.confirm(ctx, id, password)
+	if err != nil {
 		return nil, err
 	}
 	step, ok := p.step(secret, code, 0)
@@ -241,7 +246,11 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 		recovery, hashes = append(recovery, text), append(hashes, hashOf(plainCode(text)))
 	}
 	return recovery, p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		if d.Revision != confirmed.Revision {
+			return false, nil, ErrRefused
+		}
 		d.TOTP, d.TOTPStep, d.Recovery = secret, step, hashes
+		d.Revision++
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", To: "(secret)"})}, nil
 	})
 }
@@ -253,10 +262,14 @@ func plainCode(text string) string {
 
 // RemoveTOTP turns the authenticator app off. The error is [ErrRefused] for a wrong password, or a *[LimitedError].
 func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) error {
-	if _, err := p.confirm(ctx, id, password); err != nil {
+	confirmed, err := p.confirm(ctx, id, password)
+	if err != nil {
 		return err
 	}
 	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+		if d.Revision != confirmed.Revision {
+			return false, nil, ErrRefused
+		}
 		d.TOTP, d.Recovery = "", nil
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", From: "(secret)"})}, nil
 	})

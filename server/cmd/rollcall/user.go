@@ -263,7 +263,8 @@ type userRoleCmd struct {
 }
 
 func (userRoleCmd) Help() string {
-	return `Ends the sessions of the person, so that the change holds at once.
+	return `Takes effect at the person's next request. If the owner of another project had invited the person, the link, the password and
+the sessions from then end: run rollcall user reset-password to give them a new link.
 
 With --json: {"id", "email"}.
 
@@ -281,12 +282,15 @@ func (c userRoleCmd) Validate() error {
 }
 
 func (c userRoleCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, "Changed the roles of %s, and ended all sessions.", func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
+	return c.change(ctx, a, "Changed the roles of %s.", func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
 		if err := c.check(p); err != nil {
 			return err
 		}
 		if c.Project == "" {
-			return known.SetAdmin(ctx, p.ID, c.Role == "admin")
+			if err := known.SetAdmin(ctx, p.ID, c.Role == "admin"); err != nil {
+				return err
+			}
+			return needsLink(ctx, a, known, p)
 		}
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
@@ -296,8 +300,20 @@ func (c userRoleCmd) Run(ctx context.Context, a *app) error {
 		if c.Role == "none" {
 			role = ""
 		}
-		return known.SetRole(ctx, p.ID, project.ID, role)
+		if err := known.SetRole(ctx, p.ID, project.ID, role); err != nil {
+			return err
+		}
+		return needsLink(ctx, a, known, p)
 	})
+}
+
+// needsLink says that a role has ended what others may hold of an account.
+func needsLink(ctx context.Context, a *app, known *people.People, before people.Person) error {
+	now, err := known.ByID(ctx, before.ID)
+	if err == nil && now.NeedsLink && !before.NeedsLink {
+		fmt.Fprintf(a.stderr, "rollcall: somebody without this right had invited %s, so the link, the password and the sessions have ended; run rollcall user reset-password\n", now.Email)
+	}
+	return err
 }
 
 type userDeleteCmd struct{ changeCmd }

@@ -142,7 +142,7 @@ func (a *Accounts) saveAccount(q *ui.Request) error {
 // changePassword changes the password. The other sessions of the person end, and this one continues.
 func (a *Accounts) changePassword(q *ui.Request) error {
 	form, id := q.R.PostForm, q.Access.Person.ID
-	err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
+	person, err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
 	if problem, status := refusal(q, err, "The current password is wrong."); problem != "" {
 		return a.showAccount(q, status, "password", problem)
 	}
@@ -152,7 +152,11 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.start(q, id, false); err != nil {
+	err = a.start(q, person, false)
+	if errors.Is(err, people.ErrRefused) {
+		return changedMeanwhile(q, ui.SignIn{})
+	}
+	if err != nil {
 		return err
 	}
 	q.Notice("Password changed. Your other sessions have ended.")

@@ -4,8 +4,8 @@
 //	known, err := people.New(store, nil)
 //	config := &dashboard.Config{Accounts: accounts.New(known, &accounts.Config{KeySignIn: true})}
 //
-// A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password or a role
-// changes. The database keeps it, so it outlives the server, and each page looks it up, so its end holds on every server at
+// A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password or a second
+// factor changes. A new role takes effect at the next request. The database keeps it, so it outlives the server, and each page looks it up, so its end holds on every server at
 // once. The stream of an open page asks every five seconds.
 package accounts
 
@@ -27,6 +27,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 //go:embed templates/*.html
@@ -57,10 +58,10 @@ type Accounts struct {
 	site     *ui.Site
 	keys     *session.Sessions
 	sessions *scs.SessionManager
-	// cookie and deviceCookie are the names of cookies.
-	cookie, deviceCookie string
 	// someone says that the installation has people: then the page to sign in asks for a password first.
 	someone atomic.Bool
+	// invitations counts new links by the project whose owners create them, or by the administrator.
+	invitations *limit.Requests[uuid.UUID]
 	// header is nil without Config.Header.
 	header *header
 	// words are the handlers of /signin/WORD beside the links.
@@ -84,6 +85,7 @@ func New(p *people.People, c *Config) *Accounts {
 // Register adds the pages to a site. [server.New] calls it through the dashboard; programs do not.
 func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
 	a.site, a.keys = site, keys
+	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
 	a.newSessions()
 	site.AddTemplates(templates, a.templateFuncs())
 	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, recheck

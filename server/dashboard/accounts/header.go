@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -54,9 +55,10 @@ func (a *Accounts) email(r *http.Request) string {
 		return ""
 	}
 	email := strings.TrimSpace(values[0])
-	if len(values) > 1 || email != "" && !strings.Contains(email, "@") {
+	unknown := !utf8.ValidString(email) || strings.ContainsRune(email, utf8.RuneError) // whom it names
+	if len(values) > 1 || email != "" && !strings.Contains(email, "@") || unknown {
 		if unlogged, ok := a.header.mistakes.Pass(now); ok {
-			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it must have one value, an e-mail address; let the proxy replace what clients send",
+			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it must have one value, an e-mail address in UTF-8; let the proxy replace what clients send",
 				"header", a.header.name, "values", len(values), "unlogged", unlogged)
 		}
 		return ""
@@ -78,6 +80,9 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	if err == nil && person.Unverified {
 		err = errUnverified
 	}
+	if err == nil && !person.Proved {
+		person, err = a.people.Prove(r.Context(), person.ID)
+	}
 	if err != nil {
 		return people.Person{}, err
 	}
@@ -90,7 +95,10 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	case askedByPage(r):
 		return person, nil
 	}
-	return person, a.start(&ui.Request{Site: a.site, W: w, R: r}, person.ID, false)
+	if err := a.start(&ui.Request{Site: a.site, W: w, R: r}, person, false); !errors.Is(err, people.ErrRefused) {
+		return person, err
+	}
+	return person, nil // the next request begins the session
 }
 
 // createByHeader creates an account, without roles, for a person that the proxy names.

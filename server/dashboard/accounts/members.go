@@ -115,32 +115,77 @@ func (a *Accounts) invite(q *ui.Request) error {
 	case !errors.Is(err, checks.ErrNotFound):
 		return err
 	}
-	fresh, problem, err := a.create(q, people.Spec{Email: view.Email, Roles: map[uuid.UUID]people.Role{q.Project.ID: role}})
+	fresh, problem, status, err := a.create(q, q.Project.ID, people.Spec{Email: view.Email, Roles: map[uuid.UUID]people.Role{q.Project.ID: role}})
 	if err != nil {
 		return err
 	}
 	if problem != "" {
 		view.Problem = problem
-		return a.showMembers(q, http.StatusBadRequest, view)
+		return a.showMembers(q, status, view)
 	}
 	return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Role: string(people.Viewer)})
 }
 
-// create adds a person. problem says what is wrong with the form.
-func (a *Accounts) create(q *ui.Request, spec people.Spec) (fresh *invitation, problem string, err error) {
+// An invitation creates an account and sends mail, so those of a project, or of an administrator, are limited.
+const invitationsAtOnce, invitationsPerMinute = 20, 1
+
+// tooMany returns what a page says if there are too many invitations, or "".
+func (a *Accounts) tooMany(q *ui.Request, by uuid.UUID) string {
+	if wait := a.invitations.Wait(by); wait > 0 {
+		return "Too many invitations. " + tryAgain(q, wait)
+	}
+	return ""
+}
+
+// create adds a person, as one of the invitations of a project or an administrator. problem says what is wrong with the form.
+func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh *invitation, problem string, status int, err error) {
+	if problem = a.tooMany(q, by); problem != "" {
+		return nil, problem, http.StatusTooManyRequests, nil
+	}
 	_, link, err := a.people.Create(q.Ctx(), spec)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return nil, sentence(field), nil
+		return nil, sentence(field), http.StatusBadRequest, nil
 	}
 	if errors.Is(err, checks.ErrExists) {
-		return nil, "There is an account with this e-mail address already.", nil
+		return nil, "There is an account with this e-mail address already.", http.StatusBadRequest, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", 0, err
 	}
 	a.someone.Store(true)
 	fresh, err = a.invited(q, link, false)
-	return fresh, "", err
+	return fresh, "", http.StatusOK, err
+}
+
+// askAnew gives a new link to somebody whose new role has ended the link or the password of an invitation. An administrator sees the
+// link. An owner does not, because it opens other projects too: it goes to the mailbox alone, and more says so.
+func (a *Accounts) askAnew(q *ui.Request, p people.Person) (fresh *invitation, more string, err error) {
+	p, err = a.people.ByID(q.Ctx(), p.ID)
+	if err != nil || !p.NeedsLink {
+		return nil, "", err
+	}
+	if q.Access.Person.Admin {
+		link, err := a.people.ResetPassword(q.Ctx(), p.ID)
+		if err != nil {
+			return nil, "", err
+		}
+		fresh, err = a.invited(q, link, true)
+		return fresh, "", err
+	}
+	const ended = " Somebody else had invited them, so their old link and password have ended: "
+	const ask = ended + "ask an administrator to give them a new link."
+	if a.Mail == nil || a.invitations.Wait(q.Project.ID) > 0 {
+		return nil, ask, nil
+	}
+	link, err := a.people.ProofLink(q.Ctx(), p.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	i, err := a.invited(q, link, true)
+	if err != nil || !i.Sent {
+		return nil, ask, err
+	}
+	return nil, ended + "they get a new link by e-mail.", nil
 }
 
 func withArticle(r people.Role) string {
@@ -155,10 +200,15 @@ func (a *Accounts) setRole(q *ui.Request, p people.Person, role people.Role, not
 	if err := a.people.SetRole(q.Ctx(), p.ID, q.Project.ID, role); err != nil {
 		return err
 	}
-	if p.ID == q.Access.Person.ID { // whose sessions have ended
-		if err := a.start(q, p.ID, false); err != nil {
+	if !p.NeedsLink {
+		fresh, more, err := a.askAnew(q, p)
+		if err != nil {
 			return err
 		}
+		if fresh != nil {
+			return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Role: string(people.Viewer)})
+		}
+		notice += more
 	}
 	q.Notice(notice)
 	if p.ID == q.Access.Person.ID && !p.Admin && !role.Right().Owns() {
@@ -197,7 +247,7 @@ func (a *Accounts) changeRole(q *ui.Request) error {
 	if p.Roles[q.Project.ID] == role {
 		return q.Redirect("/projects/%s/members", q.Project.ID)
 	}
-	return a.setRole(q, p, role, fmt.Sprintf("%s is now %s. Their sessions have ended.", p.Email, withArticle(role)))
+	return a.setRole(q, p, role, fmt.Sprintf("%s is now %s.", p.Email, withArticle(role)))
 }
 
 // removePage asks before somebody loses the project.

@@ -36,11 +36,12 @@ const (
 	maxPasskeys = 20
 )
 
-// ceremony is what the browser keeps while it asks for a passkey. Person is nobody at a sign-in.
+// ceremony is what the browser keeps while it asks for a passkey. Person is nobody at a sign-in, and Revision is theirs.
 type ceremony struct {
-	Person uuid.UUID
-	Kept   []byte
-	Until  time.Time
+	Person   uuid.UUID
+	Revision int64
+	Kept     []byte
+	Until    time.Time
 }
 
 func (a *Accounts) passkeyRoutes() {
@@ -58,8 +59,8 @@ func (a *Accounts) passkeyRoutes() {
 }
 
 // sendOptions answers the script of the page with what the browser must do.
-func (a *Accounts) sendOptions(q *ui.Request, person uuid.UUID, options, kept []byte) error {
-	text, err := json.Marshal(ceremony{person, kept, q.Mon.Now().Add(passkeyAge)})
+func (a *Accounts) sendOptions(q *ui.Request, person people.Person, options, kept []byte) error {
+	text, err := json.Marshal(ceremony{person.ID, person.Revision, kept, q.Mon.Now().Add(passkeyAge)})
 	if err != nil {
 		return err
 	}
@@ -67,31 +68,30 @@ func (a *Accounts) sendOptions(q *ui.Request, person uuid.UUID, options, kept []
 	if err != nil {
 		return err
 	}
-	http.SetCookie(q.W, q.Cookie(passkeyCookie, hidden, passkeyAge))
+	q.Keep(q.W, passkeyCookie, hidden, passkeyAge)
 	q.W.Header().Set("Content-Type", "application/json")
 	_, err = q.W.Write(options)
 	return err
 }
 
 // takeCeremony returns what the browser has kept. The error wraps [people.ErrRefused] if it is gone.
-func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) ([]byte, error) {
-	cookie, err := q.R.Cookie(passkeyCookie)
-	if err != nil {
-		return nil, people.ErrRefused
+func (a *Accounts) takeCeremony(q *ui.Request, person uuid.UUID) (begun ceremony, err error) {
+	kept := q.Kept(q.R, passkeyCookie)
+	if kept == "" {
+		return begun, people.ErrRefused
 	}
-	http.SetCookie(q.W, q.Cookie(passkeyCookie, "", -1))
-	text, err := q.Seals.Reveal(q.Ctx(), "passkey", cookie.Value)
+	q.Keep(q.W, passkeyCookie, "", -1)
+	text, err := q.Seals.Reveal(q.Ctx(), "passkey", kept)
 	if errors.Is(err, server.ErrSignedOut) {
-		return nil, people.ErrRefused
+		return begun, people.ErrRefused
 	}
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	var begun ceremony
 	if err := json.Unmarshal(text, &begun); err != nil || begun.Person != person || q.Mon.Now().After(begun.Until) {
-		return nil, people.ErrRefused
+		return begun, people.ErrRefused
 	}
-	return begun.Kept, nil
+	return begun, nil
 }
 
 // spend accepts one answer to a challenge: not every authenticator has a counter.
@@ -108,22 +108,25 @@ func (a *Accounts) passkeyOptions(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.sendOptions(q, uuid.Nil, options, kept)
+	return a.sendOptions(q, people.Person{}, options, kept)
 }
 
 // signInByPasskey signs in the owner of a passkey. No code follows, because a passkey verifies its user.
 func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
-	kept, err := a.takeCeremony(q, uuid.Nil)
+	begun, err := a.takeCeremony(q, uuid.Nil)
 	var person people.Person
 	var used people.Passkey
 	if err == nil {
-		person, used, err = a.Passkeys.FinishSignIn(kept, []byte(q.R.PostForm.Get("answer")), func(id []byte) (people.Person, error) {
+		person, used, err = a.Passkeys.FinishSignIn(begun.Kept, []byte(q.R.PostForm.Get("answer")), func(id []byte) (people.Person, error) {
 			return a.people.ByPasskey(q.Ctx(), id)
 		})
 	}
 	if err == nil {
-		err = a.spend(q, kept)
+		err = a.spend(q, begun.Kept)
+	}
+	if err == nil {
+		err = a.people.SavePasskey(q.Ctx(), person, used)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		a.site.Log.WarnContext(q.Ctx(), "refused a passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
@@ -133,10 +136,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.people.SavePasskey(q.Ctx(), person.ID, used); err != nil {
-		return err
-	}
-	return a.admit(q, person.ID, page)
+	return a.admit(q, person, page)
 }
 
 // passkeysView is the data of the page of passkeys.
@@ -170,7 +170,7 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 		return ui.ErrForbidden
 	}
 	if person.HasPassword {
-		_, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
+		person, err = a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
 		if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
 			http.Error(q.W, problem, status)
 			return nil
@@ -178,12 +178,16 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 		if err != nil {
 			return err
 		}
+	} else if a.header == nil || a.email(q.R) == "" {
+		if _, err := a.current(q.R); err != nil { // the session ended before the person was read
+			return err
+		}
 	}
 	options, kept, err := a.Passkeys.BeginAdd(person)
 	if err != nil {
 		return err
 	}
-	return a.sendOptions(q, person.ID, options, kept)
+	return a.sendOptions(q, person, options, kept)
 }
 
 // addPasskey stores what the browser has made.
@@ -192,20 +196,20 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	kept, err := a.takeCeremony(q, person.ID)
+	begun, err := a.takeCeremony(q, person.ID)
 	var added people.Passkey
 	if err == nil {
-		added, err = a.Passkeys.FinishAdd(person, kept, []byte(q.R.PostForm.Get("answer")))
+		added, err = a.Passkeys.FinishAdd(person, begun.Kept, []byte(q.R.PostForm.Get("answer")))
+	}
+	if err == nil {
+		added.Name, added.AddedAt = words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "Passkey of "+browserOf(q.R.UserAgent())), q.Mon.Now()
+		err = a.people.SavePasskey(q.Ctx(), people.Person{ID: person.ID, Revision: begun.Revision}, added)
 	}
 	if errors.Is(err, people.ErrRefused) {
 		a.site.Log.WarnContext(q.Ctx(), "refused a new passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
 		return a.showPasskeys(q, http.StatusForbidden, "The passkey was not added. Try again.")
 	}
 	if err != nil {
-		return err
-	}
-	added.Name, added.AddedAt = words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "Passkey of "+browserOf(q.R.UserAgent())), q.Mon.Now()
-	if err := a.people.SavePasskey(q.Ctx(), person.ID, added); err != nil {
 		return err
 	}
 	q.Notice("Added the passkey " + words.Short(added.Name) + ".")

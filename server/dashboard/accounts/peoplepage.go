@@ -82,13 +82,13 @@ func (a *Accounts) addPerson(q *ui.Request) error {
 		}
 		spec.Roles = map[uuid.UUID]people.Role{id: role}
 	}
-	fresh, problem, err := a.create(q, spec)
+	fresh, problem, status, err := a.create(q, q.Access.Person.ID, spec)
 	if err != nil {
 		return err
 	}
 	if problem != "" {
 		view.Problem = problem
-		return a.showPeople(q, http.StatusBadRequest, view)
+		return a.showPeople(q, status, view)
 	}
 	return a.showPeople(q, http.StatusOK, peopleView{Fresh: fresh, Role: string(people.Viewer)})
 }
@@ -167,18 +167,31 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	now, err := a.people.ByID(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	if now.NeedsLink && !p.NeedsLink {
+		return a.resetPassword(q, now)
+	}
 	q.Notice(notice)
 	return q.Redirect("/people/%s", p.ID)
 }
 
 // resetPassword ends the password and shows a link for a new one.
 func (a *Accounts) resetPassword(q *ui.Request, p people.Person) error {
+	if problem := a.tooMany(q, q.Access.Person.ID); problem != "" {
+		return a.showPerson(q, http.StatusTooManyRequests, personView{Person: p, Problem: problem})
+	}
 	link, err := a.people.ResetPassword(q.Ctx(), p.ID)
 	if err != nil {
 		return err
 	}
 	fresh, err := a.invited(q, link, true)
 	if err != nil {
+		return err
+	}
+	if p, err = a.people.ByID(q.Ctx(), p.ID); err != nil {
 		return err
 	}
 	return a.showPerson(q, http.StatusOK, personView{Person: p, Fresh: fresh})

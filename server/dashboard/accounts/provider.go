@@ -23,7 +23,7 @@ type Provider interface {
 	// and verifier: at most 2 kB, which the browser keeps, encrypted. callback is the URL that the browser comes back to.
 	Begin(ctx context.Context, callback string) (to string, kept []byte, err error)
 	// Finish returns the person who has signed in. query is from the callback, and kept from Begin in the same browser, at most
-	// ten minutes ago; it can arrive twice. Errors are logged. Those with a method
+	// ten minutes ago. An attempt arrives once. Errors are logged. Those with a method
 	// Page() (status int, text string) say what the page shows.
 	Finish(ctx context.Context, callback string, kept []byte, query url.Values) (people.External, error)
 }
@@ -57,7 +57,7 @@ func (a *Accounts) beginProvider(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(q.W, q.Cookie(attemptCookie, hidden, attemptAge))
+	q.Keep(q.W, attemptCookie, hidden, attemptAge)
 	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
 	return nil
 }
@@ -69,7 +69,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	begun, err := a.takeAttempt(q)
 	if errors.Is(err, server.ErrSignedOut) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Signing in took too long, or began in another browser. Try again."})
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Signing in took too long, ended before or began in another browser. Try again."})
 	}
 	if err != nil {
 		return err
@@ -85,24 +85,29 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.admit(q, person.ID, ui.SignIn{Next: begun.Next})
+	return a.admit(q, person, ui.SignIn{Next: begun.Next})
 }
 
-// takeAttempt returns what the browser has kept. The error is [server.ErrSignedOut] if it is gone.
+// takeAttempt returns what the browser has kept, once in the whole installation: each attempt makes requests to the provider. The
+// error is [server.ErrSignedOut] if it is gone.
 func (a *Accounts) takeAttempt(q *ui.Request) (begun attempt, err error) {
-	cookie, err := q.R.Cookie(attemptCookie)
-	if err != nil {
+	kept := q.Kept(q.R, attemptCookie)
+	if kept == "" {
 		return begun, server.ErrSignedOut
 	}
-	http.SetCookie(q.W, q.Cookie(attemptCookie, "", -1))
-	text, err := q.Seals.Reveal(q.Ctx(), "attempt", cookie.Value)
+	q.Keep(q.W, attemptCookie, "", -1)
+	text, err := q.Seals.Reveal(q.Ctx(), "attempt", kept)
 	if err != nil {
 		return begun, err
 	}
 	if err := json.Unmarshal(text, &begun); err != nil || q.Mon.Now().After(begun.Until) {
 		return begun, server.ErrSignedOut
 	}
-	return begun, nil
+	first, err := a.people.Spend(q.Ctx(), string(begun.Kept), begun.Until)
+	if err == nil && !first {
+		err = server.ErrSignedOut
+	}
+	return begun, err
 }
 
 // providerFailed logs why the provider did not sign somebody in, and says that it did not.

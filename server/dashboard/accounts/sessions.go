@@ -28,6 +28,8 @@ const (
 	// maxAgent bounds the name of a browser that a session keeps.
 	maxAgent = 200
 	dataKey  = "session"
+	// The cookies of a session, and of a browser that has signed in before.
+	personCookie, deviceCookie = "rollcall_person", "rollcall_device"
 )
 
 // codec writes the data of a session as the list of a person's sessions reads it.
@@ -48,10 +50,6 @@ func (codec) Decode(text []byte) (time.Time, map[string]any, error) {
 func (a *Accounts) newSessions() {
 	// scs.New would start a store in memory, with a goroutine that never ends.
 	a.sessions = &scs.SessionManager{Store: a.people.SessionStore(), Codec: codec{}, IdleTimeout: Idle, Lifetime: Lifetime}
-	a.cookie, a.deviceCookie = "rollcall_person", "rollcall_device"
-	if a.site.Base == "" && strings.HasPrefix(a.site.URL, "https://") { // no other host of the domain can set them
-		a.cookie, a.deviceCookie = "__Host-"+a.cookie, "__Host-"+a.deviceCookie
-	}
 }
 
 // current is the session of a request.
@@ -61,11 +59,7 @@ type current struct {
 }
 
 func (a *Accounts) token(r *http.Request) string {
-	cookie, err := r.Cookie(a.cookie)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+	return a.site.Kept(r, personCookie)
 }
 
 // current returns the session of a request, or [server.ErrSignedOut].
@@ -85,9 +79,9 @@ func (a *Accounts) current(r *http.Request) (current, error) {
 	return current{ctx, data}, nil
 }
 
-// start replaces the session of the request by a new one of a person, under a new token. A pending one waits for a code and
-// opens no page.
-func (a *Accounts) start(q *ui.Request, person uuid.UUID, pending bool) error {
+// start replaces the session of the request by a new one of a person as the sign-in has read them, under a new token. A pending
+// one waits for a code and opens no page. The error is [people.ErrRefused] if the person has changed meanwhile.
+func (a *Accounts) start(q *ui.Request, person people.Person, pending bool) error {
 	ctx, err := a.sessions.Load(q.Ctx(), a.token(q.R))
 	if err != nil {
 		return err
@@ -103,21 +97,21 @@ func (a *Accounts) start(q *ui.Request, person uuid.UUID, pending bool) error {
 	}
 	now := q.Mon.Now()
 	a.sessions.Put(ctx, dataKey, people.SessionData{
-		Person: person, Pending: pending, CreatedAt: now, SeenAt: now, Address: q.Address(q.R), Agent: words.Cut(q.R.UserAgent(), maxAgent),
+		Person: person.ID, Revision: person.Revision, Pending: pending, CreatedAt: now, SeenAt: now, Address: q.Address(q.R), Agent: words.Cut(q.R.UserAgent(), maxAgent),
 	})
 	if err := a.save(ctx, q.W); err != nil || pending {
 		return err
 	}
-	return a.remember(q, person)
+	return a.remember(q, person.ID)
 }
 
 // device returns the browser of a request, and who signed in to it last. Without a cookie that says so, it is the zero value.
 func (a *Accounts) device(r *http.Request) people.Device {
-	cookie, err := r.Cookie(a.deviceCookie)
-	if err != nil {
+	kept := a.site.Kept(r, deviceCookie)
+	if kept == "" {
 		return people.Device{}
 	}
-	text, err := a.site.Seals.Open(r.Context(), "device", cookie.Value)
+	text, err := a.site.Seals.Open(r.Context(), "device", kept)
 	if err != nil || len(text) != 32 {
 		return people.Device{}
 	}
@@ -132,7 +126,7 @@ func (a *Accounts) remember(q *ui.Request, person uuid.UUID) error {
 	}
 	text, err := q.Seals.Seal(q.Ctx(), "device", append(d.Person[:], d.ID[:]...))
 	if err == nil {
-		http.SetCookie(q.W, q.Cookie(a.deviceCookie, text, deviceAge))
+		q.Keep(q.W, deviceCookie, text, deviceAge)
 	}
 	return err
 }
@@ -143,7 +137,7 @@ func (a *Accounts) save(ctx context.Context, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, a.site.Cookie(a.cookie, token, time.Until(until)))
+	a.site.Keep(w, personCookie, token, time.Until(until))
 	return nil
 }
 
@@ -183,6 +177,6 @@ func (a *Accounts) endPerson(q *ui.Request) error {
 	if err := a.sessions.Destroy(ctx); err != nil {
 		return err
 	}
-	http.SetCookie(q.W, q.Cookie(a.cookie, "", -1))
+	q.Keep(q.W, personCookie, "", -1)
 	return nil
 }

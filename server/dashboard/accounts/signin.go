@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -72,21 +70,35 @@ func (a *Accounts) signIn(q *ui.Request) error {
 // enter begins the session of a person whose password is right, or asks for the code.
 func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) error {
 	if !person.HasTOTP {
-		return a.admit(q, person.ID, page)
+		return a.admit(q, person, page)
 	}
-	if err := a.start(q, person.ID, true); err != nil {
+	err := a.start(q, person, true)
+	if errors.Is(err, people.ErrRefused) {
+		return changedMeanwhile(q, page)
+	}
+	if err != nil {
 		return err
 	}
 	return showCode(q, http.StatusOK, page)
 }
 
 // admit begins the session of a person who has proved who they are.
-func (a *Accounts) admit(q *ui.Request, person uuid.UUID, page ui.SignIn) error {
-	if err := a.start(q, person, false); err != nil {
+func (a *Accounts) admit(q *ui.Request, person people.Person, page ui.SignIn) error {
+	err := a.start(q, person, false)
+	if errors.Is(err, people.ErrRefused) {
+		return changedMeanwhile(q, page)
+	}
+	if err != nil {
 		return err
 	}
-	page.Person = person
+	page.Person = person.ID
 	return q.Enter(page, "/")
+}
+
+// changedMeanwhile answers a sign-in during which what it was made with ended.
+func changedMeanwhile(q *ui.Request, page ui.SignIn) error {
+	page.Problem = "Your account changed while you signed in. Sign in again."
+	return q.AskToSignIn(http.StatusForbidden, page)
 }
 
 func showCode(q *ui.Request, status int, page ui.SignIn) error {
@@ -112,24 +124,29 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.admit(q, current.data.Person, page)
+	return a.admit(q, people.Person{ID: current.data.Person, Revision: current.data.Revision}, page)
 }
 
 // refusal returns what a page says of a sign-in that was refused, and its status.
 func refusal(q *ui.Request, err error, wrong string) (problem string, status int) {
 	if limited, ok := errors.AsType[*people.LimitedError](err); ok {
-		seconds := max(1, int(math.Ceil(limited.Wait.Seconds())))
-		q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
-		wait := verdict.Count(seconds, "second")
-		if limited.Wait > 2*time.Minute {
-			wait = verdict.Count((seconds+59)/60, "minute")
-		}
-		return "Too many failed attempts. Try again in " + wait + ".", http.StatusTooManyRequests
+		return "Too many failed attempts. " + tryAgain(q, limited.Wait), http.StatusTooManyRequests
 	}
 	if errors.Is(err, people.ErrRefused) {
 		return wrong, http.StatusForbidden
 	}
 	return "", 0
+}
+
+// tryAgain says when to try again, in the header too.
+func tryAgain(q *ui.Request, wait time.Duration) string {
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
+	text := verdict.Count(seconds, "second")
+	if wait > 2*time.Minute {
+		text = verdict.Count((seconds+59)/60, "minute")
+	}
+	return "Try again in " + text + "."
 }
 
 func (a *Accounts) signOut(q *ui.Request) error {

@@ -50,7 +50,7 @@ func eventOf(n news, version string) event {
 
 // Stream sends the project's changes as Server-Sent Events: "hello" with the current version at first, "change" from then
 // on, and "counts" with the number of checks that are down and late whenever that is another. It ends with the request,
-// or with "gone" when mayLook says that the viewer may no longer see the project. Stream asks that before each event, and
+// or with "gone" when mayLook says that the viewer may no longer see the page. Stream asks that before each event, and
 // once in recheck unless that is 0.
 func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, recheck time.Duration, mayLook func() bool) {
 	one := v.join()

@@ -134,7 +134,7 @@ func (s *Sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) e
 
 // End signs the sender of a request out.
 func (s *Sessions) End(q *ui.Request) error {
-	if _, err := q.R.Cookie(sessionCookie); err != nil {
+	if q.Kept(q.R, sessionCookie) == "" {
 		return nil
 	}
 	current, err := s.read(q.R)
@@ -147,7 +147,7 @@ func (s *Sessions) End(q *ui.Request) error {
 		}
 		s.note(current.id, true)
 	}
-	http.SetCookie(q.W, q.Cookie(sessionCookie, "", -1))
+	q.Keep(q.W, sessionCookie, "", -1)
 	return nil
 }
 
@@ -208,11 +208,11 @@ func (s *Sessions) Forget(project uuid.UUID) {
 }
 
 func (s *Sessions) read(r *http.Request) (session, error) {
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
+	cookie := s.site.Kept(r, sessionCookie)
+	if cookie == "" {
 		return session{}, server.ErrSignedOut
 	}
-	body, err := s.site.Seals.Open(r.Context(), "session", cookie.Value)
+	body, err := s.site.Seals.Open(r.Context(), "session", cookie)
 	if err != nil {
 		return session{}, err
 	}
@@ -238,7 +238,7 @@ func (s *Sessions) write(w http.ResponseWriter, r *http.Request, id uuid.UUID, k
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, s.site.Cookie(sessionCookie, text, sessionAge))
+	s.site.Keep(w, sessionCookie, text, sessionAge)
 	return nil
 }
 

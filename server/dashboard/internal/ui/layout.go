@@ -64,8 +64,8 @@ func (s *Site) funcs() template.FuncMap {
 
 // page is what the layout and every page get.
 type page struct {
-	// Base is the path that all addresses begin with.
-	Base string
+	// Base is the path that all addresses begin with, and ZoneCookie the name of the cookie in which a script keeps the time zone.
+	Base, ZoneCookie string
 	// Title is that of the document. Down and Late count checks for the title and the icon.
 	Title      string
 	Down, Late int
@@ -124,7 +124,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	}
 	clock := q.Clock()
 	p := &page{
-		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
+		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: navOf[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
@@ -209,37 +209,55 @@ func (q *Request) Write(status int, body []byte) {
 
 // Notice shows a text on the next page of the viewer, once.
 func (q *Request) Notice(text string) {
-	if _, err := q.R.Cookie(undoCookie); err == nil { // of a notice that nobody has seen
-		http.SetCookie(q.W, q.Cookie(undoCookie, "", -1))
+	if q.Kept(q.R, undoCookie) != "" { // of a notice that nobody has seen
+		q.Keep(q.W, undoCookie, "", -1)
 	}
-	http.SetCookie(q.W, q.Cookie(noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(text)), time.Minute))
+	q.Keep(q.W, noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(text)), time.Minute)
 }
 
 const noticeCookie = "rollcall_notice"
 
 func (q *Request) takeNotice() string {
-	c, err := q.R.Cookie(noticeCookie)
-	if err != nil {
+	kept := q.Kept(q.R, noticeCookie)
+	if kept == "" {
 		return ""
 	}
-	http.SetCookie(q.W, q.Cookie(noticeCookie, "", -1))
-	text, err := base64.RawURLEncoding.DecodeString(c.Value)
+	q.Keep(q.W, noticeCookie, "", -1)
+	text, err := base64.RawURLEncoding.DecodeString(kept)
 	if err != nil || len(text) > 500 {
 		return ""
 	}
 	return string(text)
 }
 
-// Cookie makes a cookie for the pages. An age of 0 lasts until the browser ends, a negative one deletes the cookie.
-func (s *Site) Cookie(name, value string, age time.Duration) *http.Cookie {
-	c := &http.Cookie{Name: name, Value: value, Path: s.Base + "/", HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
+// cookieName returns the name under which browsers keep a cookie. Behind https, without a path, no other host of the domain can set
+// it.
+func (s *Site) cookieName(name string) string {
+	if s.secure && s.Base == "" {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// Kept returns the value of a cookie that Keep has set, or "".
+func (s *Site) Kept(r *http.Request, name string) string {
+	c, err := r.Cookie(s.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// Keep sets a cookie for the pages. An age of 0 lasts until the browser ends, a negative one deletes the cookie.
+func (s *Site) Keep(w http.ResponseWriter, name, value string, age time.Duration) {
+	c := &http.Cookie{Name: s.cookieName(name), Value: value, Path: s.Base + "/", HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
 	switch {
 	case age > 0:
 		c.MaxAge = int(age / time.Second)
 	case age < 0:
 		c.MaxAge = -1
 	}
-	return c
+	http.SetCookie(w, c)
 }
 
 // documentTitle is the title of a page in the browser, which begins with how many checks are down.

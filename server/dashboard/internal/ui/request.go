@@ -365,8 +365,8 @@ func (q *Request) zone() *time.Location {
 			return zone
 		}
 	}
-	if c, err := q.R.Cookie(zoneCookie); err == nil && len(c.Value) < 64 {
-		if zone, err := schedule.LoadLocation(c.Value); err == nil {
+	if name := q.Kept(q.R, zoneCookie); name != "" && len(name) < 64 {
+		if zone, err := schedule.LoadLocation(name); err == nil {
 			return zone
 		}
 	}

@@ -251,7 +251,7 @@ func events(q *Request) error {
 		if err != nil {
 			return errors.Is(err, checks.ErrUnavailable) // nothing changes meanwhile
 		}
-		return access.Right(q.Project.ID) >= checks.Read
+		return access.Right(q.Project.ID) == q.Right // a page for another right must be loaded anew
 	})
 	return nil
 }

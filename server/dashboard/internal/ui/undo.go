@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func (q *Request) NoticeUndo(text string, u Undo) error {
 	if len(token) > maxUndoCookie {
 		token = q.undos.keep(token, q.Mon.Now())
 	}
-	http.SetCookie(q.W, q.Cookie(undoCookie, token, time.Minute))
+	q.Keep(q.W, undoCookie, token, time.Minute)
 	return nil
 }
 
@@ -224,12 +223,11 @@ func (k *keptUndos) find(name string) string {
 
 // takeUndo returns what the Undo button of a notice sends, or "".
 func (q *Request) takeUndo() string {
-	c, err := q.R.Cookie(undoCookie)
-	if err != nil {
-		return ""
+	kept := q.Kept(q.R, undoCookie)
+	if kept != "" {
+		q.Keep(q.W, undoCookie, "", -1)
 	}
-	http.SetCookie(q.W, q.Cookie(undoCookie, "", -1))
-	return c.Value
+	return kept
 }
 
 // undo undoes what a notice was about, for the checks that have not changed since.

@@ -10,10 +10,10 @@ const project = document.body.dataset.project;
 let version = document.body.dataset.version;
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const zoneCookie = "rollcall_zone=" + zone;
+const zoneCookie = document.body.dataset.zoneCookie + "=" + zone;
 const zoneKnown = () => document.cookie.split("; ").includes(zoneCookie);
 if (zone && !zoneKnown()) {
-  document.cookie = `${zoneCookie}; path=${base}/; max-age=31536000; samesite=lax`;
+  document.cookie = `${zoneCookie}; path=${base}/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
   // The first page of a browser is in UTC, because the server did not know better. A zone that the viewer has chosen stays.
   if (!("chosen" in document.body.dataset) && (document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
 }
@@ -179,9 +179,9 @@ function connect() {
     mention(event);
     if (concerns(event)) refresh();
   });
-  stream.addEventListener("gone", () => { // signed out, or no longer of this project
+  stream.addEventListener("gone", () => { // signed out, no longer of this project, or with another role
     stream.close();
-    reconnect();
+    reconnect(true);
   });
   stream.addEventListener("error", () => {
     lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
@@ -190,10 +190,11 @@ function connect() {
 }
 
 // A stream that the server has refused stays closed: the session may have ended.
-async function reconnect() {
+async function reconnect(gone) {
   try {
     const answer = got && await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
-    if (answer.redirected || answer.status === 404) return leave(answer);
+    if (answer.redirected || answer.status === 404 || gone === true && answer.status === 403) return leave(answer);
+    if (gone === true && got && !touched()) return location.reload();
   } catch {
     // still out of reach
   }

@@ -1,0 +1,123 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// makerOf returns who creates a link for a person: somebody who is signed in, or uuid.Nil.
+func makerOf(ctx context.Context, person uuid.UUID) uuid.UUID {
+	actor := audit.ActorOf(ctx)
+	id, err := uuid.Parse(actor.ID)
+	if actor.Kind != audit.Person || err != nil || id == person {
+		return uuid.Nil
+	}
+	return id
+}
+
+// inviter returns who created the newest link of a person, for a transaction that locks the person. It is the zero value for a
+// program, a command, and somebody who is gone.
+func (p *People) inviter(ctx context.Context, person uuid.UUID) (Person, error) {
+	d, err := p.document(ctx, person)
+	if err != nil || d.Inviter == uuid.Nil {
+		return Person{}, err
+	}
+	by, err := p.ByID(ctx, d.Inviter)
+	if errors.Is(err, checks.ErrNotFound) {
+		err = nil
+	}
+	return by, err
+}
+
+// gain expels others from an account that gets a right, unless its inviter has the right too. The person is locked.
+func (p *People) gain(ctx context.Context, tx store.Tx, d *document, inviter Person, has bool) ([]audit.Entry, error) {
+	if d.Inviter == uuid.Nil || d.Inviter == inviter.ID && has {
+		return nil, nil
+	}
+	d.NeedsLink = d.Issuer == "" && !d.Proved
+	return p.expel(ctx, tx, d)
+}
+
+// prove expels others from an account whose person has proved who they are, the first time. The person is locked.
+func (p *People) prove(ctx context.Context, tx store.Tx, d *document) ([]audit.Entry, error) {
+	if d.Proved {
+		return nil, nil
+	}
+	d.Proved, d.NeedsLink = true, false
+	return p.expel(ctx, tx, d)
+}
+
+// expel ends what others may hold of an account: its links, password, second factors, sessions and sign-ins in progress.
+func (p *People) expel(ctx context.Context, tx store.Tx, d *document) ([]audit.Entry, error) {
+	var changes []audit.Change
+	ended := func(field string, had bool) {
+		if had {
+			changes = append(changes, audit.Change{Field: field, From: "(secret)"})
+		}
+	}
+	ended("password", d.Password != "")
+	ended("authenticator app", d.TOTP != "")
+	ended("passkeys", len(d.Passkeys) > 0)
+	for _, kind := range []string{kindLink, kindPasskey, kindSession} {
+		n, err := p.deleteOwned(ctx, tx, kind, d.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		switch kind {
+		case kindLink:
+			ended("link", n > 0)
+		case kindSession:
+			if n > 0 {
+				changes = append(changes, audit.Change{Field: "sessions", From: fmt.Sprint(n), To: "ended"})
+			}
+		}
+	}
+	d.Password, d.TOTP, d.Recovery, d.Passkeys, d.Known, d.Inviter = "", "", nil, nil, nil, uuid.Nil
+	d.Revision++
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	return []audit.Entry{p.note(ctx, uuid.Nil, "person.credentials", d.Email, changes...)}, nil
+}
+
+// Prove notes that a trusted proxy has signed a person in. The first time, it ends what others may hold of the account.
+func (p *People) Prove(ctx context.Context, id uuid.UUID) (Person, error) {
+	var proved *document
+	err := p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		proved = d
+		entries, err := p.prove(audit.WithActor(ctx, actorOf(ctx, d)), tx, d)
+		return false, entries, err
+	})
+	if err != nil {
+		return Person{}, err
+	}
+	return proved.person(), nil
+}
+
+// ProofLink returns a link for somebody with NeedsLink. Only the mailbox of the person may get it: using it proves the address.
+// Older links end. The error is [checks.ErrNotFound] for a person who needs no link.
+func (p *People) ProofLink(ctx context.Context, id uuid.UUID) (link Link, err error) {
+	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		if !d.NeedsLink {
+			return false, nil, checks.ErrNotFound
+		}
+		if _, err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
+			return false, nil, err
+		}
+		var record store.Record
+		link, record = p.newLink(d.person())
+		record.Value = []byte(proofLink)
+		return false, nil, tx.SaveRecords(ctx, p.now(), record)
+	})
+	return link, err
+}
+
+// proofLink is the value of the record of a link that only the mailbox of its person has.
+const proofLink = `{"proof":true}`
