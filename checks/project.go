@@ -38,19 +38,19 @@ func (p Project) CheckLimit() int {
 	return 0
 }
 
-// Right is what somebody may do in a project: an API key by its scope, a person by their role, a user of a program that embeds
-// the server by what the program says. Each right includes those below it. The zero value is none.
+// Right is what somebody may do in a project: an API key by its scope, a person by their role, and a user of an embedding program
+// by what the program says. Each right includes those below it. The zero value is no right.
 type Right uint8
 
 // The rights, lowest first.
 const (
-	// None allows nothing. The project does not exist for those who have no right in it.
+	// None allows nothing. For those without a right, the project does not exist.
 	None Right = iota
-	// Read allows to see the checks of the project, their history and the alerts.
+	// Read allows viewing the checks of the project, their history and their alerts.
 	Read
-	// Edit also allows to change checks and, on the pages, integrations and status pages.
+	// Edit also allows changing checks and, on the pages, channels and status pages.
 	Edit
-	// Own allows everything: also to manage the keys and the members of the project, and to rename and delete it.
+	// Own allows everything, including managing the keys and members of the project, renaming it and deleting it.
 	Own
 )
 
@@ -65,14 +65,13 @@ type Scope string
 
 // The scopes of API keys.
 const (
-	// ReadWrite may read and change the checks of the project.
+	// ReadWrite has the right [Edit].
 	ReadWrite Scope = "read-write"
-	// ReadOnly may read the checks of the project, without the identifiers and addresses that take pings.
+	// ReadOnly has the right [Read], and does not see the identifiers and addresses that take pings.
 	ReadOnly Scope = "read-only"
-	// ReadIDs may do what ReadOnly may, and sees the identifiers and addresses that a ReadWrite key sees.
+	// ReadIDs has the right [Read], and sees the identifiers and addresses that a ReadWrite key sees.
 	ReadIDs Scope = "read-ids"
-	// Admin may do what ReadWrite may, and also manages the channels, the status pages and the project itself. A key of the
-	// installation may do so in every project.
+	// Admin has the right [Own]. A key of the installation has it in every project.
 	Admin Scope = "admin"
 )
 

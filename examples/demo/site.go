@@ -63,6 +63,10 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, _, err := w.mon.Project(project.ID).CreateKey(ctx, checks.Admin)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range integrations {
 		if _, err := w.mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: c.Kind, Name: c.Name, Settings: c.Settings}); err != nil {
 			return nil, err
@@ -81,10 +85,6 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 		return nil, err
 	}
 	if err := s.settle(ctx, store, project.ID); err != nil {
-		return nil, err
-	}
-	key, _, err := w.mon.Project(project.ID).CreateKey(ctx, checks.Admin)
-	if err != nil {
 		return nil, err
 	}
 	return s, s.serve(ctx, url, key)

@@ -286,7 +286,7 @@ func (q *Request) forbidden() string {
 	case q.Access.Person == nil && q.Right == checks.Read:
 		return "You can view this project but not change it. Sign in with a read-write key to make changes."
 	case q.Access.Person == nil && q.Right == checks.Edit:
-		return "You can change this project’s checks but do not own it. Sign in with an admin key to manage its keys, rename it or delete it."
+		return "You can edit this project but do not own it. Sign in with an admin key to manage its keys, rename it or delete it."
 	case q.Access.Person == nil:
 		return "This needs an account. Sign in with an e-mail address instead of a key."
 	case q.Project.ID == uuid.Nil:
