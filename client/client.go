@@ -6,6 +6,9 @@
 // A job needs a [Pinger] and the ping URL of its check:
 //
 //	p, err := client.NewPinger("https://rollcall.example.org/ping/"+id, nil)
+//	if err != nil {
+//		log.Print(err) // p is nil, and only runs the job
+//	}
 //	defer p.Close(ctx)
 //	err = p.Run(ctx, backup)
 //
@@ -134,6 +137,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -203,7 +207,7 @@ var _ checks.Manager = (*Client)(nil)
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key, 32
 // characters. A key of a project gives access to that project; a read-only one can read checks, flips, statistics and
 // badges. A key of the installation needs [Client.Project]. New makes no request. Its error says which argument is wrong
-// and never contains the key.
+// and never contains the key. A nil Client registers no jobs, but lets them run; see [Client.Register].
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
 	switch {
@@ -233,6 +237,10 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
+	case strings.ContainsFunc(text, unicode.IsSpace):
+		return nil, errors.New("contains white space")
+	case strings.HasPrefix(text, "\ufeff"):
+		return nil, errors.New("begins with a byte order mark")
 	case err != nil:
 		return nil, errors.New("is not a valid URL")
 	case u.Scheme != "http" && u.Scheme != "https":

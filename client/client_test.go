@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -367,6 +368,29 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := client.NewPinger("http://h/x", &config); err == nil {
 			t.Errorf("%+v is accepted by NewPinger", config)
 		}
+	}
+}
+
+// A program whose configuration is wrong runs its jobs with the nil results of New and NewPinger.
+func TestNilClientRunsJobs(t *testing.T) {
+	c, err := client.New("not a URL", someKey, nil)
+	if err == nil || c != nil {
+		t.Fatal(c, err)
+	}
+	reporter, err := c.Register(t.Context(), checks.Spec{Slug: new("backup")})
+	if err == nil {
+		t.Error("a nil client registers a job")
+	}
+	ran := false
+	failed := errors.New("disk full")
+	if err := reporter.Run(t.Context(), func(context.Context) error { ran = true; return failed }); !ran || err != failed {
+		t.Errorf("ran %v, %v", ran, err)
+	}
+	if err := c.PauseExcept(t.Context(), "cron", nil); err == nil {
+		t.Error("a nil client pauses checks")
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

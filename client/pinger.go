@@ -63,7 +63,8 @@ type sender struct {
 
 // NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. Its error says which argument is wrong, or why Config.Queue cannot be used, and never contains the URL.
+// no request. Its error says which argument is wrong, or why Config.Queue cannot be used, and never contains the URL. The
+// Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
 func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	u, err := parseURL(pingURL)
 	if err != nil {

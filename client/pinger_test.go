@@ -128,6 +128,7 @@ func TestNewPingerRefuses(t *testing.T) {
 		"", "secret", "http://h", "http://h/", "ftp://h/secret", "http:///secret", "http://h/secret#x", "http://h/%zz/secret",
 		client.SlugURL("http://h/ping", "secret", ""), client.SlugURL("http://h/ping", "secret", ".."), client.SlugURL("http://h/ping", "", "secret"),
 		client.SlugURL("", "secret", "x"), "http://h//secret", "http://h/secret/", "http://h/secret//", "http://h/./secret",
+		" http://h/secret", "http://h/secret ", "http://h/secret\r\n", "\ufeffhttp://h/secret",
 	} {
 		if p, err := client.NewPinger(url, nil); err == nil || p != nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", url, err)

@@ -14,11 +14,18 @@ import (
 
 var _ job.Registry = (*Client)(nil)
 
+// errNoClient is the error of a registry that [New] has not made.
+var errNoClient = errors.New("there is no client; the error of New says why")
+
 // Register creates or updates the check with the slug of spec and returns the reporter of its job, as [job.Registry]
 // describes. The reporter is a [Pinger] with the configuration of the client. Call
-// [Client.Close] before the program ends.
+// [Client.Close] before the program ends. On a nil Client, which [New] returns for a wrong URL or key, Register returns an
+// error and a reporter that only runs the job.
 func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
 	none := (*Pinger)(nil)
+	if c == nil {
+		return none, fmt.Errorf("client: register: %w", errNoClient)
+	}
 	if spec.Slug == nil || *spec.Slug == "" {
 		return none, fmt.Errorf("client: register: %w", &checks.FieldError{Field: "slug", Reason: "is empty"})
 	}
@@ -47,6 +54,9 @@ func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, 
 
 // Close closes the pingers that [Client.Register] has returned, as [Pinger.Close] does. The Client itself holds nothing.
 func (c *Client) Close(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	c.registered.mu.Lock()
 	pingers := slices.Collect(maps.Values(c.registered.pingers))
 	c.registered.mu.Unlock()
@@ -61,6 +71,9 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) PauseExcept(ctx context.Context, tag string, slugs []string) error {
 	if tag == "" {
 		return fmt.Errorf("client: pause checks: %w", &checks.FieldError{Field: "tag", Reason: "is empty"})
+	}
+	if c == nil {
+		return fmt.Errorf("client: pause checks: %w", errNoClient)
 	}
 	list, err := c.Checks(ctx, checks.Query{Tags: []string{tag}})
 	if err != nil {

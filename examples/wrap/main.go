@@ -19,7 +19,7 @@ func main() {
 	if url := os.Getenv("PING_URL"); url != "" {
 		var err error
 		if pinger, err = client.NewPinger(url, nil); err != nil {
-			log.Fatal(err)
+			log.Print(err) // and pinger is nil, because monitoring must not stop the job
 		}
 	}
 	ctx := context.Background()

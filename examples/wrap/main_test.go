@@ -34,6 +34,9 @@ func TestWrap(t *testing.T) {
 	if out, err := run(t.TempDir(), ""); err != nil || out != "0 files\n" {
 		t.Errorf("without a ping URL: %v, printed %q", err, out)
 	}
+	if out, err := run(t.TempDir(), "not a URL"); err != nil || !strings.HasSuffix(out, "0 files\n") || !strings.Contains(out, "the ping URL contains white space") {
+		t.Errorf("with a wrong ping URL: %v, printed %q", err, out)
+	}
 	// The job runs even if its check does not exist.
 	out, err := run(t.TempDir(), site.URL+"/ping/00000000-0000-0000-0000-000000000000")
 	if err != nil || !strings.Contains(out, "0 files\n") || !strings.Contains(out, "cannot report a run") {

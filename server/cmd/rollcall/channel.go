@@ -108,7 +108,11 @@ func settingValue(text string) (string, error) {
 	case from == "-":
 		return secretOf(os.Stdin, "standard input")
 	}
-	return readSecret(from)
+	content, err := readFile(from)
+	if err != nil {
+		return "", err
+	}
+	return secretOf(strings.NewReader(content), from)
 }
 
 type channelListCmd struct {

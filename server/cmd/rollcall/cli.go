@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -99,6 +100,8 @@ type cli struct {
 type app struct {
 	database       string   // the value of --database
 	secrets        []string // names of the environment variables that hold Rollcall's own keys
+	environ        []string // the environment as the process got it
+	notes          []string // what is wrong with the environment
 	stdout, stderr io.Writer
 }
 
@@ -111,40 +114,94 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run parses the command line, runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	for i, arg := range args {
-		if !utf8.ValidString(arg) { // kong would replace invalid bytes
-			return fail(stderr, usagef("argument %d is not valid UTF-8", i+1))
-		}
-	}
-	if err := cleanVariables(); err != nil {
-		return fail(stderr, err)
-	}
-	var c cli
-	helpTo, helpStatus := stdout, exitOK
+	a := &app{environ: os.Environ(), stdout: stdout, stderr: stderr}
+	line := commandLine{args: args, helpTo: stdout, stderr: stderr}
 	if len(args) == 0 {
-		args, helpTo, helpStatus = []string{"--help"}, stderr, exitUsage
+		line = commandLine{args: []string{"--help"}, helpTo: stderr, helpStatus: exitUsage, stderr: stderr}
 	}
-	parser, err := kong.New(&c, options(helpTo, stderr, helpStatus)...)
-	if err != nil {
-		return fail(stderr, err)
-	}
-	command, err := parser.Parse(args)
-	if _, file := errors.AsType[*fs.PathError](err); file {
-		return fail(stderr, err) // a secret's file cannot be read; the command line is fine
+	c, command, err := line.parse()
+	if err != nil && isRun(command) {
+		c, command, a.notes, err = line.parseAnyhow()
 	}
 	if err != nil {
-		status := fail(stderr, usageError{err})
-		fmt.Fprintf(stderr, "Run \"%s --help\" for help.\n", commandPath(err))
-		return status
+		return line.fail(command, err)
 	}
 	command.BindTo(commandActor(context.Background()), (*context.Context)(nil))
-	if err := command.Run(&app{database: c.Database, secrets: secretVariables(parser.Model.Node), stdout: stdout, stderr: stderr}); err != nil {
-		if status, ok := errors.AsType[exitStatus](err); ok {
-			return int(status)
-		}
-		return fail(stderr, err)
+	a.database = c.Database
+	var known []string
+	known, a.secrets = variables(command.Model.Node)
+	if command.Selected().Name != "apply" { // its files may read variables of any name
+		a.notes = append(a.notes, unknownVariables(known, a.environ)...)
 	}
-	return exitOK
+	if !isRun(command) && command.Selected().Name != "serve" { // these two say it in their own way
+		a.printNotes()
+	}
+	return a.end(command, command.Run(a))
+}
+
+// printNotes prints what is wrong with the environment, on one line.
+func (a *app) printNotes() {
+	if len(a.notes) > 0 {
+		fail(a.stderr, errors.New(strings.Join(a.notes, "; ")))
+	}
+}
+
+// end prints the error of a command and returns the exit status.
+func (a *app) end(command *kong.Context, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
+	named := nameVariable(command, err)
+	if isUsage(err) {
+		named = usageError{named}
+	}
+	return fail(a.stderr, named)
+}
+
+// commandLine is a command line to parse.
+type commandLine struct {
+	args           []string
+	helpTo, stderr io.Writer
+	helpStatus     int
+}
+
+// parse parses the command line and the variables of the environment. With an error, the command is the one that was
+// recognized, or nil.
+func (l commandLine) parse() (*cli, *kong.Context, error) {
+	unsetEmpty()
+	c := &cli{}
+	parser, err := kong.New(c, options(l.helpTo, l.stderr, l.helpStatus)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	command, err := parser.Parse(l.args)
+	if failed, ok := errors.AsType[*kong.ParseError](err); ok {
+		return nil, failed.Context, err
+	}
+	own := len(l.args) - len(c.Run.Command) // what follows belongs to the command that rollcall run runs
+	if i := slices.IndexFunc(l.args[:own], func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
+		return nil, command, usagef("argument %d is not valid UTF-8", i+1) // kong has replaced invalid bytes
+	}
+	c.Run.Command = l.args[own:]
+	return c, command, validVariables()
+}
+
+// fail prints an error of parse and returns the exit status.
+func (l commandLine) fail(command *kong.Context, err error) int {
+	_, parsing := errors.AsType[*kong.ParseError](err)
+	if _, file := errors.AsType[*fs.PathError](err); file || !parsing {
+		return fail(l.stderr, err) // a secret's file cannot be read; the command line is fine
+	}
+	status := fail(l.stderr, usageError{nameVariable(command, err)})
+	path := "rollcall"
+	if node := command.Selected(); node != nil {
+		path = node.FullPath()
+	}
+	fmt.Fprintf(l.stderr, "Run \"%s --help\" for help.\n", path)
+	return status
 }
 
 func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
@@ -180,16 +237,6 @@ func describeValue(v *kong.Value) string {
 		notes = append(notes, "or a file named by $"+name+fileSuffix)
 	}
 	return v.Help + " (" + strings.Join(notes, ", ") + ")"
-}
-
-// commandPath returns the full name of the command with the wrong command line.
-func commandPath(err error) string {
-	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
-		if node := parse.Context.Selected(); node != nil {
-			return node.FullPath()
-		}
-	}
-	return "rollcall"
 }
 
 // fail prints an error on one line and returns its exit status.

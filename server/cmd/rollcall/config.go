@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -20,20 +21,25 @@ const (
 	fileSuffix = "_FILE"
 	// maxSecretFile bounds the size of a file with a secret, in bytes.
 	maxSecretFile = 64 << 10
+	// secretWait bounds the time to read it.
+	secretWait = 2 * time.Second
+
+	byteOrderMark = "\ufeff"
 )
 
-// cleanVariables unsets empty ROLLCALL_ variables, because container tools often set variables that should be unset. It
-// refuses values that are not UTF-8.
-func cleanVariables() error {
+// unsetEmpty unsets empty ROLLCALL_ variables, because container tools often set variables that should be unset.
+func unsetEmpty() {
 	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case !strings.HasPrefix(name, envPrefix):
-		case value == "":
-			if err := os.Unsetenv(name); err != nil {
-				return err
-			}
-		case !utf8.ValidString(value):
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) && value == "" {
+			_ = os.Unsetenv(name) // cannot fail for a name of the environment
+		}
+	}
+}
+
+// validVariables refuses ROLLCALL_ variables that are not UTF-8.
+func validVariables() error {
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) && !utf8.ValidString(value) {
 			return usagef("%s is not valid UTF-8", name)
 		}
 	}
@@ -65,31 +71,68 @@ func secretFiles() kong.Resolver {
 	})
 }
 
-// secretVariables returns the variables of all secret flags, and the variables that name their files.
-func secretVariables(node *kong.Node) []string {
-	var names []string
+// variables returns the variables of all flags, and the variables that name the files of secrets.
+func variables(node *kong.Node) (all, secret []string) {
 	for _, flag := range node.Flags {
-		if isSecret(flag) && len(flag.Envs) > 0 {
-			names = append(names, flag.Envs[0], flag.Envs[0]+fileSuffix)
+		switch name := variableOf(flag); {
+		case name != "" && isSecret(flag):
+			secret = append(secret, name, name+fileSuffix)
+		case name != "":
+			all = append(all, name)
 		}
 	}
 	for _, child := range node.Children {
-		names = append(names, secretVariables(child)...)
+		a, s := variables(child)
+		all, secret = append(all, a...), append(secret, s...)
 	}
-	return names
+	return append(all, secret...), secret
 }
 
-// readSecret returns the content of a file without the line break at its end.
+// readSecret returns the secret in a file: its content without the line break at its end.
 func readSecret(path string) (string, error) {
-	file, err := os.Open(path)
+	content, err := readFile(path)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	return secretOf(file, path)
+	secret, err := secretOf(strings.NewReader(content), path)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.ContainsAny(secret, "\r\n"):
+		return "", fmt.Errorf("%s has more than one line; write the secret alone into it", path)
+	case strings.HasPrefix(secret, byteOrderMark):
+		return "", fmt.Errorf("%s begins with a byte order mark; save it as UTF-8 without one", path)
+	}
+	return secret, nil
 }
 
-// secretOf reads a secret without the line break at its end. Errors show its source, not its value.
+// readFile returns the beginning of a file, one byte more than a secret may have. It does not wait for ever, as for the
+// writer of a named pipe.
+func readFile(path string) (string, error) {
+	type result struct {
+		content []byte
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		file, err := os.Open(path)
+		if err != nil {
+			done <- result{err: err}
+			return
+		}
+		defer file.Close()
+		content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
+		done <- result{content, err}
+	}()
+	select {
+	case r := <-done:
+		return string(r.content), r.err
+	case <-time.After(secretWait):
+		return "", fmt.Errorf("%s cannot be read within %v", path, secretWait)
+	}
+}
+
+// secretOf reads a value without the line break at its end. Errors show its source, not the value.
 func secretOf(r io.Reader, name string) (string, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxSecretFile+1))
 	if err != nil {

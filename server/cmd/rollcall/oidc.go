@@ -29,8 +29,9 @@ type signInFlags struct {
 	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of the person that a proxy has signed in, such as Remote-Email. Rollcall believes it only from --trusted-proxies, which must remove it from the requests of clients."`
 }
 
-// accounts returns the accounts of people for the dashboard.
-func (f *signInFlags) accounts(known *people.People, byKey bool, baseURL address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
+// accounts returns the accounts of people for the dashboard. It also starts a probe of the identity provider, so that the
+// log shows early what people would see at their first sign-in.
+func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
 	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
 	if mail != nil {
 		config.Mail = func(ctx context.Context, to, subject, text string) error {
@@ -43,6 +44,11 @@ func (f *signInFlags) accounts(known *people.People, byKey bool, baseURL address
 	}
 	if provider != nil {
 		config.Provider = provider
+		go func() {
+			if _, _, err := provider.Begin(ctx, string(baseURL)+"/signin/oidc/callback"); err != nil && ctx.Err() == nil {
+				component(log, "serve").Warn("the identity provider cannot be used, and nobody can sign in with it until it can; check the URL and the network", "flag", "--oidc-issuer", "issuer", f.OIDCIssuer, "error", err)
+			}
+		}()
 	}
 	if keys, err := passkey.New(string(baseURL)); err == nil {
 		config.Passkeys = keys

@@ -3,6 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/client"
@@ -31,6 +36,35 @@ func (f *operateFlags) validate() error {
 	return cmp.Or(
 		atLeast("--heartbeat-every", f.HeartbeatEvery, minHeartbeat), atLeast("--shutdown-delay", f.ShutdownDelay, 0), err,
 	)
+}
+
+// validateHeartbeat refuses a check of the server itself: a server that is down cannot say so.
+func (f *operateFlags) validateHeartbeat(listening net.Addr, own ...address) error {
+	u, err := url.Parse(f.HeartbeatURL)
+	if err != nil || f.HeartbeatURL == "" {
+		return err
+	}
+	ip, _ := netip.ParseAddr(u.Hostname())
+	itself := (u.Hostname() == "localhost" || ip.IsLoopback()) && listening.(*net.TCPAddr).Port == port(u)
+	for _, base := range own {
+		b, err := url.Parse(string(base))
+		itself = itself || err == nil && strings.EqualFold(b.Hostname(), u.Hostname()) && port(b) == port(u) && strings.HasPrefix(u.Path, b.Path+"/")
+	}
+	if itself {
+		return usagef("--heartbeat-url: is a check of this server, which could not report its own end; give one of another Rollcall or Healthchecks")
+	}
+	return nil
+}
+
+// port returns the port of an http or https URL.
+func port(u *url.URL) int {
+	if number, err := strconv.Atoi(u.Port()); err == nil {
+		return number
+	}
+	if u.Scheme == "https" {
+		return 443
+	}
+	return 80
 }
 
 // pinger returns the pinger for heartbeats, or nil for none.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -31,8 +33,19 @@ type target struct {
 	Queue       string        `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
 }
 
-// Validate checks that the flags select one check. Kong calls it.
-func (t *target) Validate() error {
+// missing says which flags still lack to select a check.
+func (t *target) missing() error {
+	switch {
+	case t.Slug != "" && t.PingKey == "":
+		return errors.New("--slug: requires --ping-key")
+	case t.PingURL == "" && t.UUID == "" && t.Slug == "":
+		return errors.New("which check? Give --ping-url, --uuid, or --slug with --ping-key")
+	}
+	return nil
+}
+
+// validate checks the flags that are given. Others may be missing.
+func (t *target) validate() error {
 	forms := 0
 	for _, form := range []string{t.PingURL, t.UUID, t.Slug} {
 		if form != "" {
@@ -40,15 +53,13 @@ func (t *target) Validate() error {
 		}
 	}
 	switch {
-	case forms == 0:
-		return errors.New("which check? Give --ping-url, --uuid, or --slug with --ping-key")
 	case forms > 1:
 		return errors.New("--ping-url, --uuid and --slug exclude each other")
-	case t.Slug != "" && t.PingKey == "":
-		return errors.New("--slug: requires --ping-key")
+	case strings.ContainsFunc(t.PingKey, blank):
+		return errors.New("--ping-key: must not contain blanks or line breaks")
 	case t.Slug != "" && !checks.ValidSlug(t.Slug):
 		return fmt.Errorf("--slug: may only have up to %d of a-z, 0-9, hyphen and underscore", checks.MaxSlug)
-	case t.Create && t.Slug == "":
+	case t.Create && t.Slug == "" && forms > 0:
 		return errors.New("--create: requires --slug")
 	case t.Timeout <= 0:
 		return errors.New("--timeout: must be more than 0s")
@@ -56,10 +67,18 @@ func (t *target) Validate() error {
 	if _, ok := parseUUID(t.UUID); t.UUID != "" && !ok {
 		return errors.New("--uuid: is not a UUID")
 	}
+	if t.missing() != nil {
+		return nil
+	}
 	if _, err := t.newPinger("", "", nil); err != nil {
 		return pingError(err)
 	}
 	return nil
+}
+
+// blank reports whether r is no part of a URL, an identifier or a key.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || string(r) == byteOrderMark
 }
 
 // sending sends the pings of a command and collects what goes wrong.
@@ -169,7 +188,7 @@ func (c *pingCmd) Validate() error {
 	} else if _, err := c.signal(); err != nil {
 		return err
 	}
-	return c.target.Validate()
+	return cmp.Or(c.target.missing(), c.target.validate())
 }
 
 // signal returns the signal without its body.

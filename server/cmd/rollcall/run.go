@@ -31,6 +31,8 @@ const (
 	// startWait is how long the command waits for the start ping, so that usually the server gets it before those of the
 	// command itself.
 	startWait = 500 * time.Millisecond
+	// stopWait replaces a longer --output-timeout after a signal, because whoever stops a job may soon kill it.
+	stopWait = time.Second
 )
 
 // exitStatus is an error that sets the exit status and prints nothing.
@@ -45,7 +47,8 @@ type runCmd struct {
 	Quiet    bool `short:"q" help:"Send the output of the command without printing it."`
 	PassKeys bool `help:"Leave Rollcall's own keys in the environment of the command."`
 	// OutputTimeout exists because a background process of the command may keep the output open forever.
-	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long to wait for the end of the output after the command has ended; 0s waits forever."`
+	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long to wait for the end of the output after the command has ended, at most 1s after a signal; 0s waits forever."`
+	SuccessCodes  exitCodes     `default:"0" placeholder:"N,..." help:"Exit statuses that are a success, such as 0,1 for borg, whose 1 is a warning, or 0-7. rollcall passes on the exit status itself."`
 
 	Command []string `arg:"" passthrough:"partial" help:"The command with its arguments, after --."`
 }
@@ -53,11 +56,14 @@ type runCmd struct {
 func (runCmd) Help() string {
 	return `rollcall reports the exit status of the command and the end of its output, as much as the server stores. It forwards
 signals to the command. It exits with the status of the command, 128 plus the signal number if a signal killed the
-command, 127 if the command was not found, and 126 if it could not be run.
+command, 127 if the command was not found, and 126 if it could not be run. A script without an interpreter line is run by
+/bin/sh.
 
-If a ping fails, rollcall prints a line on standard error and runs the command nevertheless. The command waits half a second
-for its start ping, not longer. After its end, rollcall retries both pings within --timeout. Only a wrong command line keeps
-the command from running, with exit status 2.
+rollcall always runs the command. Only wrong flags on the command line keep it from that, with exit status 2. If a ping fails,
+if a variable or the file of a key is wrong, or if nothing says which check it is, rollcall prints a line on standard error.
+The command waits half a second for its start ping, not longer. After its end, rollcall retries both pings within --timeout.
+
+With --success-codes, a success whose exit status is not 0 is reported without the status.
 
 rollcall sets $ROLLCALL_RUN_ID, which makes a "rollcall ping log" in the command part of the same run. It removes the
 variables that hold Rollcall's own keys, because a job may print its environment, and rollcall sends the output. These are
@@ -80,7 +86,7 @@ func (c *runCmd) Validate() error {
 	if c.OutputTimeout < 0 {
 		return errors.New("--output-timeout: must not be negative")
 	}
-	return c.target.Validate()
+	return c.target.validate()
 }
 
 // command returns the command without the -- before it, which kong leaves there.
@@ -92,10 +98,7 @@ func (c *runCmd) command() []string {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
-	p, err := c.pinger(a, "rollcall run")
-	if err != nil {
-		return err
-	}
+	p := c.reporter(a)
 	run := uuid.NullUUID{UUID: uuid.New(), Valid: true}
 	// Catching SIGPIPE keeps a closed pipe from ending this process before the last ping. It does not affect the command:
 	// a child process gets the default handling of caught signals.
@@ -123,7 +126,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	defer signal.Stop(signals)
 	tail := job.NewTail(p.BodyLimit())
 	status, report := c.execute(a, tail, run.UUID, signals)
-	s := exitSignal(min(status, 255))
+	s := c.signal(min(status, 255))
 	s.RunID = run
 	if s.Body = tail.Bytes(); len(s.Body) == 0 {
 		s.Body = []byte(report)
@@ -141,6 +144,32 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	return exitStatus(status)
 }
 
+// reporter returns what reports the run: nothing if the environment does not say how. A wrong variable must not stop the
+// command, so one line says what is wrong.
+func (c *runCmd) reporter(a *app) *sending {
+	err := c.missing()
+	p := &sending{}
+	if err == nil {
+		p, err = c.pinger(a, "rollcall run")
+	}
+	if err != nil {
+		a.notes = append(a.notes, "nothing is reported: "+err.Error())
+	}
+	a.printNotes()
+	return p
+}
+
+// signal returns the signal for an exit status. A ping with a status is a success only for 0.
+func (c *runCmd) signal(status int) pings.Signal {
+	switch s := exitSignal(status); {
+	case c.SuccessCodes.has(status) == (status == 0):
+		return s
+	case status == 0:
+		return pings.Signal{Kind: pings.Failure}
+	}
+	return pings.Signal{Kind: pings.Success}
+}
+
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
 // or which signal killed it, and is otherwise "".
 func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
@@ -149,11 +178,12 @@ func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan o
 	if errors.Is(cmd.Err, exec.ErrDot) {
 		cmd.Err = nil // the user put the current directory into $PATH
 	}
-	cmd.Env = append(c.environment(a.secrets), envPrefix+"RUN_ID="+run.String())
+	cmd.Env = append(c.environment(a), envPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
-	cmd.Stdout, cmd.Stderr = c.output(a.stdout, tail), c.output(a.stderr, tail)
-	cmd.WaitDelay = c.OutputTimeout
-	if err := cmd.Start(); err != nil {
+	out := c.connect(cmd, a, tail)
+	cmd, err := startCommand(cmd)
+	out.started()
+	if err != nil {
 		status = exitCannotRun
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			status = exitNoCommand
@@ -162,16 +192,21 @@ func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan o
 		fail(a.stderr, err)
 		return status, err.Error()
 	}
+	stopping := make(chan struct{}, 1)
 	stop := relay(signals, func(sig os.Signal) {
 		if !alreadySent(sig) {
 			_ = cmd.Process.Signal(sig) // fails if the command has ended
 		}
+		select {
+		case stopping <- struct{}{}:
+		default:
+		}
 	})
-	err := cmd.Wait()
-	stop()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", c.OutputTimeout))
+	_ = cmd.Wait() // cmd.ProcessState has the status
+	if waited, ended := out.wait(c.OutputTimeout, stopping); !ended {
+		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", waited))
 	}
+	stop()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String()
 	}
@@ -179,27 +214,38 @@ func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan o
 }
 
 // environment returns the environment of the command, without the secret variables unless --pass-keys is set.
-func (c *runCmd) environment(secrets []string) []string {
+func (c *runCmd) environment(a *app) []string {
 	if c.PassKeys {
-		return os.Environ()
+		return slices.Clone(a.environ)
 	}
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	return slices.DeleteFunc(slices.Clone(a.environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(secrets, strings.ToUpper(name)) // Windows ignores case
+		return slices.Contains(a.secrets, strings.ToUpper(name)) // Windows ignores case
 	})
 }
 
-// output returns the writer for an output stream of the command. If it is a file, the command writes to it directly.
-func (c *runCmd) output(own io.Writer, tail *job.Tail) io.Writer {
-	switch {
-	case c.NoOutput && c.Quiet:
-		return nil
-	case c.NoOutput:
-		return own
-	case c.Quiet:
-		return tail
+// startCommand starts a command and returns it. A script without an interpreter line is started by sh, as cron, env and
+// nice do.
+func startCommand(cmd *exec.Cmd) (*exec.Cmd, error) {
+	err := cmd.Start()
+	if !errors.Is(err, syscall.ENOEXEC) || !isText(cmd.Path) {
+		return cmd, err
 	}
-	return io.MultiWriter(tail, own) // tail first, so that it gets what own fails to write
+	shell := exec.Command("/bin/sh", append([]string{cmd.Path}, cmd.Args[1:]...)...)
+	shell.Env, shell.Stdin, shell.Stdout, shell.Stderr = cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr
+	return shell, shell.Start()
+}
+
+// isText reports whether a file may be a script and not a program for another machine.
+func isText(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 256)
+	n, err := io.ReadFull(file, head)
+	return (err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && !slices.Contains(head[:n], 0)
 }
 
 // runReason returns why a command could not be started, without its name.

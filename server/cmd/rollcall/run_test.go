@@ -91,6 +91,14 @@ func (j *runningJob) line() string {
 	return strings.TrimSpace(line)
 }
 
+// background reads the process id of a background process, which ends with the test.
+func (j *runningJob) background() (pid int) {
+	j.t.Helper()
+	fmt.Sscan(j.line(), &pid)
+	j.t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	return pid
+}
+
 // exits waits for the end and asserts the exit status.
 func (j *runningJob) exits(status int) {
 	j.t.Helper()
@@ -187,13 +195,59 @@ func TestRunUnderNohup(t *testing.T) {
 // rollcall run reports the end of a command even if another process keeps the output open.
 func TestRunLeavesBackgroundProcess(t *testing.T) {
 	r := record(t)
-	j := startJob(t, r.URL, "sleep 600 & echo $!", "ROLLCALL_OUTPUT_TIMEOUT=50ms")
-	pid := 0
-	fmt.Sscan(j.line(), &pid)
-	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
-	j.exits(0)
-	if got := r.last(); got != fmt.Sprintf("0: %d\n", pid) || !strings.Contains(j.stderr.String(), "stopped reading it after 50ms") {
-		t.Errorf("last ping %q\n%s", got, j.stderr.String())
+	for _, status := range []int{0, 5} {
+		j := startJob(t, r.URL, fmt.Sprintf("sleep 600 & echo $!; exit %d", status), "ROLLCALL_OUTPUT_TIMEOUT=50ms")
+		pid := j.background()
+		j.exits(status)
+		if got := r.last(); got != fmt.Sprintf("%d: %d\n", status, pid) || !strings.Contains(j.stderr.String(), "stopped reading it after 50ms") {
+			t.Errorf("last ping %q\n%s", got, j.stderr.String())
+		}
+	}
+}
+
+// After a signal, the end of the command is reported soon: a container has ten seconds.
+func TestRunEndsSoonAfterSignal(t *testing.T) {
+	r := record(t)
+	for _, when := range []string{"while :; do wait; done", "exit 7"} { // while the command runs, and while its output is awaited
+		j := startJob(t, r.URL, `sleep 600 & trap "exit 7" TERM; echo $!; `+when, "ROLLCALL_OUTPUT_TIMEOUT=0s")
+		pid := j.background()
+		if err := j.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		j.exits(7)
+		if got := r.last(); got != fmt.Sprintf("7: %d\n", pid) || !strings.Contains(j.stderr.String(), "stopped reading it after 1s") {
+			t.Errorf("last ping %q\n%s", got, j.stderr.String())
+		}
+	}
+}
+
+// A reader of rollcall's own output that hangs does not keep the end of the command from being reported.
+func TestRunWithStuckReader(t *testing.T) {
+	r := record(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	// What the command writes fits into its own pipe, but not through that of the reader.
+	cmd := exec.Command("rollcall", "run", "--ping-url", r.URL+"/secret", "--output-timeout", "50ms", "--", "sh", "-c", "head -c 100000 /dev/zero; exit 4")
+	cmd.Env, cmd.Stdout = cleanEnv(), write
+	timer := time.AfterFunc(patience, func() { read.Close() }) // only if the test is broken
+	defer timer.Stop()
+	_ = cmd.Run()
+	write.Close()
+	if got := r.last(); cmd.ProcessState.ExitCode() != 4 || !strings.HasPrefix(got, "4: ") {
+		t.Errorf("%v, last ping %.20q", cmd.ProcessState, got)
+	}
+}
+
+// A signal while nothing is reported reaches the command, too.
+func TestRunWithoutCheck(t *testing.T) {
+	cmd := exec.Command("rollcall", "run", "--", "sh", "-c", `kill -TERM $PPID; while :; do sleep 0.01; done`)
+	cmd.Env = cleanEnv()
+	out, _ := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(syscall.SIGTERM) || string(out) != "rollcall: nothing is reported: which check? Give --ping-url, --uuid, or --slug with --ping-key\n" {
+		t.Errorf("%v\n%s", cmd.ProcessState, out)
 	}
 }
 

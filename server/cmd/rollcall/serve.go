@@ -150,6 +150,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := c.logger(a.stderr)
+	for _, note := range a.notes {
+		component(log, "serve").Warn("unknown variable in the environment", "problem", note)
+	}
 	s := &service{serveCmd: c, log: log, systemd: newSystemd(log)}
 	defer s.systemd.close()
 	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
@@ -162,6 +165,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("--spool: %w", err)
 	}
 	s.setURLs()
+	if err := s.Operate.validateHeartbeat(s.webListener.Addr(), s.BaseURL, s.PingBaseURL); err != nil {
+		return err
+	}
 	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout), func(store *sqlstore.Store) error {
 		if files := d.exposed(); len(files) > 0 {
 			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))

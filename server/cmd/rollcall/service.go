@@ -58,21 +58,35 @@ func (s *service) listen() error {
 		return err
 	}
 	for _, l := range []struct {
-		address string
-		into    *net.Listener
+		flag, address string
+		into          *net.Listener
 	}{
-		{s.Listen, &s.webListener}, {s.SMTP.SMTPListen, &s.mailListener}, {s.Operate.MetricsListen, &s.metricsListener},
+		{"--listen", s.Listen, &s.webListener}, {"--smtp-listen", s.SMTP.SMTPListen, &s.mailListener},
+		{"--metrics-listen", s.Operate.MetricsListen, &s.metricsListener},
 	} {
 		if l.address == "" {
 			continue
 		}
 		listener, err := net.Listen("tcp", l.address)
 		if err != nil {
-			return fmt.Errorf("cannot listen on %s: %w", l.address, netReason(err))
+			return fmt.Errorf("%s: cannot listen on %s: %w%s", l.flag, l.address, netReason(err), listenAdvice(err))
 		}
 		*l.into = listener
 	}
 	return nil
+}
+
+// listenAdvice returns what to do if an address cannot be listened on.
+func listenAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "; stop the program that listens there, or choose another port"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "; give an address of this machine, or only :PORT for all of them"
+	case errors.Is(err, syscall.EACCES):
+		return "; choose a port of 1024 or more, or give the process CAP_NET_BIND_SERVICE"
+	}
+	return ""
 }
 
 func (s *service) close() {
@@ -174,7 +188,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 		config.Bodies, config.BodyThreshold = bodies, s.S3.Threshold
 		go func() {
 			if err := bodies.Probe(ctx); err != nil && ctx.Err() == nil {
-				component(s.log, "bodies").Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", s.S3.Endpoint, "bucket", s.S3.Bucket, "error", err)
+				component(s.log, "bodies").Warn("object storage cannot be used; large bodies stay in the database until it can", "flag", "--s3-endpoint", "endpoint", s.S3.Endpoint, "bucket", s.S3.Bucket, "error", err)
 			}
 		}()
 	}
@@ -252,7 +266,7 @@ func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*
 			return nil, usageError{err}
 		}
 	}
-	if config.Accounts, err = s.SignIn.accounts(s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
+	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
 		return nil, usageError{err}
 	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {

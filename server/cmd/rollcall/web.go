@@ -61,27 +61,37 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 
 // connFlags are the flags of serve that bound HTTP connections.
 type connFlags struct {
-	MaxConnections          int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections (default: half of the files that the process may open, at most 2048)."`
-	MaxConnectionsPerClient int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections of one client: an IPv4 address or an IPv6 /64 network (default: half of --max-connections). Trusted proxies are exempt."`
+	MaxConnections          *int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections, at least 1 (default: half of the files that the process may open, at most 2048)."`
+	MaxConnectionsPerClient *int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections of one client: an IPv4 address or an IPv6 /64 network (default: half of --max-connections). Trusted proxies are exempt."`
 }
 
 func (f *connFlags) validate() error {
 	return cmp.Or(
-		atLeast("--max-connections", f.MaxConnections, 0),
-		atLeast("--max-connections-per-client", f.MaxConnectionsPerClient, 0),
+		atLeast("--max-connections", f.total(2), 1),
+		atLeast("--max-connections-per-client", f.perClient(1), 1),
 	)
 }
 
 // limits returns the bounds for a process that may open that many files.
 func (f *connFlags) limits(files int, exempt []netip.Prefix) server.ConnLimits {
-	l := server.ConnLimits{Total: f.MaxConnections, PerClient: f.MaxConnectionsPerClient, Exempt: exempt}
-	if l.Total == 0 {
-		l.Total = max(1, min(maxConnections, files/2))
+	total := f.total(files)
+	return server.ConnLimits{Total: total, PerClient: f.perClient(total), Exempt: exempt}
+}
+
+// total returns the maximum of a process that may open that many files.
+func (f *connFlags) total(files int) int {
+	if f.MaxConnections != nil {
+		return *f.MaxConnections
 	}
-	if l.PerClient == 0 {
-		l.PerClient = max(1, l.Total/2)
+	return max(1, min(maxConnections, files/2))
+}
+
+// perClient returns the maximum of one client.
+func (f *connFlags) perClient(total int) int {
+	if f.MaxConnectionsPerClient != nil {
+		return *f.MaxConnectionsPerClient
 	}
-	return l
+	return max(1, total/2)
 }
 
 // limitConns bounds the connections of the HTTP server.

@@ -110,9 +110,9 @@ func TestConnFlags(t *testing.T) {
 		{connFlags{}, 1 << 20, 2048, 1024},
 		{connFlags{}, 1024, 512, 256},
 		{connFlags{}, 1, 1, 1},
-		{connFlags{MaxConnections: 100}, 1024, 100, 50},
-		{connFlags{MaxConnectionsPerClient: 3}, 1024, 512, 3},
-		{connFlags{MaxConnections: 9000, MaxConnectionsPerClient: 8000}, 1024, 9000, 8000},
+		{connFlags{MaxConnections: new(100)}, 1024, 100, 50},
+		{connFlags{MaxConnectionsPerClient: new(3)}, 1024, 512, 3},
+		{connFlags{MaxConnections: new(9000), MaxConnectionsPerClient: new(8000)}, 1024, 9000, 8000},
 	} {
 		want := server.ConnLimits{Total: c.total, PerClient: c.perClient, Exempt: exempt}
 		if diff := cmp.Diff(want, c.flags.limits(c.files, exempt), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
@@ -120,8 +120,8 @@ func TestConnFlags(t *testing.T) {
 		}
 	}
 	for want, flags := range map[string]connFlags{
-		"--max-connections: is too small: -1, the minimum is 0":            {MaxConnections: -1},
-		"--max-connections-per-client: is too small: -1, the minimum is 0": {MaxConnectionsPerClient: -1},
+		"--max-connections: is too small: 0, the minimum is 1":             {MaxConnections: new(0)},
+		"--max-connections-per-client: is too small: -1, the minimum is 1": {MaxConnectionsPerClient: new(-1)},
 	} {
 		if err := flags.validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
