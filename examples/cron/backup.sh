@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs backup, and reports its start, its output and its exit status to the check with the ping URL $PING_URL.
-report() { curl -fsS -m 5 --retry 2 --retry-connrefused -o /dev/null "$@" || true; } # a failed ping must not stop the job
+report() { curl -fsS -m 5 --retry 2 --retry-connrefused -o /dev/null "$@" || echo "ping failed" >&2; } # and must not stop the job
 
 report "$PING_URL/start"
 out=$(mktemp) || out=/dev/null # the job also runs if the disk is full

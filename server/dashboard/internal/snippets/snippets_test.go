@@ -42,6 +42,9 @@ type site struct {
 	url   string // its ping URL
 }
 
+// patience bounds the run of a snippet. Only a broken test reaches it.
+const patience = 10 * time.Minute
+
 // bodyLimit is the default of a server. It is more than a pipe and a buffer hold, so what a job writes to standard error is
 // in the body although rollcall run may read it before the last of standard output.
 const bodyLimit = 100_000
@@ -128,6 +131,8 @@ func (j job) shell(runs string) string {
 // language says how to run a snippet.
 type language struct {
 	programs []string
+	// hide makes what a snippet reports with unavailable: the programs on the path, or a library by the environment.
+	hide func(t *testing.T, dir string) []string
 	// prepare returns the command that runs the code with a job, in a directory that holds the program "job" at its path.
 	prepare func(t *testing.T, code string, j job, dir, runs string) *exec.Cmd
 	// What is reported.
@@ -169,13 +174,45 @@ func crontab(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
 	return exec.Command("/bin/sh", "-c", command)
 }
 
+// service runs the command of a unit, as systemd does.
 func service(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
-	_, command, found := strings.Cut(code, "\nExecStart=")
-	if !found {
+	_, command, found := strings.Cut(code, "\nExecStart=/bin/sh -c '")
+	command, rest, ended := strings.Cut(command, "'")
+	if !found || !ended || rest != "" || strings.Contains(command, "%") || strings.Contains(strings.ReplaceAll(command, "$$", ""), "$") {
 		t.Fatal(code)
 	}
-	words := strings.Fields(command)
-	return exec.Command(words[0], words[1:]...)
+	return exec.Command("/bin/sh", "-c", strings.ReplaceAll(command, "$$", "$"))
+}
+
+// hidePrograms leaves a path that has only what every system has.
+func hidePrograms(t *testing.T, dir string) []string {
+	if err := os.Remove(filepath.Join(dir, "rollcall")); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sh", "bash", "cat", "mktemp", "rm", "tail", "tee"} {
+		if path, err := exec.LookPath(name); err == nil {
+			if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return []string{"PATH=" + bin}
+}
+
+// hideLibrary puts a file that cannot be used in front of a library.
+func hideLibrary(variable, file, content string) func(t *testing.T, dir string) []string {
+	return func(t *testing.T, dir string) []string {
+		path := filepath.Join(dir, "lib", file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, content)
+		return []string{variable + "=" + filepath.Join(dir, "lib")}
+	}
 }
 
 // pod runs the command of a container.
@@ -234,13 +271,13 @@ func write(t *testing.T, path, content string) string {
 
 // languages are those of the snippets, by the name of the way and the number of the alternative.
 var languages = map[string]language{
-	"crontab/0": {prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
-	"crontab/1": {programs: []string{"curl"}, prepare: crontab, status: 3},
-	"crontab/2": {programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
-	"sh/0":      {programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
-	"bash/0":    {programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
-	"systemd/0": {prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
-	"Python/0": {programs: []string{"python3"}, start: true, failures: true, output: true, errors: true, status: 1,
+	"crontab/0": {hide: hidePrograms, prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
+	"crontab/1": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, status: 3},
+	"crontab/2": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
+	"sh/0":      {hide: hidePrograms, programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
+	"bash/0":    {hide: hidePrograms, programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
+	"systemd/0": {hide: hidePrograms, prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
+	"Python/0": {hide: hideLibrary("PYTHONPATH", "urllib.py", "raise ImportError('hidden')"), programs: []string{"python3"}, start: true, failures: true, output: true, errors: true, status: 1,
 		prepare: filled("    pass  # your code\n", func(j job, runs string) string {
 			text := "    open('" + runs + "', 'a').write('run\\n')\n    for i in range(" + strconv.Itoa(j.lines()) + "): print('" + strings.TrimSpace(line) + "')\n    print('" + end + "')\n"
 			if j.fails {
@@ -248,7 +285,9 @@ var languages = map[string]language{
 			}
 			return text
 		}, "python3")},
-	"Node.js/0": {programs: []string{"node"}, start: true, failures: true, output: true, errors: true, status: 1,
+	"Node.js/0": {hide: func(t *testing.T, dir string) []string {
+		return []string{"NODE_OPTIONS=--require " + write(t, filepath.Join(dir, "hide.js"), "delete globalThis.fetch")}
+	}, programs: []string{"node"}, start: true, failures: true, output: true, errors: true, status: 1,
 		prepare: filled("  // Your code. Return or throw; process.exit() would skip the last ping.\n", func(j job, runs string) string {
 			text := "  require('fs').appendFileSync('" + runs + "', 'run\\n');\n  for (let i = 0; i < " + strconv.Itoa(j.lines()) + "; i++) console.log('" + strings.TrimSpace(line) + "');\n  console.log('" + end + "');\n"
 			if j.fails {
@@ -256,7 +295,7 @@ var languages = map[string]language{
 			}
 			return text
 		}, "node")},
-	"PHP/0": {programs: []string{"php"}, start: true, failures: true, output: true, errors: true, status: 255, noStatus: true,
+	"PHP/0": {hide: hideLibrary("PHP_INI_SCAN_DIR", "hide.ini", "disable_functions=stream_context_create,ctype_alpha\nallow_url_fopen=0\n"), programs: []string{"php"}, start: true, failures: true, output: true, errors: true, status: 255, noStatus: true,
 		prepare: filled("    // Your code. Return or throw; exit() counts as a failure.\n", func(j job, runs string) string {
 			text := "    file_put_contents('" + runs + "', \"run\\n\", FILE_APPEND);\n    for ($i = 0; $i < " + strconv.Itoa(j.lines()) + "; $i++) echo \"" + strings.TrimSpace(line) + "\\n\";\n    echo \"" + end + "\\n\";\n"
 			if j.fails {
@@ -264,7 +303,7 @@ var languages = map[string]language{
 			}
 			return text
 		}, "php")},
-	"Ruby/0": {programs: []string{"ruby"}, start: true, failures: true, output: true, errors: true, status: 1,
+	"Ruby/0": {hide: hideLibrary("RUBYLIB", "net/http.rb", "raise LoadError, 'hidden'"), programs: []string{"ruby"}, start: true, failures: true, output: true, errors: true, status: 1,
 		prepare: filled("# Your code follows.", func(j job, runs string) string {
 			text := "File.write('" + runs + "', \"run\\n\", mode: 'a')\n" + strconv.Itoa(j.lines()) + ".times { puts '" + strings.TrimSpace(line) + "' }\nputs '" + end + "'\n"
 			if j.fails {
@@ -272,7 +311,7 @@ var languages = map[string]language{
 			}
 			return text
 		}, "ruby")},
-	"Perl/0": {programs: []string{"perl"}, start: true, failures: true, output: true, errors: true, status: 3,
+	"Perl/0": {hide: hideLibrary("PERL5LIB", "HTTP/Tiny.pm", "die 'hidden'"), programs: []string{"perl"}, start: true, failures: true, output: true, errors: true, status: 3,
 		prepare: filled("# Your code follows.", func(j job, runs string) string {
 			text := "open my $f, '>>', '" + runs + "' or die; print $f \"run\\n\"; close $f;\nprint \"" + strings.TrimSpace(line) + "\\n\" for 1.." + strconv.Itoa(j.lines()) + ";\nprintf \"%s\\n\", '" + end + "';\n"
 			if j.fails {
@@ -281,7 +320,7 @@ var languages = map[string]language{
 			return text
 		}, "perl")},
 	"Go/0":         {prepare: program, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
-	"Kubernetes/0": {programs: []string{"curl"}, prepare: pod, start: true, failures: true, status: 3},
+	"Kubernetes/0": {hide: hidePrograms, programs: []string{"curl"}, prepare: pod, start: true, failures: true, status: 3},
 }
 
 // untested are snippets that a test cannot run: PowerShell is not in Debian, and the others are no programs.
@@ -333,13 +372,13 @@ func TestRun(t *testing.T) {
 				require(t, program)
 			}
 			for _, j := range []job{{name: "short"}, {name: "long", output: 200_000}, {name: "fails", fails: true}, {name: "fails at length", output: 200_000, fails: true}} {
-				for _, away := range []bool{false, true} {
-					if away && j.output == 0 {
+				for _, fault := range []fault{none, away, hidden} {
+					if fault != none && j.output == 0 || fault == hidden && l.hide == nil {
 						continue // retries take seconds
 					}
-					t.Run(fmt.Sprintf("%s, away %v", j.name, away), func(t *testing.T) {
+					t.Run(j.name+string(fault), func(t *testing.T) {
 						t.Parallel()
-						l.run(t, name, bin, j, away)
+						l.run(t, name, bin, j, fault)
 					})
 				}
 			}
@@ -347,11 +386,20 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// fault is why nothing can be reported.
+type fault string
+
+const (
+	none   fault = ""
+	away   fault = ", without a server"
+	hidden fault = ", without the program or the library"
+)
+
 // run runs a snippet once.
-func (l language) run(t *testing.T, name, bin string, j job, away bool) {
+func (l language) run(t *testing.T, name, bin string, j job, fault fault) {
 	t.Helper()
 	s := newSite(t)
-	if away {
+	if fault == away {
 		s.url = "http://127.0.0.1:1/ping/" + s.check.ID.String() // nothing listens there
 	}
 	dir := t.TempDir()
@@ -361,10 +409,13 @@ func (l language) run(t *testing.T, name, bin string, j job, away bool) {
 		t.Fatal(err)
 	}
 	cmd := l.prepare(t, rewritten(all(params(s))[name], dir), j, dir, runs)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	bound := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
 	bound.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
+	if fault == hidden {
+		bound.Env = append(bound.Env, l.hide(t, dir)...)
+	}
 	var out, errs bytes.Buffer
 	bound.Stdout, bound.Stderr = &out, &errs
 	err := bound.Run()
@@ -393,7 +444,11 @@ func (l language) run(t *testing.T, name, bin string, j job, away bool) {
 	if left, err := filepath.Glob(filepath.Join(dir, "tmp*")); len(left) > 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if away {
+	if fault != none {
+		if said := errs.String(); !(strings.Contains(said, "ping failed") || strings.Contains(said, "nothing is reported") || strings.Contains(said, " ping: ")) &&
+			(l.failures || !j.fails) {
+			t.Errorf("it does not say that nothing was reported: %q", said)
+		}
 		return
 	}
 	l.received(t, s, j, errs.String())
@@ -509,7 +564,7 @@ func TestSchedules(t *testing.T) {
 	} {
 		list := all(snippets.Params{PingURL: "https://x.example.org/ping/1", Settings: checks.Settings{Schedule: test.schedule, TZ: test.tz}})
 		lines := strings.Split(list["crontab/0"], "\n")
-		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+"  rollcall run --ping-url https://x.example.org/ping/1 --") {
+		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+`  run="rollcall run --ping-url https://x.example.org/ping/1 --"; `) {
 			t.Errorf("%s: %s", test.schedule, got)
 		}
 		if zoned := strings.Contains(list["crontab/0"], "CRON_TZ="+test.tz+"\n") && strings.Contains(list["crontab/0"], "Debian"); zoned != test.zoned {
@@ -551,15 +606,33 @@ func TestShellcheck(t *testing.T) {
 	}
 }
 
-// require skips the test if a program is not installed, or fails it with ROLLCALL_TEST_REQUIRE=all.
+// needed are what the tests need of a program beyond its name, and the package of Debian that has it.
+var needed = map[string]struct {
+	try       []string
+	inPackage string
+}{
+	"curl":       {[]string{"curl", "--version"}, "curl"},
+	"sh":         {[]string{"sh", "-c", "true"}, "dash"},
+	"bash":       {[]string{"bash", "--version"}, "bash"},
+	"python3":    {[]string{"python3", "-c", "import urllib.request"}, "python3"},
+	"node":       {[]string{"node", "-e", "process.exit(typeof fetch === 'function' ? 0 : 1)"}, "nodejs (18 or later)"},
+	"php":        {[]string{"php", "-r", "exit(ini_get('allow_url_fopen') ? 0 : 1);"}, "php-cli"},
+	"ruby":       {[]string{"ruby", "-rnet/http", "-e", "1"}, "ruby"},
+	"perl":       {[]string{"perl", "-MHTTP::Tiny", "-e", "1"}, "perl"},
+	"shellcheck": {[]string{"shellcheck", "--version"}, "shellcheck"},
+}
+
+// require skips the test if a program with what the tests need of it is not installed, or fails it with
+// ROLLCALL_TEST_REQUIRE=all.
 func require(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil && os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
-		t.Fatal(err)
+	n := needed[name]
+	if out, err := exec.CommandContext(t.Context(), n.try[0], n.try[1:]...).CombinedOutput(); err != nil {
+		text := fmt.Sprintf("%s is not installed or lacks what the snippet needs; on Debian: apt-get install %s\n%v %s", name, n.inPackage, err, out)
+		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+			t.Fatal(text)
+		}
+		t.Skip(text)
 	}
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
+	return name
 }

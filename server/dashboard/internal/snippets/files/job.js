@@ -20,7 +20,7 @@ async function report(path) {
       await new Promise(done => setTimeout(done, pause));
     }
   }
-  console.error("ping failed:", String(error.cause ?? error));
+  console.error("ping failed:", String(error.cause || error));
 }
 
 async function job() {
@@ -35,5 +35,5 @@ async function job() {
     console.error(e);
     process.exitCode = 1;
   }
-  await report("/" + (process.exitCode ?? 0));
+  await report("/" + (process.exitCode || 0));
 })();

@@ -1,4 +1,4 @@
-import collections, sys, time, traceback, urllib.request
+import collections, sys, time, traceback
 
 URL, LIMIT = "https://rollcall.example.org/ping/UUID", 100000
 written = collections.deque(maxlen=2000)  # the end of the output
@@ -6,12 +6,13 @@ written = collections.deque(maxlen=2000)  # the end of the output
 def report(path, body=""):
     for pause in 1, 2, 0:
         try:
+            import urllib.request
             data = body.encode("utf-8", "replace")[-LIMIT:]
             return urllib.request.urlopen(URL + path, data, timeout=5).close()
         except Exception as e:  # a failed ping does not stop the job
             error = e
             time.sleep(pause)
-    print("ping failed:", error, file=sys.stderr)
+    sys.stderr.write("ping failed: %s\n" % error)
 
 class Tee:
     def __init__(self, file): self.file = file
@@ -33,4 +34,4 @@ except BaseException:
     written.append(traceback.format_exc())
     raise
 finally:
-    report(f"/{status}", "".join(written))
+    report("/%d" % status, "".join(written))

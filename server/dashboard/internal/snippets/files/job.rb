@@ -1,15 +1,15 @@
-require "net/http"
-
-URL, LIMIT = URI("https://rollcall.example.org/ping/UUID"), 100000
-WRITTEN = +"" # the end of the output
+URL, LIMIT = "https://rollcall.example.org/ping/UUID", 100000
+WRITTEN = String.new # the end of the output
 
 def report(path, body = "")
   pauses = [1, 2]
   begin
-    Net::HTTP.start(URL.host, URL.port, use_ssl: URL.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
-      http.post(URL.path + path, body.b[-LIMIT..] || body)
+    require "net/http"
+    url = URI(URL + path)
+    Net::HTTP.start(url.host, url.port, use_ssl: url.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
+      http.post(url.path, body.b[-LIMIT..-1] || body)
     end
-  rescue StandardError => e # a failed ping does not stop the job
+  rescue StandardError, LoadError => e # a failed ping does not stop the job
     (sleep(pauses.shift); retry) unless pauses.empty?
     warn "ping failed: #{e.class}"
   end
@@ -26,7 +26,7 @@ end
 report("/start")
 at_exit do
   status = $!.is_a?(SystemExit) ? $!.status : $! ? 1 : 0
-  WRITTEN << $!.full_message(highlight: false).b if status == 1 && !$!.is_a?(SystemExit)
+  WRITTEN << [$!.class, $!.message, *$!.backtrace].join("\n").b if status == 1 && !$!.is_a?(SystemExit)
   report("/#{status}", WRITTEN)
 end
 

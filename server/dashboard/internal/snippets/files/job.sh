@@ -1,6 +1,6 @@
 #!/bin/sh
 url=https://rollcall.example.org/ping/UUID
-report() { curl -fsS -m 5 --retry 2 --retry-connrefused -o /dev/null "$@" || true; }
+report() { curl -fsS -m 5 --retry 2 --retry-connrefused -o /dev/null "$@" || echo "ping failed" >&2; }
 
 report "$url/start"
 out=$(mktemp) || out=/dev/null
