@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // at moves the clock to an instant, and signs in then.
@@ -75,6 +78,27 @@ func TestPreviewTimes(t *testing.T) {
 	if got := s.check(c.ID).Name; got != "backup" {
 		t.Errorf("a preview changed the name to %q", got)
 	}
+}
+
+// TestPreviewOfDownCheck: new timing brings no check up, and the preview says so.
+func TestPreviewOfDownCheck(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)})
+	b := s.signedIn(s.keys.ReadWrite)
+	path, stays := "/checks/"+c.ID.String()+"/edit", "The check is down and stays down until its next success, whatever its timing."
+	form := b.get(path).hasNo(stays).inputs("edit")
+	s.ping(c, pings.Signal{})
+	s.clock.Add(time.Hour.Microseconds())
+	b.get(path).has(stays)
+	form.Set("timeout", "1 day")
+	b.post(s.path("preview/schedule"), form).is(http.StatusOK).has("within 1 day of the last one", stays)
+	form.Set("timeout", "never")
+	b.post(s.path("preview/schedule"), form).has("data-problem").hasNo(stays)
+	form.Set("timeout", "1 day")
+	b.post(path, form)
+	b.get("/checks/"+c.ID.String()).has("Down", "Its timing was changed", "it stays down until the next success.")
+	form.Set("id", uuid.NewString())
+	b.post(s.path("preview/schedule"), form).is(http.StatusOK).hasNo(stays)
 }
 
 func TestPreviewSlug(t *testing.T) {

@@ -112,7 +112,7 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 		v.Errors[i].Field = v.inputOf(e.Field)
 	}
 	v.Zones, v.CanMove = zones, len(targets(q)) > 0
-	v.Times = previewTimes(v.Form, q.Clock(), q.Mon.Now())
+	v.Times = previewTimes(v.Form, v.Check, q.Clock(), q.Mon.Now())
 	v.Week = previewWeek(v.Form, q.Clock(), q.Mon.Now())
 	v.Try = previewTry(v.Form)
 	if v.Slug, err = previewSlug(q, v.Form, v.Check.ID); err != nil {
@@ -135,16 +135,23 @@ func (v *editView) inputOf(field string) string {
 // preview answers with one of the previews of a form, for the script of the page.
 func preview(q *ui.Request) error {
 	f := readForm(q.R.PostForm, defaultForm)
+	self, _ := uuid.Parse(q.R.PostForm.Get("id"))
 	var data any
 	switch q.R.PathValue("part") {
 	case "schedule":
-		data = previewTimes(f, q.Clock(), q.Mon.Now())
+		c, err := q.Mon.Project(q.Project.ID).Check(q.Ctx(), self)
+		if errors.Is(err, checks.ErrNotFound) {
+			c, err = checks.Snapshot{Check: new(checks.Check)}, nil
+		}
+		if err != nil {
+			return err
+		}
+		data = previewTimes(f, *c.Check, q.Clock(), q.Mon.Now())
 	case "week":
 		data = previewWeek(f, q.Clock(), q.Mon.Now())
 	case "try":
 		data = previewTry(f)
 	case "slug":
-		self, _ := uuid.Parse(q.R.PostForm.Get("id"))
 		slug, err := previewSlug(q, f, self)
 		if err != nil {
 			return err

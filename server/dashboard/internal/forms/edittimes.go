@@ -21,6 +21,8 @@ const previewTimesCount = 10
 type timesPreview struct {
 	// Words say it in a sentence.
 	Words string
+	// Down says that the check is down, so that no timing brings it up.
+	Down bool
 	// Problem says what is wrong. Before, Fault and After are then the expression, if the place of the fault is known.
 	Problem              string
 	Before, Fault, After string
@@ -38,8 +40,9 @@ type timeRow struct {
 	Note string
 }
 
-// previewTimes makes the preview of when pings are expected.
-func previewTimes(f form, viewer words.Clock, now time.Time) (p timesPreview) {
+// previewTimes makes the preview of when pings are expected of a check, which is the zero value if it is not stored yet.
+func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p timesPreview) {
+	p.Down = c.Status(now) == checks.StatusDown
 	var spec checks.Spec
 	err := whenSetting.set(f, &spec)
 	if err == nil {
