@@ -116,8 +116,7 @@ func (c Check) confirm(now time.Time, effects *Effects) Check {
 }
 
 // nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not arrive
-// either, or a run that began after the last failure does not end in time. expected is the value of ExpectedAt after
-// that failure. Both are the zero time when no ping is expected any more.
+// either, or a run in progress does not end in time. expected is the value of ExpectedAt after that failure. Both are the zero time when no ping is expected any more.
 func (c Check) nextFailure() (at, expected time.Time) {
 	a := c.Alerting
 	if expected = c.ExpectedAfter(a.ExpectedAt); expected.After(a.ExpectedAt) {
@@ -125,12 +124,27 @@ func (c Check) nextFailure() (at, expected time.Time) {
 	} else { // the schedule has no further time, or cannot be evaluated
 		expected = time.Time{}
 	}
-	if c.LastStart.After(a.FailedAt) {
-		if end := c.overrunAt(); at.IsZero() || end.Before(at) {
-			at, expected = end, later(end.Add(-c.Grace), a.ExpectedAt)
-		}
+	if end := c.nextOverrun(a.FailedAt); !end.IsZero() && (at.IsZero() || end.Before(at)) {
+		at, expected = end, later(end.Add(-c.Grace), a.ExpectedAt)
 	}
 	return at, expected
+}
+
+// nextOverrun returns when the first run in progress after a failure will have taken too long, or the zero time. Without
+// MaxRuntime that is a run that began after the failure.
+func (c Check) nextOverrun(failed time.Time) (next time.Time) {
+	if c.MaxRuntime == 0 {
+		if _, newest := c.Runs.Span(); newest.StartedAt.After(failed) {
+			next = c.overrunAt(newest)
+		}
+		return next
+	}
+	for _, run := range c.Runs {
+		if end := c.overrunAt(run); run.Open && end.After(failed) && (next.IsZero() || end.Before(next)) {
+			next = end
+		}
+	}
+	return next
 }
 
 // raise raises the alert about the current status, or holds it back until the end of the quiet hours.

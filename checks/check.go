@@ -46,6 +46,9 @@ type Check struct {
 	plan plan // the compiled Schedule and QuietHours, see Plans
 }
 
+// OpenRun is a run whose end was not received.
+type OpenRun = runs.Run
+
 // State is what pings and the clock have made of a check. Its JSON is what package sqlstore keeps.
 type State struct {
 	// Stored is the status after the last event: new, up, down or paused. See [Check.Status] for that at an instant.
@@ -57,12 +60,10 @@ type State struct {
 	NPings int64 `json:"n_pings"`
 	// LastPing is when the last success or failure was received.
 	LastPing time.Time `json:"last_ping,omitzero"`
-	// LastStart is when the run in progress started, the zero time if there is none.
-	LastStart time.Time `json:"last_start,omitzero"`
-	// LastStartRun is the run identifier of the run in progress.
-	LastStartRun uuid.NullUUID `json:"last_start_run,omitzero"`
-	// Runs are the starts that wait for their end, which gets the duration of the run.
+	// Runs are the runs whose ends were not received, at most 100. See [Check.InProgress] for those at an instant.
 	Runs runs.List `json:"runs,omitempty"`
+	// Ended are the runs that ended last, so that a start that is sent again begins no run.
+	Ended runs.Ended `json:"ended,omitempty"`
 	// Alerting is the state of the alert rules.
 	Alerting alerting `json:"alerting,omitzero"`
 	// History has the last runs and the totals of the newest day.
@@ -77,9 +78,6 @@ func (c Check) Validate() error {
 	}
 	return c.compiled().err
 }
-
-// clearRun forgets the run in progress.
-func (s *State) clearRun() { s.LastStart, s.LastStartRun = time.Time{}, uuid.NullUUID{} }
 
 // DisplayName returns what people call the check: its name, or else its slug, or else the first 8 digits of its ID. Alerts,
 // pages and the command line call it so.
@@ -151,12 +149,27 @@ func (c Check) NextPing(now time.Time) time.Time {
 }
 
 // Started reports whether a run is in progress at an instant.
-func (c Check) Started(now time.Time) bool {
-	return !c.LastStart.IsZero() && (c.Stored == StatusDown || c.Status(now) != StatusDown)
+func (c Check) Started(now time.Time) bool { return len(c.InProgress(now)) > 0 }
+
+// InProgress returns the runs that are in progress at an instant, which must not be before the last event. They have started,
+// no ping has ended them, and they have not taken longer than RunLimit.
+func (c Check) InProgress(now time.Time) (list []OpenRun) {
+	if c.MaxRuntime == 0 && c.Stored != StatusDown && c.Status(now) == StatusDown {
+		return nil // see settle
+	}
+	for _, run := range c.Runs {
+		if run.Open && now.Before(c.overrunAt(run)) {
+			list = append(list, run)
+		}
+	}
+	return list
 }
 
 // Deadline returns when the check goes down unless a ping comes before. It is the zero time for a check that cannot go
 // down by the clock: one that is paused or down, or new with no run in progress.
+//
+// With MaxRuntime, the first run in progress to take too long decides, whatever other runs do. Without it, the run that started
+// last decides: a job that died and runs again is no trouble.
 func (c Check) Deadline() time.Time {
 	var deadline time.Time
 	switch c.Stored {
@@ -168,9 +181,9 @@ func (c Check) Deadline() time.Time {
 	default:
 		return time.Time{}
 	}
-	if !c.LastStart.IsZero() {
-		if end := c.overrunAt(); deadline.IsZero() || end.Before(deadline) {
-			deadline = end
+	if len(c.Runs) > 0 {
+		if run := c.decisive(); run.Open && (deadline.IsZero() || c.overrunAt(run).Before(deadline)) {
+			deadline = c.overrunAt(run)
 		}
 	}
 	if !deadline.IsZero() && deadline.Before(c.TimingSince) {
@@ -189,8 +202,17 @@ func (c Check) Wake() time.Time {
 	return deadline
 }
 
-// overrunAt returns when the run in progress will have taken too long.
-func (c Check) overrunAt() time.Time { return c.LastStart.Add(c.RunLimit()) }
+// decisive returns the open run whose end is watched, or the zero value.
+func (c Check) decisive() runs.Run {
+	oldest, newest := c.Runs.Span()
+	if c.MaxRuntime > 0 {
+		return oldest
+	}
+	return newest
+}
+
+// overrunAt returns when a run will have taken too long.
+func (c Check) overrunAt(run runs.Run) time.Time { return run.StartedAt.Add(c.RunLimit()) }
 
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
 // zero time for the zero time, and if the schedule has no further time or [Check.Validate] refuses it.

@@ -20,14 +20,18 @@ type History struct {
 	Today Day `json:"today,omitzero"`
 }
 
-// end ends the run that a success or a failure is about: it gives the ping its duration if pair is set and the start is
-// known, and adds the run to the history. Call it before the ping changes the state.
+// end ends the run that a success or a failure is about: if pair is set it ends runs in progress, and gives the ping its
+// duration if the start is known. It adds the run to the history. Call it before the ping changes the state.
 func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
 	if pair && len(c.Runs) > 0 {
+		c = c.endRuns(ping)
 		runs, took, paired := c.Runs.End(ping.RunID, ping.At)
 		if c.Runs = runs; paired {
 			ping.Duration = &took
 		}
+	}
+	if ping.RunID.Valid {
+		c.Ended = c.Ended.Add(ping.RunID.UUID, ping.At)
 	}
 	run := Run{At: ping.At, Result: RunSuccess}
 	if ping.Kind == pings.Failure {

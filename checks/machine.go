@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,19 +60,24 @@ func (c Check) Settle(now time.Time) (Check, Effects) {
 
 func (c Check) settle(now time.Time, effects *Effects) Check {
 	deadline := c.Deadline()
-	if deadline.IsZero() || now.Before(deadline) {
-		if next := c.Alerting.Next; !next.IsZero() && !now.Before(next) {
-			return c.review(now, effects)
+	switch next := c.Alerting.Next; {
+	case !deadline.IsZero() && !now.Before(deadline):
+		reason := flips.Overdue
+		if run := c.decisive(); run.Open && !c.overrunAt(run).After(deadline) {
+			reason = flips.Overrun
 		}
-		return c
+		if c.MaxRuntime == 0 { // or the run would take the check down once more, after another run succeeds
+			c.Runs = c.Runs.Only()
+		}
+		c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
+		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
+	case !next.IsZero() && !now.Before(next):
+		c = c.review(now, effects)
 	}
-	reason := flips.Overdue
-	if !c.LastStart.IsZero() && !c.overrunAt().After(deadline) {
-		reason = flips.Overrun
+	if c.Stored == StatusDown && len(c.Runs) > 0 { // a run has its effect once
+		c.Runs = c.Runs.Keep(func(run runs.Run) bool { return now.Before(c.overrunAt(run)) })
 	}
-	c.clearRun() // or it would take the check down once more, after another run succeeds
-	c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
-	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
+	return c
 }
 
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
@@ -112,9 +118,9 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	case !signal.At.IsZero():
 		c = c.queued(&ping, now, &effects)
 	case kind == pings.Start:
-		c = c.rewind(at).start(signal.RunID, at, &effects)
+		c = c.rewind(&ping).start(signal.RunID, at, &effects)
 	case kind == pings.Success || kind == pings.Failure:
-		c = c.rewind(at).end(&ping, true, &effects).finish(kind, signal.RunID, at, &effects)
+		c = c.rewind(&ping).end(&ping, true, &effects).finish(kind, at, &effects)
 	}
 	return c, ping, effects, nil
 }
@@ -131,9 +137,21 @@ func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Eff
 	return c.Ping(signal, at)
 }
 
-// newest returns the instant of the newest event that the state reflects: a success, a failure, the start of the run in
+// newest returns the instant of the newest event that the state reflects: a success, a failure, the start of a run in
 // progress, a transition, a pause or a resume.
-func (c Check) newest() time.Time { return later(later(c.LastPing, c.LastStart), c.StoredSince) }
+func (c Check) newest() time.Time {
+	newest := later(c.LastPing, c.StoredSince)
+	if len(c.Runs) > 0 {
+		newest = later(newest, c.newestStart())
+	}
+	return newest
+}
+
+// newestStart returns when the newest run in progress started, or the zero time.
+func (c Check) newestStart() time.Time {
+	_, newest := c.Runs.Span()
+	return newest.StartedAt
+}
 
 // overtaken reports whether the check was paused or resumed after a ping was received.
 func (c Check) overtaken(at time.Time) bool {
@@ -142,26 +160,30 @@ func (c Check) overtaken(at time.Time) bool {
 
 // rewind moves the newest event back to a ping that is too old to be late. A clock was set back then, and without this
 // all pings would be late until the clock catches up.
-func (c Check) rewind(at time.Time) Check {
-	newest := c.newest()
+func (c Check) rewind(ping *pings.Ping) Check {
+	at, newest := ping.At, c.newest()
 	if !at.Before(newest) || runs.Late(at, newest) {
 		return c
 	}
-	c.LastPing, c.LastStart, c.StoredSince = earlier(c.LastPing, at), earlier(c.LastStart, at), earlier(c.StoredSince, at)
+	c.LastPing, c.StoredSince = earlier(c.LastPing, at), earlier(c.StoredSince, at)
+	c.Runs = c.Runs.Rewind(at, ping.RunID)
 	return c
 }
 
-// start applies the start of a run. A late start begins no run if a success, a failure, a pause or a resume came after
-// it, which may have ended that run.
+// start applies the start of a run. A start that repeats after the end of its run begins none. A late start begins none if a
+// pause or a resume came after it, or a success or a failure that may have ended that run.
 func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
-	ended := at.Before(c.LastPing)
-	if run.Valid || !ended { // a run without an identifier was ended by any ping after it
-		c.Runs = c.Runs.Start(run, at)
-	}
-	if ended || at.Before(c.LastStart) || c.overtaken(at) {
+	if len(c.Ended) > 0 && c.Ended.Repeats(run, at) {
 		return c
 	}
-	c.LastStart, c.LastStartRun = at, run
+	mayHaveEnded := at.Before(c.LastPing) && (!run.Valid || c.MaxRuntime == 0)
+	overtaken := mayHaveEnded || c.overtaken(at)
+	if run.Valid || !at.Before(c.LastPing) { // a run without an identifier was ended by any ping after it
+		c.Runs = c.Runs.Start(run, at, !overtaken)
+	}
+	if overtaken {
+		return c
+	}
 	if c.Stored == StatusPaused {
 		c.Stored = StatusNew
 	}
@@ -171,11 +193,8 @@ func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
 	return c
 }
 
-// finish applies a success or a failure.
-func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects *Effects) Check {
-	if !c.LastStart.IsZero() && !at.Before(c.LastStart) {
-		c = c.endRun(kind, run, at)
-	}
+// finish applies a success or a failure, whose run has ended.
+func (c Check) finish(kind pings.Kind, at time.Time, effects *Effects) Check {
 	switch {
 	case at.Before(c.LastPing):
 		return c.stay(kind, at, effects)
@@ -212,11 +231,23 @@ func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 	return c.review(later(at, c.newest()), effects)
 }
 
-// endRun ends the run in progress, unless the ping is a success of another run. Any ping ends a run that has taken too
-// long, which it can while the check is down.
-func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
-	if kind == pings.Failure || !run.Valid || run == c.LastStartRun || !c.overrunAt().After(at) {
-		c.clearRun()
+// endRuns ends the runs in progress that a success or a failure ends: its own or, without an identifier and unless a run
+// without one is in progress, all. Without MaxRuntime, the end of the newest run ends all that are older, and so does any failure.
+func (c Check) endRuns(ping *pings.Ping) Check {
+	own := func(run runs.Run) bool { return run.ID == ping.RunID }
+	all := !ping.RunID.Valid
+	if c.MaxRuntime > 0 {
+		all = all && !slices.ContainsFunc(c.Runs, func(run runs.Run) bool { return run.Open && own(run) })
+	} else {
+		_, newest := c.Runs.Span()
+		all = all || ping.Kind == pings.Failure || own(newest)
+	}
+	before := c.Runs
+	c.Runs = before.Keep(func(run runs.Run) bool { return ping.At.Before(run.StartedAt) || !all && !own(run) })
+	for i, run := range before {
+		if run.Open && !c.Runs[i].Open && run.ID.Valid && !own(run) {
+			c.Ended = c.Ended.Add(run.ID.UUID, ping.At)
+		}
 	}
 	return c
 }
@@ -229,7 +260,7 @@ func (c Check) Pause(now time.Time) (Check, Effects) {
 	c.StoredSince = later(now, c.newest())
 	c.Stored = StatusPaused
 	c.Alerting = alerting{}
-	c.clearRun()
+	c.Runs = c.Runs.Only()
 	return c, effects
 }
 
@@ -241,12 +272,12 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	c.StoredSince = later(instant(now), c.newest())
 	c.Stored = StatusNew
 	c.LastPing = time.Time{}
-	c.clearRun()
+	c.Runs = c.Runs.Only()
 	return c, nil
 }
 
 // Restore undoes a pause or a resume at an instant, which is State.StoredSince after it: the check gets the status, the last
-// ping, the run in progress and the alerts of the state before, which [Check.Settle] had settled at that instant. The error
+// ping, the runs in progress and the alerts of the state before, which [Check.Settle] had settled at that instant. The error
 // is [ErrChanged] if the check was pinged, paused or resumed since; nothing has changed then.
 func (c Check) Restore(before State, at time.Time) (Check, error) {
 	after := StatusPaused
@@ -257,7 +288,7 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 		return c, ErrChanged
 	}
 	c.Stored, c.StoredSince, c.LastPing, c.Alerting = before.Stored, before.StoredSince, before.LastPing, before.Alerting
-	c.LastStart, c.LastStartRun = before.LastStart, before.LastStartRun
+	c.Runs = c.Runs.Only(before.Runs.Open()...)
 	return c, nil
 }
 
@@ -276,8 +307,11 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 		}
 	}
 	c, effects := c.Settle(now)
-	before := c.timing()
+	before, limited := c.timing(), c.MaxRuntime > 0
 	c = spec.applyTo(c)
+	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
+		c.Runs = c.Runs.Keep(func(run runs.Run) bool { return !run.StartedAt.Before(c.LastPing) })
+	}
 	if c.timing() != before {
 		c.TimingSince = now
 		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past do not count

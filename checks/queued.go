@@ -9,14 +9,14 @@ import (
 
 // queued applies a ping that its job sent later than at its time ([pings.Signal.At]). It raises no alert, and changes the
 // status only if it is the newest: no success, failure or start, and no pause or resume came after it. A start begins no
-// run, which could only take the check down. A success or a failure is a run of the history in any case.
+// run, which could only take the check down. A success or a failure ends its run, and is one of the history, in any case.
 func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	at, run := ping.At, ping.RunID
-	isNewest := !at.Before(c.LastPing) && !at.Before(c.LastStart) && !c.overtaken(at)
+	isNewest := !at.Before(c.LastPing) && !at.Before(c.newestStart()) && !c.overtaken(at)
 	pairs := isNewest || run.Valid // without an identifier, a newer ping may be the other end of the run
 	switch {
-	case ping.Kind == pings.Start && pairs:
-		c.Runs = c.Runs.Start(run, at)
+	case ping.Kind == pings.Start && pairs && !c.Ended.Repeats(run, at):
+		c.Runs = c.Runs.Start(run, at, false)
 		return c
 	case ping.Kind != pings.Success && ping.Kind != pings.Failure:
 		return c
@@ -25,7 +25,6 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	if !isNewest {
 		return c
 	}
-	c = c.endRun(ping.Kind, run, now)
 	c.LastPing = at
 	if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
 		return c // the next ping is overdue too, so this one says nothing about the status

@@ -258,7 +258,7 @@ func (h *history) queued(t *rapid.T) {
 		t.Fatalf("%+v alerts:\n%s", signal, cmp.Diff(settled.Alerts, effects.Alerts))
 	case after.LastPing.Before(before.LastPing):
 		t.Fatalf("%+v moved the last ping from %v to %v", signal, before.LastPing, after.LastPing)
-	case !after.LastStart.Equal(before.LastStart) && !after.LastStart.IsZero():
+	case len(after.Runs.Open()) > len(before.Runs.Open()):
 		t.Fatalf("%+v began a run", signal)
 	case after.NPings != before.NPings+1 || ping.N != after.NPings || !ping.At.Equal(signal.At):
 		t.Fatalf("%+v is logged as %d of %d at %v", signal, ping.N, after.NPings, ping.At)
@@ -267,9 +267,9 @@ func (h *history) queued(t *rapid.T) {
 	case after.Status(h.now) != after.Stored && after.Status(h.now) != checks.StatusGrace:
 		t.Fatalf("%+v made the check %s, which is %s", signal, after.Stored, after.Status(h.now))
 	}
-	if signal.At.Before(before.LastPing) || signal.At.Before(before.LastStart) {
+	if _, newest := before.Runs.Span(); signal.At.Before(before.LastPing) || signal.At.Before(newest.StartedAt) {
 		logged := after
-		logged.NPings, logged.Runs, logged.History = before.NPings, before.Runs, before.History
+		logged.NPings, logged.Runs, logged.Ended, logged.History = before.NPings, before.Runs, before.Ended, before.History
 		if diff := cmp.Diff(before, logged); diff != "" {
 			t.Fatalf("%+v is not the newest and changed the check:\n%s", signal, diff)
 		}

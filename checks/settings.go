@@ -60,7 +60,8 @@ type Settings struct {
 	Timeout time.Duration
 	// Grace is how late an expected ping may be before the check is down.
 	Grace time.Duration
-	// MaxRuntime is how long a run may take after its start before the check is down; 0 means as long as Grace.
+	// MaxRuntime is how long each run may take after its start before the check is down; 0 means that the newest run may take
+	// as long as Grace.
 	MaxRuntime time.Duration
 	// Schedule is the cron or OnCalendar expression of a Cron check, "" for a Simple check.
 	Schedule string

@@ -22,7 +22,7 @@ func TestSince(t *testing.T) {
 				switch {
 				case next == checks.StatusUp && status == checks.StatusGrace: // still up
 					began = up
-				case next == checks.StatusNew && !c.LastStart.IsZero(): // a start has ended the pause
+				case next == checks.StatusNew && len(c.Runs.Open()) > 0: // a start has ended the pause
 				default:
 					began = now
 				}

@@ -65,9 +65,7 @@ func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
 	}
 	legacy := legacyCheck{Check: d}
 	if legacy.Started = check.Started(now); legacy.Started && c.version == 1 {
-		if limit := check.LastStart.Add(check.RunLimit()); now.Before(limit) {
-			legacy.Status = "started"
-		}
+		legacy.Status = "started"
 	}
 	legacy.Subject, legacy.SubjectFail = new(string), new(string)
 	if check.FilterSubject {

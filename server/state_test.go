@@ -207,6 +207,53 @@ func TestStarted(t *testing.T) {
 	}
 }
 
+// TestOverlappingRuns: with max_runtime, each open run takes the check down by itself, whatever other runs report.
+func TestOverlappingRuns(t *testing.T) {
+	run := func(n int) string { return fmt.Sprintf("?rid=00000000-0000-4000-8000-%012d", n) }
+	each(t, &server.Config{ReportStarted: true}, func(s *site) {
+		check := s.create(object{"timeout": 86400, "grace": 3600, "max_runtime": 600})
+		started := func(want bool) {
+			s.Helper()
+			s.equal("started", s.get(check)["started"], any(want))
+		}
+		s.ping(check, "")
+		s.ping(check, "/start"+run(1))
+		s.clock.Advance(time.Minute)
+		s.ping(check, "/start"+run(2))
+		s.clock.Advance(time.Minute)
+		s.ping(check, "/start")
+		s.clock.Advance(time.Minute)
+		s.ping(check, run(3))
+		s.ping(check, "") // ends the run without an identifier
+		started(true)
+		s.clock.Advance(7*time.Minute - time.Microsecond)
+		s.sweep(0)
+		s.equal("status", s.get(check)["status"], any("up"))
+		s.clock.Advance(time.Microsecond)
+		s.sweep(1)
+		s.status(check, "down", "")
+		started(true) // run 2
+		s.ping(check, run(1))
+		s.equal("status", s.get(check)["status"], any("up"))
+		s.clock.Advance(time.Minute)
+		s.sweep(1)
+		s.status(check, "down", "")
+		started(false)
+		s.ping(check, run(2))
+		s.equal("flips", s.flips(check, ""), [][2]any{{at(11 * time.Minute), 1.0}, {at(11 * time.Minute), 0.0}, {at(10 * time.Minute), 1.0}, {at(10 * time.Minute), 0.0}, {at(0), 1.0}})
+
+		// A start that repeats after its end begins no run. A minute later it does.
+		s.ping(check, "/start"+run(2))
+		started(false)
+		s.clock.Advance(time.Minute + time.Microsecond)
+		s.ping(check, "/start"+run(2))
+		started(true)
+		s.ping(check, "/start"+run(4))
+		s.ping(check, "") // no run without an identifier is open, so it ends all
+		started(false)
+	})
+}
+
 func TestFlipFilters(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)

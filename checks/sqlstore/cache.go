@@ -79,7 +79,7 @@ func (c *cache) state(key, revision int64) *checks.State {
 		return nil
 	}
 	s := entry.check.State
-	s.Runs, s.History.Recent = slices.Clone(s.Runs), slices.Clone(s.History.Recent)
+	s.Runs, s.Ended, s.History.Recent = slices.Clone(s.Runs), slices.Clone(s.Ended), slices.Clone(s.History.Recent)
 	return &s
 }
 
@@ -132,7 +132,7 @@ func (c *cache) remove(id uuid.UUID) {
 // sizeOf estimates the memory of an entry in bytes: fixed parts including two map entries, the compiled schedule, open
 // and finished runs, and texts. It counts a schedule for each check, although checks can share one.
 func sizeOf(c *checks.Check) int {
-	const fixed, schedule, run, text = 1300, 3000, 48, 16
+	const fixed, schedule, run, end, text = 1300, 3000, 56, 40, 16
 	size := fixed
 	if c.IsCron() {
 		size += schedule
@@ -140,6 +140,6 @@ func sizeOf(c *checks.Check) int {
 	for _, tag := range c.Tags {
 		size += text + len(tag)
 	}
-	return size + run*len(c.Runs) + len(c.History.Recent) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
+	return size + run*len(c.Runs) + end*len(c.Ended) + len(c.History.Recent) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
 		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
 }

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // checkRow is a row of rollcall_checks joined with rollcall_states. check has only its settings.
@@ -133,6 +136,8 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 				stored.Version, stateVersion)
 		case err != nil:
 			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
+		case stored.Version < stateVersion:
+			stored.adopt()
 		}
 	}
 	c.State = *stored.State
@@ -144,12 +149,38 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 
 // stateVersion is the version of storedState. A higher one is refused: writing the state again would lose what this
 // version does not know.
-const stateVersion = 1
+const stateVersion = 2
 
-// storedState is the JSON in rollcall_states.state.
+// storedState is the JSON in rollcall_states.state. A state with at most one open run has version 1, so that servers of the
+// version before can run beside this one.
 type storedState struct {
 	Version int `json:"version"`
+	// LastStart and LastStartRun are the open run in version 1. A server of the version before writes no others.
+	LastStart    time.Time     `json:"last_start,omitzero"`
+	LastStartRun uuid.NullUUID `json:"last_start_run,omitzero"`
 	*checks.State
+}
+
+// stored returns the JSON of a state.
+func stored(s *checks.State) ([]byte, error) {
+	doc := storedState{Version: 1, State: s}
+	if len(s.Runs) > 0 {
+		oldest, newest := s.Runs.Span()
+		if oldest != newest {
+			doc.Version = 2
+		} else {
+			doc.LastStart, doc.LastStartRun = newest.StartedAt, newest.ID
+		}
+	}
+	return json.Marshal(doc)
+}
+
+// adopt gives a state of version 1 its open run.
+func (s *storedState) adopt() {
+	s.Runs = s.Runs.Only()
+	if !s.LastStart.IsZero() {
+		s.Runs = s.Runs.Only(runs.Run{ID: s.LastStartRun, StartedAt: s.LastStart})
+	}
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.

@@ -62,8 +62,8 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon.Add(2*time.Second))
 	date := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)
 	want := checks.State{
-		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
-		Runs: runs.List{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
+		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon,
+		Runs: runs.List{{ID: run, StartedAt: noon.Add(time.Second), Open: true}, {StartedAt: noon.Add(2 * time.Second), Open: true}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: noon, Result: checks.RunSuccess}),
 			LastSuccess: noon, Today: checks.Day{Date: date, Totals: checks.Totals{Runs: 1}},
@@ -75,7 +75,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		l.Pause(noon.Add(3 * time.Second))
 		return nil
 	}))
-	want.Stored, want.StoredSince, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
+	want.Stored, want.StoredSince, want.Runs = checks.StatusPaused, noon.Add(3*time.Second), want.Runs.Only()
 	same(t, "state of a paused check", f.check(t, c.ID).State, want)
 
 	ends := []checks.Run{{At: noon, Result: checks.RunSuccess}}

@@ -40,7 +40,7 @@ func (p *previousState) state() (s checks.State, err error) {
 		return checks.State{}, err
 	}
 	s.StoredSince, s.NPings = instant(p.since), p.nPings
-	s.LastPing, s.LastStart, s.LastStartRun = instant(p.lastPing), instant(p.lastStart), p.lastStartRun
+	s.LastPing = instant(p.lastPing)
 	if s.Runs, err = decodeRuns(p.runs); err != nil {
 		return checks.State{}, err
 	}
@@ -50,6 +50,7 @@ func (p *previousState) state() (s checks.State, err error) {
 	if s.History, err = decodeHistory(p.history); err != nil {
 		return checks.State{}, err
 	}
+	(&storedState{LastStart: instant(p.lastStart), LastStartRun: p.lastStartRun, State: &s}).adopt()
 	return s, nil
 }
 

@@ -14,8 +14,10 @@ import (
 func previousOf(s *checks.State) previousState {
 	p := previousState{
 		status: code(statuses[:], s.Stored), since: micros(s.StoredSince), nPings: s.NPings,
-		lastPing: micros(s.LastPing), lastStart: micros(s.LastStart), lastStartRun: s.LastStartRun,
+		lastPing: micros(s.LastPing),
 	}
+	_, open := s.Runs.Span()
+	p.lastStart, p.lastStartRun = micros(open.StartedAt), open.ID
 	for _, run := range s.Runs {
 		p.runs = binary.BigEndian.AppendUint64(p.runs, uint64(run.StartedAt.UnixMicro()))
 		if run.ID.Valid {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -242,7 +241,7 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 
 // stateValues returns the values of updateStates.
 func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
-	state, err := json.Marshal(storedState{stateVersion, s})
+	state, err := stored(s)
 	return []any{string(state), row.logHead, row.revision, s.NPings, row.id}, err
 }
 

@@ -159,8 +159,8 @@ func newestState() checks.State {
 	run := uuid.NullUUID{UUID: uuid.UUID{1, 2, 3, 15: 4}, Valid: true}
 	day := checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Minute}
 	s := checks.State{
-		Stored: checks.StatusDown, StoredSince: at, NPings: 4711, LastPing: at.Add(1e9), LastStart: at.Add(2e9), LastStartRun: run,
-		Runs: runs.List{{ID: run, StartedAt: at.Add(3e9)}, {StartedAt: at.Add(4e9)}},
+		Stored: checks.StatusDown, StoredSince: at, NPings: 4711, LastPing: at.Add(1e9),
+		Runs: runs.List{{ID: run, StartedAt: at.Add(2e9), Open: true}, {StartedAt: at.Add(4e9)}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFailure}),
 			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: at.UTC().Truncate(24 * time.Hour), Totals: day},
@@ -197,36 +197,75 @@ func stateOf(t *testing.T, db *bun.DB, id uuid.UUID) (checks.State, error) {
 	return list[0].State, nil
 }
 
-// TestStateColumn reads the column state back, and what it looks like: later versions read it too.
+// TestStateColumn reads the column state back, and what it looks like: later versions read it too, and those of the version
+// before read version 1, which has at most one run in progress.
 func TestStateColumn(t *testing.T) {
-	const want = `{"version":1,"status":"down","since":"2026-03-01T12:00:00.123456Z","n_pings":4711,` +
-		`"last_ping":"2026-03-01T12:00:01.123456Z","last_start":"2026-03-01T12:00:02.123456Z",` +
-		`"last_start_run":"01020300-0000-0000-0000-000000000004","runs":[{"id":"01020300-0000-0000-0000-000000000004",` +
-		`"started_at":"2026-03-01T12:00:03.123456Z"},{"started_at":"2026-03-01T12:00:04.123456Z"}],` +
+	const head = `"status":"down","since":"2026-03-01T12:00:00.123456Z","n_pings":4711,` +
+		`"last_ping":"2026-03-01T12:00:01.123456Z","runs":[{"id":"01020300-0000-0000-0000-000000000004",` +
+		`"started_at":"2026-03-01T12:00:02.123456Z","open":true},{"started_at":"2026-03-01T12:00:04.123456Z"`
+	const tail = `}],"ended":[{"id":"01020300-0000-0000-0000-000000000000","at":"2026-03-01T12:00:01.123456Z"}],` +
 		`"alerting":{"since":"2026-03-01T12:00:05.123456Z","failures":2,"failed_at":"2026-03-01T12:00:06.123456Z",` +
 		`"expected_at":"2026-03-01T12:00:07.123456Z","held_since":"2026-03-01T12:00:08.123456Z",` +
 		`"repeat_from":"2026-03-01T12:00:09.123456Z","reminders":3,"next":"2026-03-01T12:00:10.123456Z"},` +
 		`"history":{"recent":"gMmH26b9pQbtAw==","last_success":"2026-03-01T12:00:11.123456Z","last_success_duration":20000000,` +
 		`"today":{"date":"2026-03-01T00:00:00Z","runs":300,"failures":2,"timed":3,"sum":3600000000000,"min":1000000000,` +
 		`"max":60000000000}}}`
+	one, two, none := newestState(), newestState(), newestState()
+	for _, s := range []*checks.State{&one, &two, &none} {
+		s.Ended = runs.Ended{{ID: uuid.UUID{1, 2, 3}, At: s.LastPing}}
+	}
+	two.Runs[1].Open = true
+	none.Runs[0].Open = false
+	const last = `"last_start":"2026-03-01T12:00:02.123456Z","last_start_run":"01020300-0000-0000-0000-000000000004",`
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
 		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
-		saveState(t, s, c.ID, newestState())
-		var text string
-		var status int
-		must(t, pool.NewRaw("SELECT state, status FROM rollcall_states").Scan(t.Context(), &text, &status))
-		if diff := cmp.Diff(want, text); diff != "" {
-			t.Errorf("column (-want +got):\n%s", diff)
+		for want, state := range map[string]checks.State{
+			`{"version":1,` + last + head + tail:                                  one,
+			`{"version":2,` + head + `,"open":true` + tail:                        two,
+			`{"version":1,` + strings.Replace(head, `,"open":true`, "", 1) + tail: none,
+		} {
+			saveState(t, s, c.ID, state)
+			var text string
+			var status int
+			must(t, pool.NewRaw("SELECT state, status FROM rollcall_states").Scan(t.Context(), &text, &status))
+			if diff := cmp.Diff(want, text); diff != "" {
+				t.Errorf("column (-want +got):\n%s", diff)
+			}
+			if status != -1 {
+				t.Errorf("status %d, want -1, so that no server judges by the columns of earlier versions", status)
+			}
+			got, err := stateOf(t, pool, c.ID)
+			must(t, err)
+			if diff := cmp.Diff(state, got); diff != "" {
+				t.Errorf("state (-want +got):\n%s", diff)
+			}
 		}
-		if status != -1 {
-			t.Errorf("status %d, want -1, so that no server judges by the columns of earlier versions", status)
-		}
-		got, err := stateOf(t, pool, c.ID)
-		must(t, err)
-		if diff := cmp.Diff(newestState(), got); diff != "" {
-			t.Errorf("state (-want +got):\n%s", diff)
+	})
+}
+
+// TestStateOfVersion1 reads states as version 0.1 wrote them: the run in progress is last_start alone.
+func TestStateOfVersion1(t *testing.T) {
+	const started = `"runs":[{"started_at":"2026-03-01T11:00:00Z"},{"id":"01000000-0000-0000-0000-000000000000","started_at":"2026-03-01T12:00:00Z"}]`
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
+	older := runs.Run{StartedAt: noon.Add(-time.Hour)}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t)
+		s := dbtest.OpenOn(t, pool).Database()
+		c := addCheck(t, monitorOn(t, s))
+		for state, want := range map[string]runs.List{
+			`{"version":1,"last_start":"2026-03-01T12:00:00Z","last_start_run":"01000000-0000-0000-0000-000000000000",` + started + `}`: {older, {ID: run, StartedAt: noon, Open: true}},
+			`{"version":1,` + started + `}`:                     {older, {ID: run, StartedAt: noon}},
+			`{"version":1,"last_start":"2026-03-01T12:00:00Z"}`: {{StartedAt: noon, Open: true}},
+		} {
+			_, err := pool.NewRaw("UPDATE rollcall_states SET state = ?, revision = 4711", state).Exec(t.Context())
+			must(t, err)
+			got, err := stateOf(t, pool, c.ID)
+			if diff := cmp.Diff(want, got.Runs); diff != "" || err != nil {
+				t.Errorf("%s: error %v, runs (-want +got):\n%s", state, err, diff)
+			}
 		}
 	})
 }
@@ -259,8 +298,8 @@ func TestStateOfNewerVersion(t *testing.T) {
 		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
 		for state, want := range map[string]string{
-			`{"version":2}`:                      "version 2",
-			`{"version":2,"last_ping":{"at":1}}`: "version 2",
+			`{"version":3}`:                      "version 3",
+			`{"version":3,"last_ping":{"at":1}}`: "version 3",
 			`{"version":1,"last_ping":{"at":1}}`: "state of a check",
 		} {
 			_, err := pool.NewRaw("UPDATE rollcall_states SET state = ?, revision = 4711", state).Exec(t.Context())

@@ -58,7 +58,7 @@ func (b *builder) expectedBefore(t time.Time) time.Time {
 	if c.LastPing.IsZero() || c.LastPing.After(t) {
 		return time.Time{}
 	}
-	c.Stored, c.LastStart = checks.StatusUp, time.Time{}
+	c.Stored, c.Runs = checks.StatusUp, nil
 	return c.NextPing(c.LastPing)
 }
 
@@ -157,11 +157,16 @@ func (b *builder) failedAgain(t checks.Transition) {
 // nextRun tells when a check that is down is scheduled next.
 func (b *builder) nextRun() {
 	c := b.Check
-	if !c.IsCron() {
+	switch {
+	case c.TimingSince.After(c.StoredSince):
+		b.say(plain("Its timing was changed "), when(c.TimingSince), plain("; it stays down until the next success."))
+	case !c.IsCron():
 		b.say(plain("It comes up at the next success."))
+	}
+	if !c.IsCron() {
 		return
 	}
-	c.Stored, c.LastPing, c.LastStart, c.TimingSince = checks.StatusUp, b.Now, time.Time{}, time.Time{}
+	c.Stored, c.LastPing, c.Runs, c.TimingSince = checks.StatusUp, b.Now, nil, time.Time{}
 	if next := c.NextPing(b.Now); next.After(b.Now) {
 		b.say(plain("Next run due "), when(next), plain("."))
 	}

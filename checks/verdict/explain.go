@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/message"
@@ -176,17 +178,30 @@ func (b *builder) next() {
 	b.say(plain("Next run due "), expected(next), plain(" ("+Period(c.Grace)+" grace)."))
 }
 
-// running tells about the run in progress.
+// running tells about the runs in progress, above all the one whose end is watched.
 func (b *builder) running() {
 	c := b.Check
-	if !c.Started(b.Now) {
+	list := c.InProgress(b.Now)
+	if len(list) == 0 {
 		return
 	}
-	what := "A run"
-	if c.LastStartRun.Valid {
-		what = "The run " + c.LastStartRun.UUID.String()[:8]
+	slices.SortStableFunc(list, func(a, b checks.OpenRun) int { return a.StartedAt.Compare(b.StartedAt) })
+	run, which := list[0], "oldest"
+	if c.MaxRuntime == 0 {
+		run, which = list[len(list)-1], "newest"
 	}
-	b.say(plain(what+" has been in progress since "), since(c.LastStart), plain(", for "+Duration(b.Now.Sub(c.LastStart))+
+	what := "A run"
+	if run.ID.Valid {
+		what = "The run " + run.ID.UUID.String()[:8]
+	}
+	if len(list) > 1 {
+		b.say(plain(strconv.Itoa(len(list)) + " runs are in progress."))
+		what = "The " + which
+		if run.ID.Valid {
+			what += ", " + run.ID.UUID.String()[:8] + ","
+		}
+	}
+	b.say(plain(what+" has been in progress since "), since(run.StartedAt), plain(", for "+Duration(b.Now.Sub(run.StartedAt))+
 		" of at most "+Period(c.RunLimit())+"."))
 }
 

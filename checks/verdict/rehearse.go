@@ -444,7 +444,7 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 func (r Rehearsal) why(reason flips.Reason) string {
 	switch reason {
 	case flips.Overrun:
-		return "the run in progress has taken longer than " + Period(r.Check.RunLimit()) + "."
+		return "a run in progress has taken longer than " + Period(r.Check.RunLimit()) + "."
 	case flips.Failure:
 		return "the job reported a failure."
 	}

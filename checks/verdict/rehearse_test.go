@@ -92,6 +92,15 @@ func TestRehearse(t *testing.T) {
 			return c
 		}
 	}
+	run := func(n byte, ago time.Duration) change {
+		return func(c checks.Check) checks.Check {
+			c, _, _, err := c.Ping(pings.Signal{Kind: pings.Start, RunID: uuid.NullUUID{UUID: uuid.UUID{n}, Valid: true}}, noon.Add(-ago))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+	}
 	pause := func(c checks.Check) checks.Check { c, _ = c.Pause(noon); return c }
 	hourly := checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}
 	with := func(spec checks.Spec, change func(*checks.Spec)) checks.Spec { change(&spec); return spec }
@@ -121,10 +130,18 @@ func TestRehearse(t *testing.T) {
 		}},
 		"a run in progress": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 30*time.Minute), ping(pings.Start, 5*time.Minute)}, want: []string{
 			"If it does not report, Ops is notified at 12:05.",
-			"23 12:05 The check goes down: the run in progress has taken longer than 10 min.",
+			"23 12:05 The check goes down: a run in progress has taken longer than 10 min.",
 			"23 12:05 The alert is sent to Ops.",
 			"Ops: notified, last alert delivered yesterday 12:00",
 		}},
+		"two runs in progress": {spec: with(hourly, func(s *checks.Spec) { s.MaxRuntime, s.AlertAfter = new(20*time.Minute), new(2) }), to: []channels.Channel{ops},
+			changes: []change{ping(pings.Success, 30*time.Minute), run(1, 15*time.Minute), run(2, 5*time.Minute)}, want: []string{
+				"If it does not report, Ops is notified at 12:15, 10 min after it goes down.",
+				"23 12:05 The check goes down: a run in progress has taken longer than 20 min. This is failure 1 of 2 in a row, so no alert is sent yet.",
+				"23 12:15 Failure 2 of 2 in a row.",
+				"23 12:15 The alert is sent to Ops.",
+				"Ops: notified, last alert delivered yesterday 12:00",
+			}},
 		"nobody": {spec: hourly, changes: []change{ping(pings.Success, 0)}, want: []string{
 			"If it does not report, no one is notified: no integrations.",
 			"23 13:00 A run is expected.",

@@ -160,6 +160,16 @@ func TestExplain(t *testing.T) {
 		{"running early, with a run identifier", rules(checks.Spec{MaxRuntime: new(3 * time.Hour)}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 2, 50)), at(22, 2, 59),
 			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. The run 3f2504e0 has been in progress since 02:50, for 9 min of at most 3 h. " +
 				"Next run due at 03:00 Europe/Riga (20 min grace)."},
+		{"two runs, each with a limit", rules(checks.Spec{MaxRuntime: new(3 * time.Hour)}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 2, 40)).start(at(22, 2, 50)), at(22, 2, 59),
+			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. 2 runs are in progress. " +
+				"The oldest, 3f2504e0, has been in progress since 02:40, for 19 min of at most 3 h. Next run due at 03:00 Europe/Riga (20 min grace)."},
+		{"two runs", rules(checks.Spec{}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 2, 40)).start(at(22, 2, 50)), at(22, 2, 59),
+			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. 2 runs are in progress. " +
+				"The newest has been in progress since 02:50, for 9 min of at most 20 min. Next run due at 03:00 Europe/Riga (20 min grace)."},
+		{"a hung run beside one that ended", rules(checks.Spec{MaxRuntime: new(90 * time.Minute)}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 1, 0)).start(at(22, 1, 30)).
+			success(at(22, 1, 40)).with(), at(22, 2, 55),
+			"Down since 02:30. The run 3f2504e0 that started at 01:00 Europe/Riga did not end within its maximum of 1 h 30 min; last success at 01:40. " +
+				"The alert is being sent. Next run due at 03:00."},
 		{"recovered", daily().settle(late).success(at(22, 3, 39)).with(sent("ops", at(22, 3, 39).Add(time.Second))), at(22, 4, 0),
 			"Up since 03:39, after 19 min down. The last run succeeded at 03:39. Next run due tomorrow 03:00 Europe/Riga (20 min grace). *ops* was notified at 03:39:01."},
 		{"recovered long ago", daily().settle(late).success(at(22, 3, 39)).success(at(23, 3, 1)).with(sent("ops", at(22, 3, 39))), at(23, 4, 0),
@@ -234,7 +244,11 @@ func TestExplain(t *testing.T) {
 			"Down since 03:15. The run expected at 03:00 Europe/Riga did not report before the settings were changed; last success yesterday 03:04. " +
 				"*ops* was notified at 03:15:00. " + tomorrow},
 		{"new grace", daily().settle(late).update(checks.Spec{Grace: new(time.Hour)}, at(22, 3, 50)).with(sent("ops", late)), at(22, 4, 0),
-			"Down since 03:20 Europe/Riga. The expected run did not report in time; last success yesterday 03:04. *ops* was notified at 03:20:00. " + tomorrow},
+			"Down since 03:20 Europe/Riga. The expected run did not report in time; last success yesterday 03:04. *ops* was notified at 03:20:00. " +
+				"Its timing was changed at 03:50; it stays down until the next success. " + tomorrow},
+		{"new interval", begin(t, checks.Spec{Timeout: new(2 * time.Hour)}).success(at(22, 3, 0)).settle(at(22, 6, 0)).update(checks.Spec{Timeout: new(9 * time.Hour)}, at(22, 6, 0)).with(sent("ops", at(22, 5, 20))), at(22, 6, 10),
+			"Down since 05:20 Europe/Riga. The expected run did not report in time; last success at 03:00. *ops* was notified at 05:20:00. " +
+				"Its timing was changed at 06:00; it stays down until the next success."},
 
 		// Rules
 		{"after failures", rules(checks.Spec{AlertAfter: new(3)}).settle(late), at(22, 4, 0),

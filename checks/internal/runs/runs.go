@@ -1,9 +1,10 @@
-// Package runs pairs the start of a run with its end.
+// Package runs keeps the runs of a job that have started, pairs each start with its end, and recognizes a start that was sent
+// again after its end.
 //
-//	var open runs.List
-//	open = open.Start(run, noon)
-//	open, took, ok := open.End(run, noon.Add(90*time.Second))
-//	// took == 90*time.Second, ok == true, open is empty again
+//	var list runs.List
+//	list = list.Start(run, noon, true)
+//	list, took, ok := list.End(run, noon.Add(90*time.Second))
+//	// took == 90*time.Second, ok == true, list is empty again
 package runs
 
 import (
@@ -16,11 +17,17 @@ import (
 )
 
 const (
-	// MaxOpen bounds the open runs of one check. The oldest are dropped first.
-	MaxOpen = 100
+	// MaxRuns bounds the runs of one check. The oldest that are not open are dropped first. If all are open, a start replaces
+	// the newest: the oldest is the first to be overdue.
+	MaxRuns = 100
+	// MaxEnded bounds the ended runs of one check that are remembered. The oldest are dropped first.
+	MaxEnded = 20
 	// MaxLate is how far a ping may lie behind the newest recorded ping of its check. Several servers may record pings out of
 	// order; a larger difference means that a clock was set back.
 	MaxLate = 2 * time.Minute
+	// repeats is how long after the end of a run its start may be repeated, by a proxy or a job that does not wait for its
+	// start signal.
+	repeats = time.Minute
 	// durationStep is the unit to which durations are rounded.
 	durationStep = 10 * time.Millisecond
 )
@@ -28,29 +35,34 @@ const (
 // Late reports whether at is before newer, by at most [MaxLate].
 func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <= MaxLate }
 
-// Run is an open run: it has started and not ended.
+// Run is a run whose end was not received.
 type Run struct {
 	// ID is the run identifier of the start signal. It is not valid if the signal had none.
 	ID uuid.NullUUID `json:"id,omitzero"`
 	// StartedAt is when the start signal was received.
 	StartedAt time.Time `json:"started_at"`
+	// Open is set while the run is in progress. A run that was given up, because it took too long or a newer one took its place,
+	// keeps its start: an end that comes after all gets its duration.
+	Open bool `json:"open,omitzero"`
 }
 
-// List has the open runs of one check, oldest first. The zero value has none. The methods return a changed copy.
+// List has the runs of one check whose ends were not received, oldest first. The zero value has none. The methods return a
+// changed copy.
 //
 // A start and an end belong together if both have the same run identifier, or both have none.
 type List []Run
 
-// Start adds a run that started at the given time. Of two starts with the same identifier it keeps the newer, and it
-// drops runs older than [pings.MaxRunTime] and the oldest beyond [MaxOpen].
-func (r List) Start(id uuid.NullUUID, at time.Time) List {
-	kept := make(List, 0, min(len(r)+1, MaxOpen+1))
+// Start adds a run that started at the given time. Of two starts with the same identifier it keeps the newer, and of one that
+// is not to be open and an open run, the open run. It drops runs that are not open and older than [pings.MaxRunTime], and
+// one beyond [MaxRuns].
+func (r List) Start(id uuid.NullUUID, at time.Time, open bool) List {
+	kept := make(List, 0, min(len(r)+1, MaxRuns+1))
 	place := 0 // index of the new run
 	for _, run := range r {
 		switch {
-		case run.ID == id && Late(at, run.StartedAt):
+		case run.ID == id && (Late(at, run.StartedAt) || run.Open && !open):
 			return r
-		case run.ID == id || at.Sub(run.StartedAt) > pings.MaxRunTime:
+		case run.ID == id || !run.Open && at.Sub(run.StartedAt) > pings.MaxRunTime:
 			continue
 		}
 		kept = append(kept, run)
@@ -58,13 +70,20 @@ func (r List) Start(id uuid.NullUUID, at time.Time) List {
 			place = len(kept)
 		}
 	}
-	kept = slices.Insert(kept, place, Run{ID: id, StartedAt: at})
-	return kept[max(0, len(kept)-MaxOpen):]
+	kept = slices.Insert(kept, place, Run{ID: id, StartedAt: at, Open: open})
+	if len(kept) > MaxRuns {
+		drop := slices.IndexFunc(kept, func(run Run) bool { return !run.Open })
+		if drop < 0 {
+			drop = len(kept) - 2
+		}
+		kept = slices.Delete(kept, drop, drop+1)
+	}
+	return kept
 }
 
 // End removes the run with this identifier, and returns how long it took, rounded to 10 ms.
 //
-// If no such run is open, ok is false and the runs are unchanged. The same holds if the run started after at, because
+// If there is no such run, ok is false and the runs are unchanged. The same holds if the run started after at, because
 // the end then belongs to an earlier run. A run longer than [pings.MaxRunTime] is removed, and ok is false.
 func (r List) End(id uuid.NullUUID, at time.Time) (rest List, took time.Duration, ok bool) {
 	i := slices.IndexFunc(r, func(run Run) bool { return run.ID == id })
@@ -79,4 +98,94 @@ func (r List) End(id uuid.NullUUID, at time.Time) (rest List, took time.Duration
 		return rest, 0, false
 	}
 	return rest, took.Round(durationStep), true
+}
+
+// Span returns the open runs that started first and last, or zero values if none is open.
+func (r List) Span() (oldest, newest Run) {
+	for _, run := range r {
+		switch {
+		case !run.Open:
+			continue
+		case !oldest.Open || run.StartedAt.Before(oldest.StartedAt):
+			oldest = run
+		}
+		if !run.StartedAt.Before(newest.StartedAt) {
+			newest = run
+		}
+	}
+	return oldest, newest
+}
+
+// Open returns the open runs.
+func (r List) Open() (open List) {
+	for _, run := range r {
+		if run.Open {
+			open = append(open, run)
+		}
+	}
+	return open
+}
+
+// Keep gives up the open runs for which keep returns false.
+func (r List) Keep(keep func(Run) bool) List {
+	return r.change(func(run Run) Run {
+		run.Open = run.Open && keep(run)
+		return run
+	})
+}
+
+// Only returns the runs with those of another list open, and no others. It adds those that are missing.
+func (r List) Only(open ...Run) List {
+	r = r.Keep(func(Run) bool { return false })
+	for _, run := range open {
+		r = r.Start(run.ID, run.StartedAt, true)
+	}
+	return r
+}
+
+// Rewind moves the starts of open runs, but for the one with an identifier, back to an instant that they lie after.
+func (r List) Rewind(at time.Time, but uuid.NullUUID) List {
+	return r.change(func(run Run) Run {
+		if run.Open && run.ID != but && at.Before(run.StartedAt) {
+			run.StartedAt = at
+		}
+		return run
+	})
+}
+
+func (r List) change(change func(Run) Run) List {
+	changed := slices.Clone(r)
+	for i, run := range changed {
+		changed[i] = change(run)
+	}
+	return changed
+}
+
+// Ended has the runs with an identifier that ended last, oldest first. The methods return a changed copy.
+type Ended []End
+
+// End is the end of a run.
+type End struct {
+	ID uuid.UUID `json:"id"`
+	At time.Time `json:"at"`
+}
+
+// Add adds the end of a run, and drops those that no longer matter.
+func (e Ended) Add(id uuid.UUID, at time.Time) Ended {
+	kept := make(Ended, 0, min(len(e)+1, MaxEnded+1))
+	for _, end := range e {
+		if end.ID != id && at.Sub(end.At) <= MaxLate {
+			kept = append(kept, end)
+		}
+	}
+	kept = append(kept, End{id, at})
+	return kept[max(0, len(kept)-MaxEnded):]
+}
+
+// Repeats reports whether a start at an instant belongs to a run that has ended: it was received before the end, or at most a
+// minute after it. A start without an identifier never does.
+func (e Ended) Repeats(id uuid.NullUUID, at time.Time) bool {
+	return id.Valid && slices.ContainsFunc(e, func(end End) bool {
+		return end.ID == id.UUID && at.Sub(end.At) <= repeats && end.At.Sub(at) <= MaxLate
+	})
 }

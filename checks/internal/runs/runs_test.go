@@ -49,7 +49,7 @@ func TestRuns(t *testing.T) {
 			for i, e := range events {
 				at := noon.Add(e.after)
 				if e.start {
-					open = open.Start(e.id, at)
+					open = open.Start(e.id, at, true)
 					continue
 				}
 				var took time.Duration
@@ -62,29 +62,72 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestRunsAreBounded checks that runs that are not open make room first, oldest first, and that of too many open runs the
+// oldest and the newest stay.
 func TestRunsAreBounded(t *testing.T) {
-	var open runs.List
+	at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
+	var given, open runs.List
 	for i := range 250 {
-		open = open.Start(id(byte(i)), noon.Add(time.Duration(i)*time.Second))
+		given = given.Start(id(byte(i)), at(i), false)
+		open = open.Start(id(byte(i)), at(i), true)
 	}
-	if len(open) != runs.MaxOpen || open[0].ID != id(150) || open[99].ID != id(249) {
-		t.Errorf("%d runs from %v to %v", len(open), open[0].ID, open[len(open)-1].ID)
+	if len(given) != runs.MaxRuns || given[0].ID != id(150) || given[99].ID != id(249) {
+		t.Errorf("%d runs from %v to %v", len(given), given[0].ID, given[len(given)-1].ID)
 	}
-	if open = open.Start(id(250), noon.Add(100*time.Hour)); len(open) != 1 {
-		t.Errorf("%d runs are left days later", len(open))
+	if len(open) != runs.MaxRuns || open[0].ID != id(0) || open[98].ID != id(98) || open[99].ID != id(249) {
+		t.Errorf("%d open runs from %v to %v", len(open), open[0].ID, open[len(open)-1].ID)
+	}
+	if given = given.Start(id(250), noon.Add(100*time.Hour), false); len(given) != 1 {
+		t.Errorf("%d runs are left days later", len(given))
+	}
+	if open = open.Keep(func(run runs.Run) bool { return run.ID != id(7) }).Start(id(250), at(250), true); open[7].ID != id(8) || open[99].ID != id(250) {
+		t.Errorf("the run that was given up is still there: %v", open[7].ID)
+	}
+	if open = open.Start(id(251), noon.Add(100*time.Hour), true); len(open) != runs.MaxRuns || open[0].ID != id(0) {
+		t.Errorf("%d open runs are left days later", len(open))
 	}
 }
 
 // TestRunsAreOldestFirst checks that runs are in the order of their starts, whatever the order of the calls.
 func TestRunsAreOldestFirst(t *testing.T) {
-	var open runs.List
+	var list runs.List
 	for _, n := range rand.Perm(110) {
-		open = open.Start(id(byte(n)), noon.Add(time.Duration(n)*time.Second))
+		list = list.Start(id(byte(n)), noon.Add(time.Duration(n)*time.Second), false)
 	}
-	for i, run := range open {
-		if want := 110 - runs.MaxOpen + i; run.ID != id(byte(want)) {
+	for i, run := range list {
+		if want := 110 - runs.MaxRuns + i; run.ID != id(byte(want)) {
 			t.Fatalf("run %d is %v, want %v", i, run.ID, id(byte(want)))
 		}
+	}
+}
+
+func TestRepeats(t *testing.T) {
+	ended := runs.Ended{}.Add(id(1).UUID, noon)
+	for name, test := range map[string]struct {
+		id    uuid.NullUUID
+		after time.Duration
+		want  bool
+	}{
+		"at once":            {id(1), 0, true},
+		"a minute later":     {id(1), time.Minute, true},
+		"more than a minute": {id(1), time.Minute + 1, false},
+		"a late start":       {id(1), -runs.MaxLate, true},
+		"a clock set back":   {id(1), -runs.MaxLate - 1, false},
+		"another run":        {id(2), 0, false},
+		"no identifier":      {uuid.NullUUID{}, 0, false},
+	} {
+		if got := ended.Repeats(test.id, noon.Add(test.after)); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for i := range 50 {
+		ended = ended.Add(id(byte(i)).UUID, noon.Add(time.Duration(i)*time.Second))
+	}
+	if len(ended) != runs.MaxEnded || ended.Repeats(id(29), noon.Add(50*time.Second)) || !ended.Repeats(id(30), noon.Add(50*time.Second)) {
+		t.Errorf("%d ended runs", len(ended))
+	}
+	if ended = ended.Add(id(60).UUID, noon.Add(time.Hour)); len(ended) != 1 {
+		t.Errorf("%d ended runs are remembered an hour later", len(ended))
 	}
 }
 
@@ -98,7 +141,7 @@ func TestRunsAreValues(t *testing.T) {
 			at := noon.Add(time.Duration(i) * time.Minute)
 			run := id(byte(rapid.IntRange(0, 4).Draw(t, "run")))
 			if rapid.Bool().Draw(t, "start") {
-				open = open.Start(run, at)
+				open = open.Start(run, at, rapid.Bool().Draw(t, "open"))
 			} else {
 				open, _, _ = open.End(run, at)
 			}

@@ -139,8 +139,8 @@ func sameTime(d *wire.Time, t time.Time) bool {
 
 // same compares the fields that operations change.
 func same(a, b checks.Check) bool {
-	return a.Stored == b.Stored && a.NPings == b.NPings && a.LastPing.Equal(b.LastPing) && a.LastStart.Equal(b.LastStart) &&
-		a.LastStartRun == b.LastStartRun && slices.Equal(a.Runs, b.Runs) &&
+	return a.Stored == b.Stored && a.NPings == b.NPings && a.LastPing.Equal(b.LastPing) &&
+		slices.Equal(a.Runs, b.Runs) && slices.Equal(a.Ended, b.Ended) &&
 		a.Timeout == b.Timeout && a.ManualResume == b.ManualResume && a.Methods == b.Methods
 }
 

@@ -183,7 +183,7 @@ func (c checkMoveCmd) Run(ctx context.Context, a *app) error {
 
 type checkSetCmd struct {
 	checkFlag
-	MaxRuntime  *string `placeholder:"DURATION" help:"How long a run may take after its start: 1m to 8760h, or a number of seconds (default: the grace time)."`
+	MaxRuntime  *string `placeholder:"DURATION" help:"How long each run may take after its start: 1m to 8760h, or a number of seconds (default: the grace time, for the newest run)."`
 	AlertAfter  *string `placeholder:"N" help:"Number of failures in a row before an alert, 2 to 100."`
 	RepeatEvery *string `placeholder:"DURATION" help:"Interval at which to repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
 	QuietHours  *string `placeholder:"WINDOWS" help:"Windows in which to hold back alerts, separated by semicolons."`
@@ -195,7 +195,7 @@ type checkSetCmd struct {
 func (checkSetCmd) Help() string {
 	return `Settings without a flag do not change. The value 0, none or "" removes a setting.
 
-A run that takes longer than --max-runtime takes the check down. The rules for alerts take effect at once, even on alerts
+Each run that takes longer than --max-runtime takes the check down. The rules for alerts take effect at once, even on alerts
 that are being held back. They change neither the status of the check nor its history.
 
 A failure is a fail signal, a missed ping, or a run that did not end in time. Quiet hours are windows such as 22:00-06:00

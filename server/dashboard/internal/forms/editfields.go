@@ -42,7 +42,7 @@ var inputs = bounded([]input{
 	{Part: "about", Name: "tags", Label: "Tags", Placeholder: "prod db", Hint: "Separate tags with spaces."},
 	{Part: "about", Name: "desc", Label: "Description", Rows: 3, Hint: "What the job does, and what to do when it fails."},
 
-	{Part: "runs", Name: "max_runtime", Label: "Maximum run time", Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time."},
+	{Part: "runs", Name: "max_runtime", Label: "Maximum run time", Placeholder: "as the grace time", Hint: "How long each run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time and the newest run alone."},
 	{Part: "runs", Name: "manual_resume", Label: "Manual resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
 	{Part: "runs", Name: "methods", Label: "Methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
 

@@ -1,6 +1,8 @@
 package lists
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -37,7 +39,7 @@ func plainReason(c checks.Check, row ui.Row) string {
 	if c.Stored == checks.StatusDown && len(row.Runs) > 0 && row.Runs[len(row.Runs)-1].Result == checks.RunFailure {
 		return ""
 	}
-	if !c.LastStart.IsZero() {
+	if slices.ContainsFunc(c.Runs, func(run checks.OpenRun) bool { return run.StartedAt.Add(c.RunLimit()).Equal(row.Since) }) {
 		return "the run did not end in time"
 	}
 	return "the ping did not arrive"

@@ -31,7 +31,7 @@ const (
 	Late    Result = "late"    // it was expected, has not come, and the grace time has not passed
 	Running Result = "running" // it has started, and its limit has not passed
 	Overrun Result = "overrun" // it has started, and did not report its end within its limit
-	Unended Result = "unended" // it never reported its end, and another start came within its limit
+	Unended Result = "unended" // it never reported its end, and another run started or ended within its limit
 )
 
 // Bad reports whether the result is a failure: of the job, by a missed deadline or by an overrun.

@@ -108,6 +108,7 @@ func text(runs []timeline.Run) (lines []string) {
 var (
 	nightly = checks.Spec{Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute)}
 	hourly  = checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}
+	limited = checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute), MaxRuntime: new(20 * time.Minute)}
 	runA    = uuid.NullUUID{UUID: uuid.MustParse("aaaaaaaa-0000-4000-8000-000000000000"), Valid: true}
 	runB    = uuid.NullUUID{UUID: uuid.MustParse("bbbbbbbb-0000-4000-8000-000000000000"), Valid: true}
 )
@@ -152,6 +153,24 @@ func TestOf(t *testing.T) {
 			[]string{"fail 09:00–09:05 #1–2"}},
 		{"a success of another run ends none", hourly, []event{{"09:00", of(start, runA)}, {"09:05", of(ok, runB)}}, "09:08",
 			[]string{"running 09:00–… #1–0", "success 09:05–09:05 #0–2"}},
+		{"a newer success supersedes the run", hourly, []event{{"09:00", of(start, runA)}, {"09:02", of(start, runB)}, {"09:05", of(ok, runB)}}, "09:30",
+			[]string{"unended 09:00–09:05 #1–0", "success 09:02–09:05 #2–3"}},
+		{"a success after a run that was superseded", hourly, []event{{"09:00", of(start, runA)}, {"09:02", of(start, runB)}, {"09:05", of(ok, runB)}, {"09:50", ok}}, "09:55",
+			[]string{"unended 09:00–09:05 #1–0", "success 09:02–09:05 #2–3", "success 09:50–09:50 #0–4"}},
+		{"a hung run beside another, with a limit for each", limited, []event{{"09:00", of(start, runA)}, {"09:02", of(start, runB)}, {"09:05", of(ok, runB)}}, "09:30",
+			[]string{"overrun 09:00–… #1–0", "success 09:02–09:05 #2–3"}},
+		{"a failure of another run, with a limit for each", limited, []event{{"09:00", of(start, runA)}, {"09:05", of(fail, runB)}}, "09:10",
+			[]string{"running 09:00–… #1–0", "fail 09:05–09:05 #0–2"}},
+		{"two are running, with a limit for each", limited, []event{{"09:00", of(start, runA)}, {"09:02", start}}, "09:10",
+			[]string{"running 09:00–… #1–0", "running 09:02–… #2–0"}},
+		{"the nameless run ends, with a limit for each", limited, []event{{"09:00", of(start, runA)}, {"09:02", start}, {"09:05", ok}}, "09:10",
+			[]string{"running 09:00–… #1–0", "success 09:02–09:05 #2–3"}},
+		{"a success without an identifier ends all, with a limit for each", limited, []event{{"09:00", of(start, runA)}, {"09:02", of(start, runB)}, {"09:05", ok}}, "09:10",
+			[]string{"unended 09:00–09:05 #1–0", "success 09:02–09:05 #2–3"}},
+		{"a start that repeats after its end", hourly, []event{{"09:00", of(start, runA)}, {"09:05", of(ok, runA)}, {"09:06", of(start, runA)}}, "09:10",
+			[]string{"success 09:00–09:05 #1–2"}},
+		{"a start with a constant identifier", hourly, []event{{"09:00", of(start, runA)}, {"09:05", of(ok, runA)}, {"09:07", of(start, runA)}}, "09:10",
+			[]string{"success 09:00–09:05 #1–2", "running 09:07–… #3–0"}},
 		{"a Simple check", hourly, []event{{"08:00", ok}, {"09:05", ok}}, "10:00",
 			[]string{"success 08:00–08:00 #0–1", "success 09:05–09:05 #0–2"}},
 		{"a Simple check is late", hourly, []event{{"08:00", ok}}, "09:05", []string{"success 08:00–08:00 #0–1", "late 09:00–…"}},

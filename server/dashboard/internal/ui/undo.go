@@ -118,7 +118,7 @@ func (u *Undo) State(before, after checks.Check) bool {
 	}
 	before, _ = before.Settle(after.StoredSince)
 	s := before.State
-	s.History, s.Runs = checks.History{}, nil // a pause leaves them alone
+	s.History, s.Ended, s.Runs = checks.History{}, nil, s.Runs.Open() // a pause leaves the rest alone
 	u.changes = append(u.changes, undoGroup{State: &s, At: after.StoredSince, IDs: []uuid.UUID{after.ID}})
 	return true
 }
