@@ -120,7 +120,7 @@ func scheduleRule(expr string, now time.Time) error {
 }
 
 func parseSchedule(expr string) (schedule.Schedule, error) {
-	parsed, err := schedule.Parse(expr)
+	parsed, err := schedule.Read(expr)
 	if err != nil {
 		return nil, refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
 	}

@@ -18,7 +18,7 @@ var (
 	cronWeekday = field{name: "weekday", lo: 0, hi: 7, names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
 )
 
-func parseCron(expr string) (Schedule, error) {
+func parseCron(expr string) (Schedule, *Error) {
 	parts := part{expr, 0}.split()
 	starred := func(i int) bool { return strings.HasPrefix(parts[i].text, "*") }
 	c := &cron{expr: expr, wildcard: starred(0) || starred(1)}

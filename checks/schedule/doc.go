@@ -41,7 +41,8 @@
 //	FRI#2    in the weekday: the second Friday of the month; the number is 1–5
 //
 // A step larger than the field leaves only the first value. Leading zeros are allowed. There are no fields for seconds or
-// years, no words such as @daily, and no ?, W or ~.
+// years, no words such as @daily, and no ?, W or ~. [Read] takes @daily and its kin, and more that people paste; the error
+// of other dialects says what to write instead.
 //
 // If the day of month or the weekday begins with a star, a day must match both fields. Otherwise it must match one of
 // them: "0 0 13 * FRI" fires on every 13th and on every Friday, "0 0 */2 * MON" on Mondays with an odd date only.

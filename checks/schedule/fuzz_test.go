@@ -125,3 +125,29 @@ func FuzzNext(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRead checks that Read takes what Parse takes, that its schedules can be evaluated, and that entries of crontabs have an
+// expression that Read takes.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"@daily", "OnCalendar=daily # x", "CRON_TZ=UTC 0 3 * * * x", "cron(0 3 ? * 2 *)", "0 0 3 * * ? *", "H 3 * * *", "# x\n0 3 * * *", "@every 1h"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		s, err := schedule.Read(expr)
+		if _, parseErr := schedule.Parse(expr); err != nil {
+			e, ok := errors.AsType[*schedule.Error](err)
+			if !ok || parseErr == nil || !utf8.ValidString(e.Error()) || len(e.Error()) > 400 || e.Offset < -1 || e.Offset > len(expr) {
+				t.Fatalf("Read(%q): %#v, Parse: %v", expr, err, parseErr)
+			}
+		} else if plain := checkParse(t, schedule.Plain(expr)); plain == nil || s.String() != expr {
+			t.Fatalf("Read(%q) is %q, and plain %v", expr, s, plain)
+		} else {
+			checkNext(t, s, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+		}
+		if entry, ok := schedule.ReadEntry(expr); ok {
+			if _, err := schedule.Read(entry.Schedule); err != nil || entry.TZ+entry.Command == "" {
+				t.Fatalf("ReadEntry(%q): %+v, %v", expr, entry, err)
+			}
+		}
+	})
+}

@@ -11,7 +11,7 @@ type onCalendar struct {
 	lines []calendarLine
 }
 
-func parseOnCalendar(expr string) (Schedule, error) {
+func parseOnCalendar(expr string) (Schedule, *Error) {
 	text := part{expr, 0}.trim()
 	if text.text == "" {
 		return nil, &Error{Field: "schedule", Reason: "the expression is empty", Offset: -1}

@@ -35,10 +35,12 @@ const (
 	KindOnCalendar Kind = "oncalendar"
 )
 
-// Detect returns the language in which [Parse] reads expr: [KindCron] for a single line of five parts separated by
+// Detect returns the language in which [Read] reads expr, and [Parse] if it accepts it: [KindCron] for a single line of five parts separated by
 // blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks around the expression. The expression
 // need not be valid.
-func Detect(expr string) Kind {
+func Detect(expr string) Kind { return detect(Plain(expr)) }
+
+func detect(expr string) Kind {
 	trimmed := strings.TrimSpace(expr)
 	if strings.Contains(trimmed, "\n") || len(strings.Fields(trimmed)) != cronParts {
 		return KindOnCalendar
@@ -52,9 +54,17 @@ func Detect(expr string) Kind {
 // Parse accepts a well-formed expression that never fires, such as "2001-01-01" or "0 0 */31 * 5L". The Next of such a
 // Schedule returns the zero Time.
 //
-// Parse loads each zone that an OnCalendar expression names, see [LoadLocation].
+// Parse loads each zone that an OnCalendar expression names, see [LoadLocation]. For what people paste, use [Read].
 func Parse(expr string) (Schedule, error) {
-	if Detect(expr) == KindCron {
+	s, err := parse(expr)
+	if err != nil {
+		return nil, advise(expr, err)
+	}
+	return s, nil
+}
+
+func parse(expr string) (Schedule, *Error) {
+	if detect(expr) == KindCron {
 		return parseCron(expr)
 	}
 	return parseOnCalendar(expr)

@@ -90,6 +90,8 @@ func notZone(name string) *Error {
 	reason := quote(name) + " is not a time zone of the IANA database"
 	if name == "" {
 		reason = "the name of the time zone is empty"
+	} else if advice := zoneAdvice(name); advice != "" {
+		reason += advice
 	} else if similar := similarZone(name); similar != "" {
 		reason += "; did you mean " + similar + "?"
 	}
@@ -97,7 +99,7 @@ func notZone(name string) *Error {
 }
 
 // similarZone returns the zone whose name, or whose current name without the region, differs from the given one only in
-// case and blanks.
+// case and blanks. GMT-13 is not similar to Etc/GMT-13, which is 26 hours away.
 func similarZone(name string) (similar string) {
 	name = strings.ReplaceAll(name, " ", "_")
 	for line := range strings.Lines(zoneNames) {
@@ -107,7 +109,7 @@ func similarZone(name string) (similar string) {
 				return current
 			}
 		}
-		if strings.EqualFold(current[strings.LastIndexByte(current, '/')+1:], name) {
+		if !strings.HasPrefix(current, "Etc/") && strings.EqualFold(current[strings.LastIndexByte(current, '/')+1:], name) {
 			similar = current
 		}
 	}

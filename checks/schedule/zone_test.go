@@ -64,6 +64,46 @@ func TestLoadLocationRefuses(t *testing.T) {
 	}
 }
 
+// TestZoneAdvice: what people write instead of the name of a zone. Etc/GMT-2 is two hours ahead of UTC.
+func TestZoneAdvice(t *testing.T) {
+	for name, want := range map[string]string{
+		"GMT+2":                   "write a place with that time, such as Europe/Athens, or Etc/GMT-2 for a fixed offset",
+		"gmt+2 ":                  "Etc/GMT-2 ",
+		"UTC+2":                   "Etc/GMT-2 ",
+		"UTC +02":                 "Etc/GMT-2 ",
+		"+02:00":                  "Etc/GMT-2 ",
+		"GMT-5":                   "such as America/New_York, or Etc/GMT+5 ",
+		"UTC-05:00":               "such as America/New_York, or Etc/GMT+5 ",
+		"UTC−5":                   "Etc/GMT+5 ",
+		"GMT-12":                  "write Etc/GMT+12",
+		"+0530":                   "such as Asia/Kolkata",
+		"UTC+5:45":                "such as Asia/Kathmandu",
+		"UTC+00:00":               "Europe/London, or UTC for",
+		"GMT-13":                  "database",
+		"UTC+15":                  "database",
+		"GMT+02:17":               "database",
+		"CEST":                    "such as Europe/Berlin",
+		"pst":                     "such as America/Los_Angeles",
+		"W. Europe Standard Time": "a name of Windows",
+		"est5edt":                 "did you mean EST5EDT?",
+		"berlin":                  "did you mean Europe/Berlin?",
+	} {
+		_, err := schedule.LoadLocation(name)
+		if err == nil || !strings.Contains(err.Error()+" ", want) || want == "database" && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("LoadLocation(%q): %v, want %q", name, err, want)
+		}
+		_, err = schedule.Parse("12:00 " + name)
+		if want == "Etc/GMT-2 " && !strings.Contains(name, " ") && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("in an expression: %v", err)
+		}
+	}
+	for _, name := range schedule.AdvisedZones() {
+		if loc, err := schedule.LoadLocation(name); err != nil || loc.String() != name {
+			t.Errorf("the advice %q is %v, %v", name, loc, err)
+		}
+	}
+}
+
 // TestConcurrentNext shares schedules between goroutines, for the race detector.
 func TestConcurrentNext(t *testing.T) {
 	riga := mustZone(t, "Europe/Riga")

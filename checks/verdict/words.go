@@ -24,7 +24,7 @@ func Schedule(s checks.Settings) string {
 	if !s.IsCron() {
 		return every(s.Timeout)
 	}
-	parsed, err := schedule.Parse(s.Schedule)
+	parsed, err := schedule.Read(s.Schedule)
 	zone, zoneErr := schedule.LoadLocation(s.TZ)
 	if err != nil || zoneErr != nil {
 		return fmt.Sprintf("%s (%s)", strings.Join(strings.Fields(s.Schedule), " "), s.TZ)

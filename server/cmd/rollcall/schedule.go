@@ -83,7 +83,7 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 		}
 		return err
 	}
-	parsed, err := schedule.Parse(c.Expression)
+	parsed, err := schedule.Read(c.Expression)
 	if err != nil {
 		return err
 	}

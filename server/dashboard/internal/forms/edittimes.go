@@ -65,7 +65,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
 		return p
 	}
-	s, err := schedule.Parse(*spec.Schedule)
+	s, err := schedule.Read(*spec.Schedule)
 	if err != nil {
 		p.fail(err, f["schedule"])
 		return p

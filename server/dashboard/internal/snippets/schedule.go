@@ -11,8 +11,9 @@ import (
 
 // cron returns the schedule of a check if crontabs and Kubernetes can read it, or else "".
 func cron(s checks.Settings) string {
-	if s.IsCron() && schedule.Detect(s.Schedule) == schedule.KindCron && !strings.ContainsAny(s.Schedule, "#L\n") {
-		return strings.Join(strings.Fields(s.Schedule), " ")
+	expr := schedule.Plain(s.Schedule)
+	if s.IsCron() && schedule.Detect(expr) == schedule.KindCron && !strings.ContainsAny(expr, "#L\n") {
+		return strings.Join(strings.Fields(expr), " ")
 	}
 	return ""
 }
@@ -27,7 +28,7 @@ func zoneMatters(s checks.Settings) bool {
 // "" if one line cannot say it. skips reports whether the timer skips a run that the check expects, because a change of the
 // clock leaves its time out.
 func onCalendar(s checks.Settings) (expr string, skips bool) {
-	expr = strings.TrimSpace(s.Schedule)
+	expr = strings.TrimSpace(schedule.Plain(s.Schedule))
 	zone, err := schedule.LoadLocation(s.TZ)
 	if expr == "" || strings.Contains(expr, "\n") || err != nil {
 		return "", false
@@ -46,7 +47,7 @@ func onCalendar(s checks.Settings) (expr string, skips bool) {
 
 // same reports whether two expressions fire at the same times, for a year or 400 times.
 func same(a, b string, zone *time.Location) bool {
-	first, err := schedule.Parse(a)
+	first, err := schedule.Read(a)
 	if err != nil {
 		return false
 	}
