@@ -41,16 +41,17 @@ func (p *People) gain(ctx context.Context, tx store.Tx, d *document, inviter Per
 	if d.Inviter == uuid.Nil || d.Inviter == inviter.ID && has {
 		return nil, nil
 	}
-	d.NeedsLink = d.Issuer == "" && !d.Proved
+	d.NeedsLink = d.Issuer == ""
 	return p.expel(ctx, tx, d)
 }
 
 // prove expels others from an account whose person has proved who they are, the first time. The person is locked.
 func (p *People) prove(ctx context.Context, tx store.Tx, d *document) ([]audit.Entry, error) {
+	d.NeedsLink = false
 	if d.Proved {
 		return nil, nil
 	}
-	d.Proved, d.NeedsLink = true, false
+	d.Proved = true
 	return p.expel(ctx, tx, d)
 }
 

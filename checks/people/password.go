@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trustelem/zxcvbn"
+	"github.com/trustelem/zxcvbn/match"
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
@@ -29,7 +30,7 @@ const (
 	guessed = 64
 	// minScore is the score of zxcvbn from 0 to 4 that a password must have: 2 is a million guesses.
 	minScore = 2
-	// maxAround is how many digits and signs around one common word make no difference.
+	// maxAround is how many digits and signs around a common word make no difference.
 	maxAround = 8
 )
 
@@ -175,8 +176,8 @@ func weak(password, email, name string) bool {
 	return ascii != password && (easy(ascii, known) || easy(inASCII(onKeys(password)), known))
 }
 
-// easy reports whether a password has a low score, or is one common word with a few digits and signs around it, such as a year.
-// The score does not know the years since 2020.
+// easy reports whether a password has a low score, or has one without a few digits and signs around it, such as a year: they
+// raise the score of a known word too much.
 func easy(password string, known []string) bool {
 	if zxcvbn.PasswordStrength(password, known).Score < minScore {
 		return true
@@ -185,8 +186,9 @@ func easy(password string, known []string) bool {
 	if core == "" || len(password)-len(core) > maxAround {
 		return false
 	}
-	words := zxcvbn.PasswordStrength(core, known).Sequence
-	return len(words) == 1 && words[0].Pattern != "bruteforce"
+	word := zxcvbn.PasswordStrength(core, known)
+	unknown := func(m *match.Match) bool { return m.Pattern == "bruteforce" && len(m.Token) > 3 }
+	return word.Score < minScore && !slices.ContainsFunc(word.Sequence, unknown)
 }
 
 // inASCII returns a text of as many characters in which equal letters stay equal and neighbors neighbors, because the score knows

@@ -411,6 +411,7 @@ func TestPasswords(t *testing.T) {
 		// A known word with a year, and signs around it.
 		"Rollcall2024!": true, "Password2024!": true, "Summer2025!!": true, "Administrator2026!": true, "#2024-Rollcall!": true,
 		"R0llc@ll2024!": true, "Lena.2026-27": true, "Example.2026": true, "Example2026!": true, "Anna-Lena-2026": false,
+		"RollcallRollcall1!": true, "MyPassword2024": true, "testpassword123": true, "Rollcall-2024-24": true, "kfjq-8392017": false,
 		"correct-horse-9": false, "8%3$9&2*7@5k1!": false, "test-password-123": false,
 		// Letters outside of ASCII.
 		strings.Repeat("ü", 12): true, strings.Repeat("я", 12): true, strings.Repeat("🔑", 12): true, strings.Repeat("密码", 6): true,

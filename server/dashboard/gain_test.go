@@ -316,7 +316,8 @@ func TestNamesOfProviders(t *testing.T) {
 func TestHeaderNotInUTF8(t *testing.T) {
 	v, log := proxied(t, "127.0.0.0/8")
 	v.person("root@example.org", "")
-	for _, email := range []string{"m\xfcller@example.org", "m\xf6ller@example.org", "m\ufffdller@example.org", "ann@example.org\xff"} {
+	for _, email := range []string{"m\xfcller@example.org", "m\xf6ller@example.org", "m\ufffdller@example.org", "ann@example.org\xff",
+		"Ann <ann@example.org>", "ann @example.org", "ann@example.org,bob@example.org", "a" + strings.Repeat("n", 254) + "@example.org"} {
 		v.by(email).get("/projects").is(http.StatusSeeOther)
 	}
 	v.by("müller@example.org").get("/projects").is(http.StatusOK)

@@ -57,13 +57,18 @@ func (a *Accounts) email(r *http.Request) string {
 	email := strings.TrimSpace(values[0])
 	unknown := !utf8.ValidString(email) || strings.ContainsRune(email, utf8.RuneError) // whom it names
 	if len(values) > 1 || email != "" && !strings.Contains(email, "@") || unknown {
-		if unlogged, ok := a.header.mistakes.Pass(now); ok {
-			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it must have one value, an e-mail address in UTF-8; let the proxy replace what clients send",
-				"header", a.header.name, "values", len(values), "unlogged", unlogged)
-		}
+		a.mistaken(r, len(values))
 		return ""
 	}
 	return email
+}
+
+// mistaken logs that a proxy sends something else than an address.
+func (a *Accounts) mistaken(r *http.Request, values int) {
+	if unlogged, ok := a.header.mistakes.Pass(a.site.Mon.Now()); ok {
+		a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it must have one value, an e-mail address in UTF-8; let the proxy replace what clients send",
+			"header", a.header.name, "values", values, "unlogged", unlogged)
+	}
 }
 
 // byHeader returns who sends a request by the word of a trusted proxy. The error is [server.ErrSignedOut] if the proxy says
@@ -80,7 +85,7 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	if err == nil && person.Unverified {
 		err = errUnverified
 	}
-	if err == nil && !person.Proved {
+	if err == nil && (!person.Proved || person.NeedsLink) {
 		person, err = a.people.Prove(r.Context(), person.ID)
 	}
 	if err != nil {
@@ -115,6 +120,10 @@ func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person,
 	person, _, err := a.people.Create(ctx, people.Spec{Email: email})
 	if errors.Is(err, checks.ErrExists) { // another request was first
 		return a.people.ByEmail(ctx, email)
+	}
+	if _, ok := errors.AsType[*checks.FieldError](err); ok {
+		a.mistaken(r, 1)
+		return people.Person{}, server.ErrSignedOut
 	}
 	return person, err
 }
