@@ -57,7 +57,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 		}
 		changes, more := p.takeRoles(ctx, d, e.Admin, roles)
 		if more {
-			ended, err := p.gain(ctx, tx, d, inviter, inviter.Admin)
+			ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
 			return false, append(append(entries, changes...), ended...), err
 		}
 		return false, append(entries, changes...), nil

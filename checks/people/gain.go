@@ -36,9 +36,22 @@ func (p *People) inviter(ctx context.Context, person uuid.UUID) (Person, error) 
 	return by, err
 }
 
-// gain expels others from an account that gets a right, unless its inviter has the right too. The person is locked.
-func (p *People) gain(ctx context.Context, tx store.Tx, d *document, inviter Person, has bool) ([]audit.Entry, error) {
-	if d.Inviter == uuid.Nil || d.Inviter == inviter.ID && has {
+// covers reports whether a person may do all that the account of another allows.
+func (q Person) covers(d *document) bool {
+	if q.Admin || d.Admin {
+		return q.Admin
+	}
+	for project := range d.Roles {
+		if !q.Role(project).Right().Owns() {
+			return false
+		}
+	}
+	return true
+}
+
+// gain expels others from an account that has got a right, unless its inviter is still trusted with it. The person is locked.
+func (p *People) gain(ctx context.Context, tx store.Tx, d *document, inviter Person, trusted bool) ([]audit.Entry, error) {
+	if d.Inviter == uuid.Nil || d.Inviter == inviter.ID && trusted {
 		return nil, nil
 	}
 	d.NeedsLink = d.Issuer == ""

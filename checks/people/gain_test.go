@@ -190,6 +190,29 @@ func TestGainOfOwn(t *testing.T) {
 	})
 }
 
+// TestLinkOfTheDemoted: a kept link gives nobody back what they have lost.
+func TestLinkOfTheDemoted(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		v.settled(people.Spec{Email: "boss@example.org", Admin: true})
+		root := v.settled(people.Spec{Email: "root@example.org", Admin: true})
+		_, link, err := v.Create(by(ctx, root), people.Spec{Email: "new@example.org", Admin: true})
+		v.must(err)
+		for i, loss := range []func(h *holder) error{
+			func(h *holder) error { return v.SetRole(ctx, h.owner.ID, h.a, people.Editor) },
+			func(h *holder) error { return v.Delete(ctx, h.owner.ID) },
+			func(h *holder) error { link, h.link = h.link, link; return v.SetAdmin(ctx, root.ID, false) },
+		} {
+			h := v.invite(fmt.Sprintf("bob%d@example.org", i), false)
+			v.must(loss(h))
+			_, err := v.UseLink(ctx, h.link.Token, "", "", password)
+			v.is(err, checks.ErrNotFound)
+		}
+		_, err = v.UseLink(ctx, link.Token, "", "", password) // of an owner who still is one
+		v.must(err)
+	})
+}
+
 // TestClaimsAfterReset: what somebody has reset who is no administrator any more opens no account that its provider promotes.
 func TestClaimsAfterReset(t *testing.T) {
 	each(t, func(v *town) {

@@ -157,7 +157,7 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 		if d.Admin || role.Right() <= before.Right() {
 			return false, entries, nil
 		}
-		ended, err := p.gain(ctx, tx, d, inviter, inviter.Role(project).Right().Owns())
+		ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
 		return false, append(entries, ended...), err
 	})
 }
@@ -178,7 +178,7 @@ func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 		if !on {
 			return false, entries, nil
 		}
-		ended, err := p.gain(ctx, tx, d, inviter, inviter.Admin)
+		ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
 		return false, append(entries, ended...), err
 	}
 	if on {
@@ -304,7 +304,8 @@ func (p *People) ResetMFA(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Link returns the link with a token, without using it up. The error is [checks.ErrNotFound] if it was used or has expired.
+// Link returns the link with a token, without using it up. The error is [checks.ErrNotFound] if it was used or has expired, or if
+// who created it may do less by now than its person.
 func (p *People) Link(ctx context.Context, token string) (Link, error) {
 	r, err := p.one(ctx, kindLink, hashOf(token))
 	if err != nil {
@@ -312,11 +313,25 @@ func (p *People) Link(ctx context.Context, token string) (Link, error) {
 	}
 	l := Link{Token: token, Until: r.Until}
 	if r.Owner != uuid.Nil {
-		l.Person, err = p.ByID(ctx, r.Owner)
+		l.Person, err = p.linked(ctx, r.Owner)
 	} else if administered, listErr := p.administered(ctx); listErr != nil || administered {
 		err = cmp.Or(listErr, checks.ErrNotFound)
 	}
 	return l, err
+}
+
+// linked returns the person of a link whose creator may still do what the person may.
+func (p *People) linked(ctx context.Context, id uuid.UUID) (Person, error) {
+	d, err := p.document(ctx, id)
+	if err != nil {
+		return Person{}, err
+	}
+	if d.Inviter != uuid.Nil {
+		if by, err := p.ByID(ctx, d.Inviter); err != nil || !by.covers(d) {
+			return Person{}, cmp.Or(err, checks.ErrNotFound)
+		}
+	}
+	return d.person(), nil
 }
 
 // UseLink stores the password that a person chose, ends their sessions, and uses the link up. email and name count only for

@@ -64,7 +64,10 @@ func TestOwnerAndProvider(t *testing.T) {
 		}
 		boss := c.browser()
 		c.signIn(boss, "boss@example.org").is(http.StatusSeeOther)
-		boss.get("/people").is(http.StatusOK)
+		page := boss.get("/people").is(http.StatusOK)
+		if told := strings.Contains(page.body, "have ended, because somebody else"); told != prepare {
+			t.Errorf("prepared %t: the page says what has ended: %t", prepare, told)
+		}
 		c.nothingOpens(link, "boss@example.org", session)
 		boss.get("/people").is(http.StatusOK)
 		boss.get("/account").is(http.StatusOK)
@@ -82,6 +85,9 @@ func TestOwnerAndProxy(t *testing.T) {
 		}
 		boss := v.by("boss@example.org")
 		boss.get(v.path("")).is(http.StatusOK)
+		if page := boss.get(v.path("")).is(http.StatusOK); strings.Contains(page.body, "have ended, because somebody else") != prepare {
+			t.Errorf("prepared %t: the page says the opposite of what has ended", prepare)
+		}
 		v.nothingOpens(link, "boss@example.org", session)
 		boss.get(v.path("")).is(http.StatusOK)
 		known, err := v.people.ByEmail(t.Context(), "boss@example.org")

@@ -85,12 +85,14 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	if err == nil && person.Unverified {
 		err = errUnverified
 	}
+	before, q := person, &ui.Request{Site: a.site, W: w, R: r}
 	if err == nil && (!person.Proved || person.NeedsLink) {
 		person, err = a.people.Prove(r.Context(), person.ID)
 	}
 	if err != nil {
 		return people.Person{}, err
 	}
+	sayEnded(q, before, person)
 	session, err := a.current(r)
 	switch {
 	case err != nil && !errors.Is(err, server.ErrSignedOut):
@@ -100,7 +102,7 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	case askedByPage(r):
 		return person, nil
 	}
-	if err := a.start(&ui.Request{Site: a.site, W: w, R: r}, person, false); !errors.Is(err, people.ErrRefused) {
+	if err := a.start(q, person, false); !errors.Is(err, people.ErrRefused) {
 		return person, err
 	}
 	return person, nil // the next request begins the session

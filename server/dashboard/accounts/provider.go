@@ -78,6 +78,10 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if err != nil {
 		return a.providerFailed(q, err)
 	}
+	before, err := a.people.ByEmail(q.Ctx(), who.Email)
+	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
 	person, err := a.people.SignInExternal(q.Ctx(), who)
 	if errors.Is(err, people.ErrRefused) {
 		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " has not verified that the address is yours. Ask an administrator.", Next: begun.Next})
@@ -85,7 +89,16 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	sayEnded(q, before, person)
 	return a.admit(q, person, ui.SignIn{Next: begun.Next})
+}
+
+// sayEnded tells somebody who has signed in elsewhere for the first time that what was set up here before is gone.
+func sayEnded(q *ui.Request, before, now people.Person) {
+	had := before.HasPassword || before.HasTOTP || len(before.Passkeys) > 0
+	if has := now.HasPassword || now.HasTOTP || len(now.Passkeys) > 0; had && !has && before.ID == now.ID {
+		q.Notice("The password, app and passkeys that were set up here before have ended, because somebody else may have set them up.")
+	}
 }
 
 // takeAttempt returns what the browser has kept, once in the whole installation: each attempt makes requests to the provider. The
