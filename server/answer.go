@@ -29,7 +29,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
-	if p.status >= http.StatusInternalServerError && r.Context().Err() == nil {
+	if p.status >= http.StatusInternalServerError {
 		s.logFailure(r, p, err)
 	}
 	if len(p.text) > maxErrorText {

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
@@ -131,10 +132,12 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
 	}
-	routed, address := *r, *r.URL
+	routed, cancel := limit.Detach(r)
+	defer cancel()
+	address := *r.URL
 	address.Path, address.RawPath = strings.TrimSuffix(path, "/"), ""
 	routed.URL = &address
-	s.router.ServeHTTP(w, &routed)
+	s.router.ServeHTTP(w, routed)
 }
 
 // call is one request to the management interface.

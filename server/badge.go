@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // badgePolicy allows other pages to embed a badge, also as a document of its own (object, iframe). There it can neither
@@ -34,6 +35,8 @@ func (s *Server) badge(w http.ResponseWriter, r *http.Request, path string) {
 		s.fail(w, r, errMethod)
 		return
 	}
+	r, cancel := limit.Detach(r)
+	defer cancel()
 	format, document, err := s.drawBadge(r.Context(), path)
 	if err != nil {
 		s.fail(w, r, err)

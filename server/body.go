@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -68,12 +69,12 @@ func (b *body) readTo(ctx context.Context, n int64) ([]byte, error) {
 	return b.buf.Bytes(), nil
 }
 
-// reserve raises the reservation to n bytes.
+// reserve raises the reservation to n bytes. The wait has its own bound: a client that has closed its writing side may still read.
 func (b *body) reserve(ctx context.Context, n int64) error {
 	if n <= b.reserved {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, reserveTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserveTimeout)
 	defer cancel()
 	if err := b.memory.Acquire(ctx, n-b.reserved); err != nil {
 		return errBusy
@@ -106,15 +107,21 @@ func keyInPrefix(prefix []byte) (key string, found bool) {
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// drain sends the answer and then drops what is left of the request's body. If the rest does not arrive in time, it aborts
-// the connection: net/http would read what comes later as the next request.
+// drain sends the answer and then drops what is left of the request's body. If the rest does not arrive in time, it closes the
+// connection: net/http would read what comes later as the next request.
 func drain(answer *response, r *http.Request) {
 	if answer.status == 0 || r.ProtoMajor != 1 {
 		return // without an answer, or with HTTP/2, which needs no draining
 	}
-	if err := http.NewResponseController(answer).Flush(); err == nil {
-		if _, err := io.CopyN(io.Discard, r.Body, maxDrained); err != nil && err != io.EOF {
-			panic(http.ErrAbortHandler)
-		}
+	control := http.NewResponseController(answer)
+	if control.Flush() != nil {
+		return
+	}
+	_, err := io.CopyN(io.Discard, r.Body, maxDrained)
+	if err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) { // the last: nothing comes later
+		return
+	}
+	if conn, _, err := control.Hijack(); err == nil {
+		conn.Close()
 	}
 }

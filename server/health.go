@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // Paths of the health probes. They also answer at the root when Config.BaseURL has a path, because probes reach the
@@ -33,6 +34,8 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
 
 // ready reports whether the server can answer requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
+	r, cancel := limit.Detach(r)
+	defer cancel()
 	s.report(w, r, readyPath, func() []monitor.Condition {
 		self := monitor.Condition{Part: partServer}
 		if s.draining.Load() {

@@ -85,7 +85,7 @@ var statuses = []struct {
 	{checks.ErrBodyUnavailable, http.StatusServiceUnavailable, checks.ErrBodyUnavailable.Error()},
 	{checks.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable"},
-	{context.Canceled, http.StatusServiceUnavailable, "unavailable"}, // the client is gone and reads nothing
+	{context.Canceled, http.StatusServiceUnavailable, "unavailable"},
 }
 
 // problemOf returns what to tell the client about an error. Unknown errors become "internal error".

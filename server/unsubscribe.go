@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
@@ -79,6 +80,8 @@ func (s *Server) unsubscribe(w http.ResponseWriter, r *http.Request, path string
 		s.fail(w, r, errMethod)
 		return
 	}
+	r, cancel := limit.Detach(r)
+	defer cancel()
 	page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath+"/"))
 	if err != nil {
 		s.fail(w, r, err)

@@ -31,7 +31,8 @@ func (v *Vitals) Live() Condition { return v.mon.health.Live() }
 // Probe tests that the database answers queries.
 func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx, false) }
 
-// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds. With a spool, the
+// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds, and does not stop when ctx is
+// cancelled: that would say nothing about the database. With a spool, the
 // database may be out of reach, because pings are taken all the same, and a second condition is that of the spool.
 func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Ready(ctx) }
 
@@ -45,6 +46,8 @@ func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Re
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
 //     this monitor has no notifier for their kind, and Config.DeliveredElsewhere does not say that another has.
 //   - A spool, if there is one, is always healthy. Its Detail says how much it holds.
+//
+// Health waits at most 5 seconds for the database, also when ctx is cancelled.
 func (m *Monitor) Health(ctx context.Context) []Condition { return m.health.Report(ctx) }
 
 // Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each

@@ -1,15 +1,15 @@
 package dashboard_test
 
 import (
-	"context"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
@@ -26,38 +26,6 @@ func TestLongSearch(t *testing.T) {
 		}
 	}
 	b.get(s.path("?q=" + url.QueryEscape(strings.Repeat("A ", 90)+"b"))).is(http.StatusOK).has("a b</a>")
-}
-
-// No page is made for a viewer who has gone.
-func TestViewerWhoLeaves(t *testing.T) {
-	leave := func() {}
-	s := newSiteStored(t, func(op string, do func() error) error {
-		err := do()
-		if op == "Checks" {
-			leave()
-		}
-		return err
-	})
-	s.create(checks.Spec{Name: new("backup")})
-	cookie := s.signedIn(s.keys.ReadWrite).client.Jar.Cookies(must(url.Parse(s.web.URL)))[0]
-	for _, page := range []string{"", "board", "badges"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		leave = cancel
-		r := httptest.NewRequestWithContext(ctx, http.MethodGet, s.path(page), nil)
-		r.AddCookie(cookie)
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, r)
-		if ctx.Err() == nil || w.Body.Len() > 0 {
-			t.Errorf("%q: got %d bytes after leaving, error %v", page, w.Body.Len(), ctx.Err())
-		}
-	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // The pages of a key count together. What has not changed, or was just made for another viewer, does not count.
@@ -89,4 +57,18 @@ func TestPageLimit(t *testing.T) {
 	s.signedIn(s.keys.ReadOnly).get(s.path("")).is(http.StatusOK)
 	s.advance(6 * time.Second)
 	b.get(s.path("settings")).is(http.StatusOK)
+}
+
+// TestTooLargeForm: the page that refuses a form arrives whole, also if the client sends all of the form before it reads.
+func TestTooLargeForm(t *testing.T) {
+	s := newSite(t)
+	srv, err := server.New(s.mon, &server.Config{BaseURL: s.web.URL, Dashboard: &dashboard.Config{}})
+	noError(t, err)
+	s.web.Config.Handler = srv
+	b := s.signedIn(s.keys.ReadWrite)
+	for _, path := range []string{"/signin", s.path("bulk")} {
+		for _, size := range []int{1 << 20, 3 << 20, 9 << 20} {
+			b.post(path, url.Values{"key": {strings.Repeat("x", size)}}).is(http.StatusRequestEntityTooLarge).has("The form is larger than 1 MB.", "</html>")
+		}
+	}
 }

@@ -103,7 +103,7 @@ func (h *Health) Ready(ctx context.Context) []Condition {
 
 // Report reports on each part.
 func (h *Health) Report(ctx context.Context) []Condition {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see database
 	defer cancel()
 	list := []Condition{h.database(ctx, true, "cannot be written"), h.watcher(), h.deliveries(ctx)}
 	if spool, ok := h.spool(); ok {
@@ -112,8 +112,9 @@ func (h *Health) Report(ctx context.Context) []Condition {
 	return list
 }
 
+// database probes the database. It goes on if ctx is cancelled, which says nothing about the database.
 func (h *Health) database(ctx context.Context, write bool, problem string) Condition {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
 	if err := h.Store.Probe(ctx, write); err != nil {
 		return Condition{Part: database, Problem: problem, Err: err}

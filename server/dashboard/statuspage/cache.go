@@ -56,16 +56,14 @@ func (c *cache) get(ctx context.Context, slug string) (*rendered, error) {
 	r, known, err := c.cached(slug)
 	if !known {
 		// The error shows in what is cached.
-		if _, err := c.once(ctx, "", c.readPages); ctx.Err() != nil {
-			return nil, err
-		}
+		_, _ = c.once(ctx, "", c.readPages)
 		r, _, err = c.cached(slug)
 	}
 	if r != nil || err != nil {
 		return r, err
 	}
 	r, err = c.once(ctx, slug, func(ctx context.Context) (*rendered, error) { return c.make(ctx, slug) })
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		if last, _, _ := c.cached(slug); last != nil {
 			return last, nil
 		}
@@ -73,25 +71,20 @@ func (c *cache) get(ctx context.Context, slug string) (*rendered, error) {
 	return r, err
 }
 
-// once runs fn for all callers that ask for the same at once. A caller that gives up does not end fn.
+// once runs fn for all callers that ask for the same at once.
 func (c *cache) once(ctx context.Context, key string, fn func(context.Context) (*rendered, error)) (*rendered, error) {
-	done := c.flight.DoChan(key, func() (v any, err error) {
+	v, err, _ := c.flight.Do(key, func() (v any, err error) {
 		defer func() {
 			if reason := recover(); reason != nil {
-				err = fmt.Errorf("statuspage: panic: %v", reason) // DoChan would end the process
+				err = fmt.Errorf("statuspage: panic: %v", reason) // Do would panic in every caller
 			}
 		}()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		ctx, cancel := context.WithTimeout(ctx, readTimeout)
 		defer cancel()
 		return fn(ctx)
 	})
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case result := <-done:
-		r, _ := result.Val.(*rendered)
-		return r, result.Err
-	}
+	r, _ := v.(*rendered)
+	return r, err
 }
 
 // cached returns a page that needs no work. It is nil if the page must be made. Known is false if the set of pages must

@@ -121,11 +121,10 @@ const notFound = "Status page not found."
 
 // show answers with a page or its feed.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, slug string, isFeed bool) {
-	page, err := h.cache.get(r.Context(), slug)
+	page, err := h.cache.get(context.WithoutCancel(r.Context()), slug) // who has closed the writing side may still read
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
 		h.fail(w, http.StatusNotFound, notFound)
-	case errors.Is(err, context.Canceled):
 	case err != nil:
 		w.Header().Set("Retry-After", "5")
 		h.fail(w, http.StatusServiceUnavailable, "Status temporarily unavailable. Try again in a moment.")

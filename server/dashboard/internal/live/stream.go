@@ -49,10 +49,10 @@ func eventOf(n news, version string) event {
 }
 
 // Stream sends the project's changes as Server-Sent Events: "hello" with the current version at first, "change" from then
-// on, and "counts" with the number of checks that are down and late whenever that is another. It ends with the request,
+// on, and "counts" with the number of checks that are down and late whenever that is another. It ends when the viewer is gone,
 // or with "gone" when mayLook says that the viewer may no longer see the page. Stream asks that before each event, and
 // once in recheck unless that is 0.
-func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, recheck time.Duration, mayLook func() bool) {
+func (v *Follower) Stream(w http.ResponseWriter, gone <-chan struct{}, recheck time.Duration, mayLook func() bool) {
 	one := v.join()
 	defer v.leave(one)
 	send := sender(w)
@@ -77,7 +77,7 @@ func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, recheck time.D
 				_ = send("event: gone\ndata: {}\n\n")
 				return
 			}
-		case <-r.Context().Done():
+		case <-gone:
 			return
 		case <-beat.C:
 			if send(":\n\n") != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -119,9 +120,6 @@ func (q *Request) Render(name, title string, data any) error {
 
 // RenderStatus answers with a page and a status.
 func (q *Request) RenderStatus(status int, name, title string, data any) error {
-	if err := q.Ctx().Err(); err != nil { // the viewer is gone
-		return err
-	}
 	clock := q.Clock()
 	p := &page{
 		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: navOf[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
@@ -194,6 +192,7 @@ func (q *Request) Write(status int, body []byte) {
 	h := q.W.Header()
 	h.Add("Vary", "Accept-Encoding")
 	if len(body) < 1400 || !strings.Contains(q.R.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
 		q.W.WriteHeader(status)
 		_, _ = q.W.Write(body)
 		return

@@ -27,6 +27,8 @@ type Request struct {
 	W      http.ResponseWriter
 	R      *http.Request
 	Access Access
+	// gone says that the client has closed its writing side, or the connection. Only streams end with it.
+	gone <-chan struct{}
 	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
 	route string
 	// Project is the project of the page, and Right the viewer's right in it. Both are zero on pages without a project.
@@ -186,8 +188,6 @@ func (s *Site) fail(q *Request, err error) {
 	var tooLarge *http.MaxBytesError
 	var tooMany tooManyError
 	switch {
-	case q.R.Context().Err() != nil:
-		return
 	case errors.Is(err, server.ErrSignedOut):
 		q.askToSignIn()
 		return
@@ -204,7 +204,7 @@ func (s *Site) fail(q *Request, err error) {
 		text = "You have requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
 	case errors.Is(err, ErrBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
-	case errors.Is(err, checks.ErrUnavailable):
+	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
 		s.logOutage(q, err)
 	default:

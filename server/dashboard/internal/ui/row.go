@@ -62,7 +62,7 @@ func RowOf(c checks.Check, now time.Time) Row {
 	return r
 }
 
-// Rows returns the rows of checks. It stops when the viewer is gone.
+// Rows returns the rows of checks. It stops when the answer takes too long.
 func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
 	rows := make([]Row, len(list))
 	for i, c := range list {

@@ -21,7 +21,7 @@ func (q *Request) share(h Handler) error {
 		select {
 		case <-page.Done:
 		case <-q.Ctx().Done():
-			return nil
+			return q.Ctx().Err()
 		}
 		if page.Status == 0 {
 			return h(q)

@@ -176,7 +176,10 @@ func (s *Site) handle(pattern string, h Handler) {
 	s.Patterns = append(s.Patterns, pattern)
 	method, path, _ := strings.Cut(pattern, " ")
 	answer := s.protect.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := &Request{Site: s, W: w, R: r, route: path}
+		gone := r.Context().Done()
+		r, cancel := limit.Detach(r)
+		defer cancel()
+		q := &Request{Site: s, W: w, R: r, route: path, gone: gone}
 		defer func() {
 			switch reason := recover(); {
 			case reason == http.ErrAbortHandler:
@@ -246,8 +249,10 @@ func home(q *Request) (err error) {
 
 // events is the stream of a project's changes.
 func events(q *Request) error {
-	q.lives.Follow(q.Project.ID).Stream(q.W, q.R, q.Recheck, func() bool {
-		access, err := q.Authorize(q.W, q.R)
+	q.lives.Follow(q.Project.ID).Stream(q.W, q.gone, q.Recheck, func() bool {
+		r, cancel := limit.Detach(q.R)
+		defer cancel()
+		access, err := q.Authorize(q.W, r)
 		if err != nil {
 			return errors.Is(err, checks.ErrUnavailable) // nothing changes meanwhile
 		}

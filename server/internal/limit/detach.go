@@ -1,0 +1,17 @@
+package limit
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// answerTime bounds how long a request may be worked on.
+const answerTime = time.Minute
+
+// Detach returns a request whose context ends by this bound and not with the connection. The context of net/http ends as soon as
+// the client closes its writing side, but such a client may still read, as probes by nc do. The caller calls cancel.
+func Detach(r *http.Request) (detached *http.Request, cancel context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerTime)
+	return r.WithContext(ctx), cancel
+}
