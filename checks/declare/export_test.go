@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
+	"github.com/google/uuid"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -150,12 +153,58 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
+// unprintable reports whether a character could control a terminal or hide what a file says.
+func unprintable(r rune) bool {
+	return r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// What a hostile server says is in the file, and neither controls a terminal nor adds anything to the file.
+func TestExportOfHostileServer(t *testing.T) {
+	const evil = "a\x1b[2J\u009b2J\u202eb\nprojects: []\r\u2028- c\u0085d"
+	state := declare.State{
+		Project: checks.Project{Name: evil, Account: evil},
+		Channels: []channels.Channel{
+			{Name: "x", Kind: channels.Kind(evil), Settings: map[string]string{evil: evil, "notify": evil}},
+			{Name: "", Kind: channels.Kind(evil)},
+		},
+		StatusPages: []checks.StatusPage{{Slug: "s", Title: evil, Description: evil, Tags: []string{evil}}},
+	}
+	for range 2 {
+		c, err := checks.New(uuid.Nil, checks.Spec{Name: new(evil), Desc: new(evil)}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state.Checks = append(state.Checks, c) // without a slug
+	}
+	var b strings.Builder
+	if err := (declare.Document{Projects: []declare.Project{declare.Export(state)}}).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if strings.ContainsFunc(text, unprintable) {
+		t.Errorf("%q", text)
+	}
+	var file struct {
+		Projects []struct {
+			Name        string
+			Channels    []struct{ Kind string }
+			StatusPages []struct{ Title, Description, Tags string } `yaml:"status_pages"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if p := file.Projects[0]; len(file.Projects) != 1 || p.Name != evil || p.Channels[0].Kind != evil || p.StatusPages[0].Title != evil || p.StatusPages[0].Description != evil {
+		t.Errorf("%+v\n%s", file, text)
+	}
+}
+
 // Applying the export of any check changes nothing, and describes the same check for another database.
 func TestRoundTrip(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	anyText := func(most int) *rapid.Generator[string] {
 		return rapid.OneOf(rapid.SampledFrom([]string{"", "yes", "null", "~", "0x1f", "1e3", "2026-01-01", "<<", "*", "- a", "a: b", "# c", " lead", "trail ", "two\nlines", "two\n\n  lines\n",
-			"\nfirst", "tab\there", "\u0085", "\u2028", "\ufeff", "\x01", "\x7f", "'\"\\", "{a}", "[a]", "%", "@", "`", "!x", "&x", "|", ">", "a\r\nb", "...", "---", "\U0001F600", "\u202e", "\ufffe"}),
+			"\nfirst", "tab\there", "\u0085", "\u2028", "\ufeff", "\x01", "\x7f", "'\"\\", "{a}", "[a]", "%", "@", "`", "!x", "&x", "|", ">", "a\r\nb", "...", "---", "\U0001F600", "\u202e", "a\u2066\u2029b", "\x1b[2J", "\u009b2J", "\ufffe"}),
 			rapid.StringN(0, most/4, most)).Filter(func(s string) bool { return !strings.ContainsRune(s, 0) && len([]rune(s)) <= most })
 	}
 	n := 0
@@ -200,6 +249,9 @@ func TestRoundTrip(t *testing.T) {
 			rt.Fatal(err)
 		}
 		text := s.export(name)
+		if strings.ContainsFunc(text, unprintable) {
+			rt.Fatalf("%q", text)
+		}
 		doc, err := parse(t, text)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)

@@ -1,7 +1,7 @@
 package declare
 
 import (
-	"bufio"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -21,8 +21,8 @@ func (d Document) Write(w io.Writer) error {
 	} else {
 		add(root, "projects", list(d.Projects, Project.node))
 	}
-	out := bufio.NewWriter(w)
-	dumper, err := yaml.NewDumper(out, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
+	var out strings.Builder
+	dumper, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,22 @@ func (d Document) Write(w io.Writer) error {
 	if err := dumper.Close(); err != nil {
 		return err
 	}
-	return out.Flush()
+	_, err = io.WriteString(w, escaped(out.String()))
+	return err
+}
+
+// escaped escapes the characters that could control a terminal or hide what the file says. They only occur where that does not
+// change the meaning: in comments, and in strings in double quotes; see text.
+func escaped(file string) string {
+	var b strings.Builder
+	for _, r := range file {
+		if r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func (p Project) node() *yaml.Node {
@@ -78,9 +93,14 @@ func list[T any](items []T, node func(T) *yaml.Node) *yaml.Node {
 
 // comment adds comment lines above the last key of a mapping.
 func comment(n *yaml.Node, lines []string) {
-	if len(lines) > 0 && len(n.Content) > 1 {
-		n.Content[len(n.Content)-2].HeadComment = strings.Join(lines, "\n")
+	if len(lines) == 0 || len(n.Content) < 2 {
+		return
 	}
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ") // a line break would end the comment
+	}
+	n.Content[len(n.Content)-2].HeadComment = strings.Join(lines, "\n")
 }
 
 func (c Channel) node() *yaml.Node {

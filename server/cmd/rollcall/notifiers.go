@@ -123,7 +123,7 @@ func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
 			continue
 		}
 		if flag, err := lacks(ctx, t, c.Settings); err != nil && flag != "" {
-			fmt.Fprintf(a.stderr, "rollcall: alerts to %s need a server with %s\n", newChannelDoc(c), flag)
+			fmt.Fprintf(a.stderr, "rollcall: alerts to %s need a server with %s\n", oneLine(newChannelDoc(c).String()), flag)
 		}
 	}
 	return nil

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,18 +18,24 @@ type jsonFlag struct {
 
 // print writes the document as JSON if the flag is set, and otherwise calls text.
 func (f jsonFlag) print(w io.Writer, document any, text func(w io.Writer)) error {
-	out := bufio.NewWriter(w)
+	var out bytes.Buffer
 	if f.JSON {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(&out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(document); err != nil {
 			return err
 		}
 	} else {
-		text(out)
+		text(&out)
 	}
-	if err := out.Flush(); err != nil {
+	return writeLines(w, out.String())
+}
+
+// writeLines writes text to standard output, and escapes characters that could control a terminal. In JSON, the escaped text
+// means the same.
+func writeLines(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, escape(text, func(r rune) bool { return r != '\n' && unsafeRune(r) })); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
@@ -75,13 +81,16 @@ func table(w io.Writer, rows ...[]string) {
 }
 
 // printable escapes characters that could control a terminal or break a table.
-func printable(text string) string {
-	if !strings.ContainsFunc(text, unsafeRune) {
+func printable(text string) string { return escape(text, unsafeRune) }
+
+// escape escapes characters as in JSON.
+func escape(text string, unsafe func(rune) bool) string {
+	if !strings.ContainsFunc(text, unsafe) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if unsafeRune(r) {
+		if unsafe(r) {
 			fmt.Fprintf(&b, "\\u%04x", r)
 		} else {
 			b.WriteRune(r)
@@ -90,8 +99,10 @@ func printable(text string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r is a control character or changes the direction of the text around it.
-func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// unsafeRune reports whether r is a control character, ends a line, or changes the direction of the text around it.
+func unsafeRune(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
 
 // oneLine joins the lines of an error.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"encoding/csv"
@@ -150,11 +149,11 @@ func (r *report) print(w io.Writer, format string) error {
 		if err != nil {
 			return err
 		}
-		out := bufio.NewWriter(w)
-		if err := page.Execute(out, r); err != nil {
+		var out strings.Builder
+		if err := page.Execute(&out, r); err != nil {
 			return err
 		}
-		return out.Flush()
+		return writeLines(w, out.String())
 	}
 	return jsonFlag{}.print(w, nil, func(w io.Writer) {
 		fmt.Fprintf(w, "%s, %s until %s\n\n", printable(r.Project), r.Month, r.Until)
