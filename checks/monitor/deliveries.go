@@ -22,8 +22,10 @@ type DeliveryConfig struct {
 	// Every is how often [Monitor.Start] looks for retries and for alerts that another process has raised. It sends
 	// alerts that this process has raised at once. Default: 1 second.
 	Every time.Duration
-	// Sends bounds the number of concurrent sends, and SendsPerChannel those to one channel. The monitor claims up to
-	// four times as many alerts. Defaults: 512 and 16.
+	// Sends bounds the alerts that this process sends at once, and SendsPerChannel those to one channel. A project gets an
+	// equal part, and never more than it leaves free. A channel begins with one alert at a time, and with one more after
+	// each attempt. Channels whose attempts take 2 seconds or longer together get a quarter. So receivers that hang do not
+	// delay the alerts of others. Defaults: 2048 and 16.
 	Sends, SendsPerChannel int
 	// Timeout bounds one attempt. Default: 30 seconds.
 	Timeout time.Duration

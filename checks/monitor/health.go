@@ -75,6 +75,11 @@ func (v *Vitals) Backlog(ctx context.Context) (Backlog, error) {
 	return Backlog(b), err
 }
 
+// OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,
+// or the zero time if there is none. A channel is healthy unless its last attempt, or one that is under way, takes 2 seconds
+// or longer, or the receiver has asked for a pause. The result is as of the last look at the outbox, a second ago at most.
+func (v *Vitals) OldestHealthy() time.Time { return v.mon.courier.OldestDue() }
+
 // Queued returns the number of pings that wait for their commit.
 func (v *Vitals) Queued() int { return v.mon.ingest.Queued() }
 

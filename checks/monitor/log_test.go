@@ -31,7 +31,7 @@ func (broken) Update(context.Context, func(context.Context, store.Tx) error) err
 func (broken) PrunePings(context.Context, func()) (int, error)                     { return 0, errBroken }
 func (broken) PruneFlips(context.Context, time.Time, func()) (int, error)          { panic(errBroken) }
 
-func (broken) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]uuid.UUID, error) {
+func (broken) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]store.DueChannel, error) {
 	return nil, errBroken
 }
 

@@ -77,7 +77,7 @@ func testOnAlertDeliveries(t *testing.T, f fixture) {
 	now := noon.Add(time.Minute)
 	due, err := f.DueChannels(t.Context(), now, uuid.Nil, 10)
 	must(t, err)
-	same(t, "due", due, []uuid.UUID{store.OnAlert.ID})
+	same(t, "due", due, []store.DueChannel{{Channel: store.OnAlert.ID, Project: store.OnAlert.ID, Due: noon}})
 
 	claim := func(changes ...store.QueuedDelivery) (claimed []store.QueuedDelivery) {
 		t.Helper()

@@ -65,8 +65,13 @@ const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
-func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
-	err = s.db.NewRaw(`WITH RECURSIVE ch (id) AS (
+func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]store.DueChannel, error) {
+	var rows []struct {
+		ID        uuid.UUID `bun:"id"`
+		ProjectID uuid.UUID `bun:"project_id"`
+		DueAt     int64     `bun:"due_at"`
+	}
+	err := s.db.NewRaw(`WITH RECURSIVE ch (id) AS (
 			SELECT (SELECT channel_id FROM rollcall_deliveries
 				WHERE state = 'pending' AND channel_id > ? ORDER BY channel_id LIMIT 1)
 			WHERE EXISTS (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' AND due_at <= ?)
@@ -75,10 +80,19 @@ func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UU
 				WHERE d.state = 'pending' AND d.channel_id > ch.id ORDER BY d.channel_id LIMIT 1)
 			FROM ch WHERE ch.id IS NOT NULL
 		)
-		SELECT ch.id FROM ch WHERE ch.id IS NOT NULL AND EXISTS (SELECT 1 FROM rollcall_deliveries AS d
-			WHERE d.state = 'pending' AND d.channel_id = ch.id AND d.due_at <= ?) LIMIT ?`,
-		after, micros(now), micros(now), limit).Scan(ctx, &ids)
-	return ids, translate(err)
+		SELECT due.id, due.due_at, coalesce((SELECT c.project_id FROM rollcall_channels AS c WHERE c.id = due.id), due.id) AS project_id
+		FROM (SELECT ch.id, (SELECT d.due_at FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id = ch.id
+			ORDER BY d.due_at LIMIT 1) AS due_at FROM ch WHERE ch.id IS NOT NULL) AS due
+		WHERE due.due_at <= ? LIMIT ?`,
+		after, micros(now), micros(now), limit).Scan(ctx, &rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	due := make([]store.DueChannel, len(rows))
+	for i, r := range rows {
+		due[i] = store.DueChannel{Channel: r.ID, Project: r.ProjectID, Due: instant(r.DueAt)}
+	}
+	return due, nil
 }
 
 const (

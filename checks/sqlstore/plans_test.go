@@ -62,7 +62,7 @@ func TestPlans(t *testing.T) {
 
 // exercise runs what a server runs all the time.
 func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
-	var due []uuid.UUID
+	var due []store.DueChannel
 	for _, at := range []time.Time{now.Add(-time.Hour * 24), now} {
 		var err error
 		if due, err = s.DueChannels(t.Context(), at, uuid.Nil, 1000); err != nil {
@@ -71,7 +71,7 @@ func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 	}
 	claim := store.DeliveryClaim{Now: now, Until: now.Add(time.Minute)}
 	for _, channel := range due {
-		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: 10})
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel.Channel, N: 10})
 	}
 	var results []store.DeliveryResult
 	claimed := 0

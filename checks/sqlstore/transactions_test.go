@@ -425,7 +425,7 @@ type dump struct {
 	Alerts     []store.Alert
 	Lines      []map[int64][]store.WaitingDelivery
 	Backlog    store.Backlog
-	DueFor     []uuid.UUID
+	DueFor     []store.DueChannel
 	Upload     []byte
 	Setting    store.Setting
 	Counts     []int

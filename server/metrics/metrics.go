@@ -10,7 +10,7 @@
 //
 // To get the metrics of several processes on one database, add them up, except rollcall_deliveries_pending and
 // rollcall_delivery_oldest_due_age_seconds: every process reads these two from the database, at most every ten seconds.
-// Clients cannot choose the value of any label.
+// Of rollcall_delivery_healthy_oldest_due_age_seconds the maximum counts. Clients cannot choose the value of any label.
 //
 // The server exports the checks of a project at /api/v3/metrics/.
 package metrics
@@ -45,6 +45,7 @@ const (
 // source is what [Metrics] reads during a scrape. *[monitor.Vitals] implements it.
 type source interface {
 	Queued() int
+	OldestHealthy() time.Time
 	Backlog(ctx context.Context) (monitor.Backlog, error)
 	Spooled() (stats monitor.SpoolStats, ok bool)
 }
@@ -58,7 +59,7 @@ type Metrics struct {
 
 	build prometheus.Gauge
 
-	queue, pending, oldest           *prometheus.Desc
+	queue, pending, oldest, healthy  *prometheus.Desc
 	spoolPings, spoolBytes, spoolAge *prometheus.Desc
 
 	mu      sync.Mutex
@@ -134,6 +135,8 @@ func New() *Metrics {
 			"Alerts neither delivered nor given up, counted up to 100000.", nil, nil),
 		oldest: prometheus.NewDesc("rollcall_delivery_oldest_due_age_seconds",
 			"Time since the oldest pending alert became due, 0 if none is due.", nil, nil),
+		healthy: prometheus.NewDesc("rollcall_delivery_healthy_oldest_due_age_seconds",
+			"Time since the oldest alert became due that waits although its integration answers, 0 if none does.", nil, nil),
 		spoolPings: prometheus.NewDesc("rollcall_spool_pings", "Pings in the spool.", nil, nil),
 		spoolBytes: prometheus.NewDesc("rollcall_spool_bytes", "Bytes in the spool.", nil, nil),
 		spoolAge: prometheus.NewDesc("rollcall_spool_oldest_age_seconds",
@@ -254,6 +257,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.queue
 	to <- m.pending
 	to <- m.oldest
+	to <- m.healthy
 	to <- m.spoolPings
 	to <- m.spoolBytes
 	to <- m.spoolAge
@@ -271,6 +275,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	to <- prometheus.MustNewConstMetric(m.queue, prometheus.GaugeValue, float64(m.source.Queued()))
+	to <- prometheus.MustNewConstMetric(m.healthy, prometheus.GaugeValue, m.age(m.source.OldestHealthy()))
 	m.collectSpool(to)
 	m.refresh()
 	if !m.known {

@@ -206,6 +206,7 @@ func TestMetrics(t *testing.T) {
 			"rollcall_ping_queue_length{}":                                           0,
 			"rollcall_deliveries_pending{}":                                          1,
 			"rollcall_delivery_oldest_due_age_seconds{}":                             10,
+			"rollcall_delivery_healthy_oldest_due_age_seconds{}":                     0,
 		})
 		is(t, "all", scrape(t, m.Handler()), want)
 	})
@@ -218,6 +219,8 @@ type source struct {
 }
 
 func (s *source) Queued() int { return 7 }
+
+func (s *source) OldestHealthy() time.Time { return noon.Add(-3 * time.Second) }
 
 func (s *source) Spooled() (monitor.SpoolStats, bool) {
 	return monitor.SpoolStats{Pings: 3, Bytes: 400, Oldest: noon.Add(-time.Minute)}, s.err != nil
@@ -252,12 +255,13 @@ func TestScrapesAreCheap(t *testing.T) {
 	metrics.BindSource(m, well, func() time.Time { return noon })
 	well.is(t, m, map[string]float64{
 		"rollcall_ping_queue_length{}": 7, "rollcall_deliveries_pending{}": 2, "rollcall_delivery_oldest_due_age_seconds{}": 0,
+		"rollcall_delivery_healthy_oldest_due_age_seconds{}": 3,
 	})
 	m = metrics.New()
 	broken := &source{err: errors.New("the database is away")}
 	metrics.BindSource(m, broken, func() time.Time { return noon })
 	broken.is(t, m, map[string]float64{
-		"rollcall_ping_queue_length{}": 7, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60,
+		"rollcall_ping_queue_length{}": 7, "rollcall_delivery_healthy_oldest_due_age_seconds{}": 3, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60,
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// channelWindow bounds the due channels that one claim reads.
-	channelWindow = 1000
+	// channelWindow bounds the due channels that one query returns.
+	channelWindow = 4000
 	// exchangeTime bounds a claim, which goes on while the courier stops.
 	exchangeTime = 5 * time.Second
 )
@@ -24,16 +24,28 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	if l.renewing = l.renewing && len(l.sends) > 0; l.renewing {
 		l.renewLeases(now)
 	}
-	rooms, err := l.rooms(ctx, now)
-	if err != nil || len(l.results)+len(rooms) == 0 {
+	due, next, err := l.due(ctx, now)
+	if err != nil {
 		return nil, false, err
 	}
-	parts := share(rooms, l.room())
-	claimed, err = l.exchange(ctx, parts, now)
-	if err == nil && len(parts) > 0 {
-		l.after = parts[len(parts)-1].Channel
+	lanes, used := l.load(now)
+	list := turns(due, l.after, lanes)
+	parts := share(list, used)
+	l.setOldest(oldest(due, lanes, nil))
+	if len(parts) == 0 && next != uuid.Nil {
+		l.after = next
 	}
-	return claimed, len(parts) < len(rooms), err
+	if len(l.results)+len(parts) == 0 {
+		return nil, false, nil
+	}
+	if claimed, err = l.exchange(ctx, parts, now); err != nil {
+		return nil, false, err
+	}
+	if len(parts) > 0 {
+		l.after = parts[len(parts)-1].Channel
+		l.setOldest(oldest(due, lanes, parts))
+	}
+	return claimed, len(parts) > 0 && len(parts) < len(list), nil
 }
 
 // renewLeases adds results that renew the leases of unfinished sends. It does not renew the lease of a send whose notifier
@@ -46,40 +58,53 @@ func (l *loop) renewLeases(now time.Time) {
 	}
 }
 
-// rooms returns the channels to claim for, in the order of their turns. It includes the channels of final results,
-// because the next delivery of their line becomes due now.
-func (l *loop) rooms(ctx context.Context, now time.Time) ([]store.ChannelRoom, error) {
-	if l.room() <= 0 {
-		return nil, nil
-	}
-	due, err := l.Store.DueChannels(ctx, now, l.after, channelWindow)
+// due returns the channels to claim for. It includes those of final results, because the next delivery of their line becomes
+// due now. If there may be more channels than it returns, next is the one that they follow.
+func (l *loop) due(ctx context.Context, now time.Time) (due []store.DueChannel, next uuid.UUID, err error) {
+	due, err = l.Store.DueChannels(ctx, now, l.after, channelWindow)
 	if err != nil {
-		return nil, err
+		return nil, uuid.Nil, err
 	}
-	window := due
-	if len(window) < channelWindow && l.after != uuid.Nil {
-		if due, err = l.Store.DueChannels(ctx, now, uuid.Nil, channelWindow); err != nil {
-			return nil, err
+	if len(due) == channelWindow {
+		next = due[len(due)-1].Channel
+	} else if l.after != uuid.Nil {
+		rest, err := l.Store.DueChannels(ctx, now, uuid.Nil, channelWindow)
+		if err != nil {
+			return nil, uuid.Nil, err
 		}
-		due = append(due, window...)
+		due = append(due, rest...)
 	}
 	for _, r := range l.results {
 		if r.State != store.DeliveryPending {
-			due = append(append(due, r.ChannelID), r.Copies...)
+			for _, channel := range append([]uuid.UUID{r.ChannelID}, r.Copies...) {
+				due = append(due, store.DueChannel{Channel: channel, Project: projectOf(channel, r.about.Project), Due: now})
+			}
 		}
 	}
-	busy := make(map[uuid.UUID]int, len(l.lanes))
-	for channel, lane := range l.lanes {
-		busy[channel] = lane.claimed
+	due = slices.DeleteFunc(due, func(d store.DueChannel) bool { return !l.Serves(d.Channel) || l.isPaused(d.Channel, now) })
+	return due, next, nil
+}
+
+// load returns what the courier is busy with.
+func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
+	lanes := l.currentPaces(now)
+	lanes[store.OnAlert.ID] = laneState{pace: pace{window: ahead * l.SendsPerChannel}} // a function of this program
+	for s := range l.sends {
+		state := lanes[s.ChannelID]
+		state.claimed++
+		if s.took() >= slowAfter { // one that hangs does not hold up those behind it
+			state.slow, state.window = true, max(state.window, 2)
+		}
+		lanes[s.ChannelID] = state
 	}
-	perChannel := ahead * l.SendsPerChannel
-	l.addPaused(busy, perChannel, now)
-	list := slices.DeleteFunc(turns(due, l.after, busy, perChannel),
-		func(r store.ChannelRoom) bool { return !l.Serves(r.Channel) })
-	if len(list) == 0 && len(window) == channelWindow {
-		l.after = window[len(window)-1]
+	used := pool{size: l.Sends, used: len(l.sends), projects: make(map[uuid.UUID]int)}
+	for s := range l.sends {
+		used.projects[projectOf(s.ChannelID, s.Check.ProjectID)]++
+		if lanes[s.ChannelID].slow {
+			used.slow++
+		}
 	}
-	return list, nil
+	return lanes, used
 }
 
 // exchange records results and claims deliveries in one transaction. It ignores cancellation: if the answer to a claim

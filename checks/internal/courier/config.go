@@ -75,7 +75,7 @@ func (c *Config) validate() error {
 
 func (l *Limits) setDefaults() {
 	l.Every, l.Timeout, l.Lease = cmp.Or(l.Every, time.Second), cmp.Or(l.Timeout, 30*time.Second), cmp.Or(l.Lease, 15*time.Second)
-	l.Sends, l.SendsPerChannel = cmp.Or(l.Sends, 512), cmp.Or(l.SendsPerChannel, 16)
+	l.Sends, l.SendsPerChannel = cmp.Or(l.Sends, 2048), cmp.Or(l.SendsPerChannel, 16)
 	l.RetryFirst, l.RetryMost = cmp.Or(l.RetryFirst, time.Second), cmp.Or(l.RetryMost, 10*time.Minute)
 	l.GiveUp = cmp.Or(l.GiveUp, 24*time.Hour)
 }

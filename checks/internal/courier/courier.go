@@ -29,6 +29,8 @@ type Courier struct {
 	mu     sync.Mutex
 	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
 	left   map[uuid.UUID]bool      // channels that are left to another process, as far as is known
+	paces  map[uuid.UUID]pace      // of channels with recent attempts
+	oldest time.Time               // see OldestDue
 }
 
 // New returns a courier. It starts nothing.
@@ -39,6 +41,7 @@ func New(config Config) (*Courier, error) {
 	c := &Courier{
 		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1),
 		raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time), left: make(map[uuid.UUID]bool),
+		paces: make(map[uuid.UUID]pace),
 	}
 	c.Limits.setDefaults()
 	for _, t := range config.Types {
@@ -108,15 +111,50 @@ func (c *Courier) pause(channel uuid.UUID, until time.Time) {
 	}
 }
 
-// addPaused counts paused channels as busy with n deliveries.
-func (c *Courier) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
+// isPaused reports whether a channel is paused.
+func (c *Courier) isPaused(channel uuid.UUID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for channel, until := range c.paused {
-		if now.Before(until) {
-			busy[channel] = n
+	until, found := c.paused[channel]
+	if found && !now.Before(until) {
+		delete(c.paused, channel)
+	}
+	return now.Before(until)
+}
+
+// answered notes how a channel answered an attempt.
+func (c *Courier) answered(channel uuid.UUID, took time.Duration, failed bool) {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paces[channel] = c.paces[channel].next(took, failed, now, c.SendsPerChannel)
+}
+
+// currentPaces returns the paces that differ from the zero value, and forgets the others.
+func (c *Courier) currentPaces(now time.Time) map[uuid.UUID]laneState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make(map[uuid.UUID]laneState, len(c.paces))
+	for channel, p := range c.paces {
+		if p = p.current(now); p.slow || p.window > 1 {
+			list[channel] = laneState{pace: p}
 		} else {
-			delete(c.paused, channel)
+			delete(c.paces, channel)
 		}
 	}
+	return list
+}
+
+// OldestDue returns when the oldest alert became due that waits although its channel is not slow, or the zero time. It is as
+// of the last claim.
+func (c *Courier) OldestDue() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.oldest
+}
+
+func (c *Courier) setOldest(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.oldest = at
 }

@@ -27,7 +27,7 @@ const (
 	// orphanAttempts bounds the attempts to close the incident of a deleted check, over about two days.
 	orphanAttempts = 16
 	// incidentBatch bounds the incidents that one query returns, and incidentSends those handled at once.
-	incidentBatch, incidentSends = 200, 16
+	incidentBatch, incidentSends = 200, 100
 )
 
 // look returns the time between two looks at an open incident.

@@ -9,15 +9,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// ahead is the ratio of claimed alerts to concurrent sends, so that sending continues during a claim.
-const ahead = 4
-
 // loop claims deliveries and records results, in one goroutine. Another goroutine sends each alert.
 type loop struct {
 	*Courier
 	sends    map[*send]bool      // claimed and not finished
 	lanes    map[uuid.UUID]*lane // by channel
-	slots    chan struct{}       // a counting semaphore; capacity is the number of concurrent sends
 	finished chan *send
 	results  results            // not recorded yet
 	after    uuid.UUID          // the channel whose turn was last
@@ -39,8 +35,7 @@ func newLoop(c *Courier) *loop {
 		Courier:  c,
 		sends:    make(map[*send]bool),
 		lanes:    make(map[uuid.UUID]*lane),
-		slots:    make(chan struct{}, c.Sends),
-		finished: make(chan *send, ahead*c.Sends), // no goroutine blocks after the loop has ended
+		finished: make(chan *send, c.Sends), // no goroutine blocks after the loop has ended
 		halted:   make(chan struct{}),
 		results:  make(results),
 		failing:  make(map[uuid.UUID]bool),
@@ -48,7 +43,7 @@ func newLoop(c *Courier) *loop {
 }
 
 // room returns how many more deliveries the loop may claim.
-func (l *loop) room() int { return ahead*l.Sends - len(l.sends) }
+func (l *loop) room() int { return l.Sends - len(l.sends) }
 
 // send is a claimed alert.
 type send struct {
@@ -58,4 +53,12 @@ type send struct {
 	began   atomic.Pointer[time.Time] // when the attempt began
 	open    string                    // what is open at the receiver after the attempt
 	err     error
+}
+
+// projectOf returns the project that the alerts of a channel count for.
+func projectOf(channel, project uuid.UUID) uuid.UUID {
+	if channel == store.OnAlert.ID {
+		return channel
+	}
+	return project
 }

@@ -108,7 +108,7 @@ func (c *Courier) abandonSome(ctx context.Context) (failed int, err error) {
 	now := c.Now()
 	late := now.Add(-c.GiveUp)
 	due, err := c.Store.DueChannels(ctx, late, uuid.Nil, abandonChannels) // store.OnAlert has the lowest ID
-	due = slices.DeleteFunc(due, c.Serves)
+	due = slices.DeleteFunc(due, func(d store.DueChannel) bool { return c.Serves(d.Channel) })
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -123,10 +123,10 @@ func (c *Courier) abandonSome(ctx context.Context) (failed int, err error) {
 }
 
 // failLines fails the deliveries to channels that are late and first in their lines, and those behind them.
-func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []uuid.UUID, late, now time.Time) (failed int, err error) {
+func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []store.DueChannel, late, now time.Time) (failed int, err error) {
 	claim := store.DeliveryClaim{Now: late, Until: now}
-	for _, channel := range due {
-		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})
+	for _, d := range due {
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: d.Channel, N: abandonLines})
 	}
 	claimed, err := tx.ClaimDeliveries(ctx, claim)
 	if err != nil {

@@ -33,6 +33,7 @@ func (l *loop) record(ctx context.Context, s *send) {
 			return
 		}
 	}
+	l.answered(s.ChannelID, s.took(), s.err != nil)
 	l.conclude(ctx, s)
 }
 

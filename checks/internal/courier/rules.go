@@ -2,6 +2,8 @@ package courier
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,6 +24,12 @@ const (
 	staleAfter = 10 * time.Minute
 	// maxRetryAfter bounds the pause that a receiver can ask for.
 	maxRetryAfter = time.Hour
+	// ahead is the ratio of claimed alerts to concurrent sends of a channel, so that sending continues during a claim.
+	ahead = 4
+	// slowAfter is the duration of an attempt from which its channel counts as slow, for slowTime at most.
+	slowAfter, slowTime = 2 * time.Second, time.Hour
+	// windowTime is how long a channel may rest until its window closes again.
+	windowTime = 10 * time.Second
 	// maxDone and maxRecipient are the limits of [channels.Partial].
 	maxDone, maxRecipient = 100, 200
 )
@@ -118,41 +126,127 @@ func cutText(text string, most int) string {
 	return text
 }
 
-// turns returns the channels that may get more deliveries, up to perChannel each including those they are busy with.
-// Turns go round in the order of the IDs and begin after the given channel.
-func turns(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel int) (list []store.ChannelRoom) {
-	due = slices.Clone(due)
-	slices.SortFunc(due, func(a, b uuid.UUID) int {
-		if aNext, bNext := bytes.Compare(a[:], after[:]) > 0, bytes.Compare(b[:], after[:]) > 0; aNext != bNext {
-			if aNext {
-				return -1
-			}
-			return 1
-		}
-		return bytes.Compare(a[:], b[:])
-	})
-	for _, channel := range slices.Compact(due) {
-		if n := perChannel - busy[channel]; n > 0 {
-			list = append(list, store.ChannelRoom{Channel: channel, N: n})
-		}
-	}
-	return list
+// pace says how a channel answered its last attempts.
+type pace struct {
+	window int       // the most alerts to claim for the channel
+	slow   bool      // the last attempt took slowAfter or longer
+	at     time.Time // when the last attempt ended
 }
 
-// share divides limit claims among channels, in their order: an equal part for each, at least 1 and at most its room.
-// It leaves out the channels for which nothing is left.
-func share(list []store.ChannelRoom, limit int) (parts []store.ChannelRoom) {
+// current returns what still counts of a pace. The zero value is that of a channel without attempts.
+func (p pace) current(now time.Time) pace {
+	if now.Sub(p.at) >= slowTime {
+		p.slow = false
+	}
+	if p.window < 1 || now.Sub(p.at) >= windowTime {
+		p.window = 1
+	}
+	return p
+}
+
+// next returns the pace after an attempt. The window begins with one alert and grows by one with each attempt, so a
+// channel that hangs after a rest holds one alert at a time, however many are due. Only quick channels get alerts ahead of
+// their sends.
+func (p pace) next(took time.Duration, failed bool, now time.Time, perChannel int) pace {
+	n := pace{window: p.current(now).window + 1, slow: took >= slowAfter, at: now}
+	switch {
+	case !n.slow:
+		n.window = min(n.window, ahead*perChannel)
+	case failed:
+		n.window = 1
+	default:
+		n.window = min(n.window, perChannel)
+	}
+	return n
+}
+
+// laneState is what the rules know about a channel.
+type laneState struct {
+	pace
+	claimed int
+}
+
+// room is how many more alerts to a channel may be claimed.
+type room struct {
+	store.ChannelRoom
+	project uuid.UUID
+	slow    bool
+}
+
+// turns returns the channels that may get more deliveries, each once. The quick ones come first. Within each sort, turns go
+// round in the order of the IDs and begin after the given channel.
+func turns(due []store.DueChannel, after uuid.UUID, lanes map[uuid.UUID]laneState) (list []room) {
+	for _, d := range due {
+		lane := lanes[d.Channel]
+		if n := max(lane.window, 1) - lane.claimed; n > 0 {
+			list = append(list, room{store.ChannelRoom{Channel: d.Channel, N: n}, d.Project, lane.slow})
+		}
+	}
+	passed := func(r room) bool { return bytes.Compare(r.Channel[:], after[:]) <= 0 }
+	slices.SortFunc(list, func(a, b room) int {
+		return cmp.Or(rank(a.slow)-rank(b.slow), rank(passed(a))-rank(passed(b)), bytes.Compare(a.Channel[:], b.Channel[:]))
+	})
+	return slices.CompactFunc(list, func(a, b room) bool { return a.Channel == b.Channel })
+}
+
+// oldest returns when the first delivery to a channel became due that is not slow and gets no part of a claim, or the zero
+// time.
+func oldest(due []store.DueChannel, lanes map[uuid.UUID]laneState, parts []store.ChannelRoom) (at time.Time) {
+	for _, d := range due {
+		got := slices.ContainsFunc(parts, func(p store.ChannelRoom) bool { return p.Channel == d.Channel })
+		if !got && !lanes[d.Channel].slow && (at.IsZero() || d.Due.Before(at)) {
+			at = d.Due
+		}
+	}
+	return at
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+// pool says what the alerts that a courier has claimed are about.
+type pool struct {
+	size, used, slow int
+	projects         map[uuid.UUID]int
+}
+
+// share divides what is free among channels, in their order: an equal part for each, at least 1 and at most its room. It
+// leaves out the channels for which nothing is left.
+//
+// Slow channels together get a quarter of the pool. A project gets an equal part of it, with one part in reserve, and never
+// more than it leaves free, so there is always room for the alerts of other projects.
+func share(list []room, p pool) (parts []store.ChannelRoom) {
 	if len(list) == 0 {
 		return nil
 	}
-	equal := max(1, limit/len(list))
+	projects := maps.Clone(p.projects)
+	if projects == nil {
+		projects = make(map[uuid.UUID]int)
+	}
 	for _, r := range list {
-		n := min(equal, r.N, limit)
+		projects[r.project] += 0
+	}
+	most := max(1, p.size/(len(projects)+1))
+	equal := max(1, (p.size-p.used)/len(list))
+	for _, r := range list {
+		free, used := p.size-p.used, projects[r.project]
+		n := min(equal, r.N, free, max(min(most-used, (free-used+1)/2), 1-used))
+		if r.slow {
+			n = min(n, max(1, p.size/4)-p.slow)
+		}
 		if n <= 0 {
-			break
+			continue
 		}
 		parts = append(parts, store.ChannelRoom{Channel: r.Channel, N: n})
-		limit -= n
+		p.used += n
+		projects[r.project] += n
+		if r.slow {
+			p.slow += n
+		}
 	}
 	return parts
 }

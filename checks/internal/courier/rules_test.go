@@ -172,101 +172,153 @@ func TestSupersedeAgain(t *testing.T) {
 	}
 }
 
+// projectN returns projects, which sort by their number.
+func projectN(n int) uuid.UUID { return uuid.UUID{0: 1, 14: byte(n >> 8), 15: byte(n)} }
+
 func TestTurns(t *testing.T) {
-	due := []uuid.UUID{channelN(4), channelN(1), channelN(3), channelN(2), channelN(3)}
-	busy := map[uuid.UUID]int{channelN(1): 3, channelN(2): 4, channelN(3): 9}
-	for after, want := range map[byte][]store.ChannelRoom{
-		0: {{Channel: channelN(1), N: 1}, {Channel: channelN(4), N: 4}},
-		1: {{Channel: channelN(4), N: 4}, {Channel: channelN(1), N: 1}},
-		3: {{Channel: channelN(4), N: 4}, {Channel: channelN(1), N: 1}},
-		4: {{Channel: channelN(1), N: 1}, {Channel: channelN(4), N: 4}},
+	var due []store.DueChannel
+	for _, n := range []byte{4, 1, 3, 2, 3, 5} {
+		due = append(due, store.DueChannel{Channel: channelN(n), Project: projectN(int(n))})
+	}
+	lanes := map[uuid.UUID]laneState{
+		channelN(1): {pace{window: 4}, 3}, channelN(2): {pace{window: 4}, 4}, channelN(3): {pace{window: 4}, 9},
+		channelN(4): {pace{window: 4}, 0}, channelN(5): {pace{slow: true}, 0},
+	}
+	one := room{store.ChannelRoom{Channel: channelN(1), N: 1}, projectN(1), false}
+	four := room{store.ChannelRoom{Channel: channelN(4), N: 4}, projectN(4), false}
+	slow := room{store.ChannelRoom{Channel: channelN(5), N: 1}, projectN(5), true}
+	for after, want := range map[byte][]room{
+		0: {one, four, slow}, 1: {four, one, slow}, 3: {four, one, slow}, 4: {one, four, slow}, 5: {one, four, slow},
 	} {
-		if diff := cmp.Diff(want, turns(due, channelN(after), busy, 4)); diff != "" {
+		got := turns(due, channelN(after), lanes)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(room{})); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", after, diff)
 		}
 	}
-	if got := turns(due, uuid.Nil, busy, 3); len(got) != 1 || got[0] != (store.ChannelRoom{Channel: channelN(4), N: 3}) {
-		t.Errorf("with less room: %v", got)
+}
+
+// TestPace has a channel answer attempts. Its window opens one alert an attempt while it answers, and closes when it hangs
+// or rests.
+func TestPace(t *testing.T) {
+	const perChannel = 3
+	type step struct {
+		after, took time.Duration
+		failed      bool
+		window      int
+		slow        bool
+	}
+	for name, steps := range map[string][]step{
+		"quick": {{0, 0, false, 2, false}, {0, time.Second, true, 3, false}, {0, 0, false, 4, false}},
+		"hangs": {{0, 0, false, 2, false}, {0, 30 * time.Second, true, 1, true}, {0, 30 * time.Second, true, 1, true}, {0, 0, false, 2, false}},
+		"slow":  {{0, 9 * time.Second, false, 2, true}, {0, 9 * time.Second, false, 3, true}, {0, 9 * time.Second, false, 3, true}},
+		"rests": {{0, 0, false, 2, false}, {0, 0, false, 3, false}, {windowTime, 0, false, 2, false}},
+	} {
+		var p pace
+		now := noon
+		for i, s := range steps {
+			now = now.Add(s.after)
+			p = p.next(s.took, s.failed, now, perChannel)
+			if want := (pace{s.window, s.slow, now}); p != want {
+				t.Errorf("%s, step %d: %+v, want %+v", name, i, p, want)
+			}
+		}
+	}
+	p := pace{window: 1}
+	for range 100 {
+		p = p.next(0, false, noon, perChannel)
+	}
+	if p.window != ahead*perChannel {
+		t.Errorf("the window opens to %d", p.window)
+	}
+	if p := (pace{8, true, noon}).current(noon.Add(slowTime)); p.slow || p.window != 1 {
+		t.Errorf("after slowTime: %+v", p)
 	}
 }
 
-// TestShare claims from channels with some deliveries each until nothing is left to share out.
+// channelsOf returns channels with the same room of some projects each.
+func channelsOf(project, n, has int, slow bool) (list []room) {
+	for i := range n {
+		id := uuid.UUID{0: byte(project), 14: byte(i >> 8), 15: byte(i)}
+		list = append(list, room{store.ChannelRoom{Channel: id, N: has}, projectN(project), slow})
+	}
+	return list
+}
+
+// claimAll claims until nothing more can be claimed, and returns what each project holds.
+func claimAll(list []room, p pool) (held map[int]int, rounds int) {
+	if p.projects == nil {
+		p.projects = make(map[uuid.UUID]int)
+	}
+	held = make(map[int]int)
+	for ; ; rounds++ {
+		parts := share(list, p)
+		if len(parts) == 0 {
+			return held, rounds
+		}
+		for _, part := range parts {
+			i := slices.IndexFunc(list, func(r room) bool { return r.Channel == part.Channel })
+			list[i].N -= part.N
+			p.used += part.N
+			p.projects[list[i].project] += part.N
+			if list[i].slow {
+				p.slow += part.N
+			}
+			held[int(list[i].project[15])] += part.N
+		}
+		list = slices.DeleteFunc(list, func(r room) bool { return r.N == 0 })
+	}
+}
+
+// TestShare claims for channels of projects until nothing is left to share out.
 func TestShare(t *testing.T) {
 	for name, tt := range map[string]struct {
-		limit int
-		room  []int
-		has   []int // how many each channel has, in the order of the turns
-		want  []int
+		list []room
+		pool pool
+		want map[int]int // by project
 	}{
-		"none":                         {10, nil, nil, nil},
-		"one":                          {10, []int{16}, []int{100}, []int{10}},
-		"equal":                        {9, []int{16, 16, 16}, []int{100, 100, 100}, []int{3, 3, 3}},
-		"fewer than channels":          {2, []int{16, 16, 16}, []int{100, 100, 100}, []int{1, 1, 0}},
-		"a small one leaves the rest":  {12, []int{16, 16, 16}, []int{100, 1, 100}, []int{6, 1, 5}},
-		"only one has any":             {12, []int{16, 16, 16}, []int{0, 100, 0}, []int{0, 12, 0}},
-		"room ends":                    {100, []int{4, 16, 2}, []int{100, 100, 100}, []int{4, 16, 2}},
-		"empty ones before the others": {1, []int{16, 16, 16}, []int{0, 0, 5}, []int{0, 0, 1}},
+		"none":                       {nil, pool{size: 100}, map[int]int{}},
+		"one project leaves a half":  {channelsOf(1, 400, 1, false), pool{size: 100}, map[int]int{1: 50}},
+		"a channel alone":            {channelsOf(1, 1, 64, false), pool{size: 100}, map[int]int{1: 50}},
+		"two leave a third":          {slices.Concat(channelsOf(1, 400, 1, false), channelsOf(2, 9, 64, false)), pool{size: 90}, map[int]int{1: 30, 2: 30}},
+		"what one does not need":     {slices.Concat(channelsOf(1, 400, 1, false), channelsOf(2, 1, 1, false)), pool{size: 90}, map[int]int{1: 30, 2: 1}},
+		"another holds its half":     {channelsOf(2, 400, 1, false), pool{size: 120, used: 60, projects: map[uuid.UUID]int{projectN(1): 60}}, map[int]int{2: 30}},
+		"slow ones get a quarter":    {channelsOf(1, 400, 1, true), pool{size: 100}, map[int]int{1: 25}},
+		"slow ones hold the quarter": {slices.Concat(channelsOf(1, 1, 3, false), channelsOf(1, 9, 1, true)), pool{size: 100, used: 25, slow: 25}, map[int]int{1: 3}},
+		"a pool for one":             {channelsOf(1, 4, 1, false), pool{size: 1}, map[int]int{1: 1}},
+		"nothing free":               {channelsOf(1, 4, 1, false), pool{size: 8, used: 8}, map[int]int{}},
 	} {
-		var due []uuid.UUID
-		left, room := make(map[uuid.UUID]int), make(map[uuid.UUID]int)
-		for i, n := range tt.room {
-			due = append(due, channelN(byte(i)))
-			left[channelN(byte(i))], room[channelN(byte(i))] = tt.has[i], n
-		}
-		total := make(map[uuid.UUID]int)
-		rounds := 0
-		for limit := tt.limit; limit > 0; rounds++ {
-			var list []store.ChannelRoom
-			for _, channel := range due {
-				if n := room[channel] - total[channel]; n > 0 {
-					list = append(list, store.ChannelRoom{Channel: channel, N: n})
-				}
-			}
-			parts := share(list, limit)
-			if len(parts) == 0 {
-				break
-			}
-			for _, part := range parts {
-				n := min(part.N, left[part.Channel])
-				left[part.Channel] -= n
-				total[part.Channel] += n
-				limit -= n
-				if n < part.N { // nothing is due for it any more
-					due = slices.DeleteFunc(due, func(id uuid.UUID) bool { return id == part.Channel })
-				}
-			}
-		}
-		var got []int
-		for i := range tt.room {
-			got = append(got, total[channelN(byte(i))])
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" || rounds > 5 {
+		got, rounds := claimAll(tt.list, tt.pool)
+		if diff := cmp.Diff(tt.want, got); diff != "" || rounds > 20 {
 			t.Errorf("%s: %d rounds (-want +got):\n%s", name, rounds, diff)
 		}
 	}
 }
 
-// TestShareBounds shares out any limit over any channels: never more than the limit or the room of one.
-func TestShareBounds(t *testing.T) {
-	for limit := range 12 {
-		for n := range 6 {
-			var list []store.ChannelRoom
-			room := make(map[uuid.UUID]int)
-			for i := range n {
-				list = append(list, store.ChannelRoom{Channel: channelN(byte(i)), N: 1 + i})
-				room[channelN(byte(i))] = 1 + i
-			}
-			sum := 0
-			for _, part := range share(list, limit) {
-				sum += part.N
-				if part.N < 1 || part.N > room[part.Channel] {
-					t.Errorf("limit %d: %+v", limit, part)
-				}
-				delete(room, part.Channel)
-			}
-			if sum > limit || limit > 0 && n > 0 && sum == 0 {
-				t.Errorf("limit %d over %d channels: %d", limit, n, sum)
-			}
+// TestShareLeavesRoom has projects come one after the other, each with channels that hang. There is room for the first
+// alert of the next one as long as it comes to that.
+func TestShareLeavesRoom(t *testing.T) {
+	p := pool{size: 2048, projects: make(map[uuid.UUID]int)}
+	for project := 1; project <= 10; project++ {
+		parts := share(channelsOf(project, 1, 1, false), p)
+		if len(parts) != 1 {
+			t.Fatalf("project %d finds no room: %d of %d are used", project, p.used, p.size)
 		}
+		held, _ := claimAll(channelsOf(project, 400, 1, false), p)
+		p.used += held[project]
+		p.projects[projectN(project)] = held[project]
+	}
+}
+
+func TestOldest(t *testing.T) {
+	due := []store.DueChannel{{Channel: channelN(1), Due: noon}, {Channel: channelN(2), Due: noon.Add(1)}, {Channel: channelN(3), Due: noon.Add(2)}}
+	lanes := map[uuid.UUID]laneState{channelN(1): {pace: pace{slow: true}}}
+	if got := oldest(due, lanes, nil); !got.Equal(noon.Add(1)) {
+		t.Error(got)
+	}
+	if got := oldest(due, lanes, []store.ChannelRoom{{Channel: channelN(2), N: 1}}); !got.Equal(noon.Add(2)) {
+		t.Errorf("with a part for one: %v", got)
+	}
+	if got := oldest(due[:1], lanes, nil); !got.IsZero() {
+		t.Errorf("with slow ones alone: %v", got)
 	}
 }

@@ -33,15 +33,15 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
-			l.finish(a, over(a.QueuedDelivery, store.DeliverySkipped, ""))
+			l.settle(a, over(a.QueuedDelivery, store.DeliverySkipped, ""))
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
 			r := over(a.QueuedDelivery, store.DeliveryFailed, errNoMembers.Error())
 			r.Mark = &store.ChannelMark{FailedAt: l.Now(), Error: r.Error}
-			l.finish(a, r)
+			l.settle(a, r)
 		case a.Channel.Kind == channels.Group:
 			r := over(a.QueuedDelivery, store.DeliverySent, "")
 			r.Copies = a.Members
-			l.finish(a, r)
+			l.settle(a, r)
 		case notifier == nil && l.Elsewhere:
 			l.leave(a.ChannelID)
 			l.giveBack(l.Now(), a.QueuedDelivery)
@@ -52,6 +52,12 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 		}
 	}
 	return nil
+}
+
+// settle records the result of an alert that needs no attempt.
+func (l *loop) settle(a store.Alert, r store.DeliveryResult) {
+	l.answered(a.ChannelID, 0, false)
+	l.finish(a, r)
 }
 
 // errNoMembers means that no member of a group exists.
@@ -72,16 +78,14 @@ func (l *loop) start(ctx context.Context, notifier channels.Notifier, s *send) {
 	}()
 }
 
-// attempt waits for a slot of the channel and one of the loop, and makes one attempt to send an alert. If the receiver
-// asks for a pause, it begins before the slots are free again. nowOpen is what is open at the receiver afterwards.
+// attempt waits for a slot of the channel and makes one attempt to send an alert. If the receiver asks for a pause, it
+// begins before the slot is free again. nowOpen is what is open at the receiver afterwards.
 func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send) (nowOpen string, err error) {
-	for _, slots := range []chan struct{}{s.lane.slots, l.slots} {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-l.halted:
-			return s.Open, &notBegunError{l.Now()}
-		}
+	select {
+	case s.lane.slots <- struct{}{}:
+		defer func() { <-s.lane.slots }()
+	case <-l.halted:
+		return s.Open, &notBegunError{l.Now()}
 	}
 	l.mu.Lock()
 	until := l.paused[s.ChannelID]

@@ -188,7 +188,7 @@ func (h *Health) backlog(ctx context.Context) Condition {
 	due, err := h.Store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
 	if err != nil {
 		c.Problem, c.Err = "cannot be read", err
-	} else if slices.ContainsFunc(due, h.Serves) {
+	} else if slices.ContainsFunc(due, func(d store.DueChannel) bool { return h.Serves(d.Channel) }) {
 		c.Problem = fmt.Sprintf("are stuck: one has been due for %v", late.Round(time.Second))
 	}
 	return c

@@ -19,8 +19,8 @@ func (waiting) Backlog(_ context.Context, now time.Time) (store.Backlog, error) 
 	return store.Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
 }
 
-func (waiting) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]uuid.UUID, error) {
-	return []uuid.UUID{uuid.New()}, nil
+func (waiting) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]store.DueChannel, error) {
+	return []store.DueChannel{{Channel: uuid.New()}}, nil
 }
 
 // TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.

@@ -16,7 +16,7 @@ type Courier interface {
 	// greater than after, in the order of the bytes of their IDs. It may also return a channel whose due deliveries all
 	// wait in their lines, but no longer after a claim for that channel that took fewer than there was room for. Couriers
 	// poll DueChannels, so it must be cheap if nothing is due.
-	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]DueChannel, error)
 	// Alerts returns the content of deliveries, whatever their state, in any order. Only the IDs of claimed matter; each
 	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
 	// exists.

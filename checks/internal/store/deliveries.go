@@ -90,6 +90,15 @@ type DeliveryClaim struct {
 	Room []ChannelRoom
 }
 
+// DueChannel is a channel that has deliveries to claim.
+type DueChannel struct {
+	Channel uuid.UUID
+	// Project is the project of the channel, or Channel for one that has none, such as OnAlert.
+	Project uuid.UUID
+	// Due is when the first of the deliveries became due.
+	Due time.Time
+}
+
 // ChannelRoom is the largest number of deliveries to claim for a channel.
 type ChannelRoom struct {
 	Channel uuid.UUID

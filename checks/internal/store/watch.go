@@ -39,5 +39,5 @@ type Health interface {
 	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
 	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 	// DueChannels is that of [Courier].
-	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]DueChannel, error)
 }
