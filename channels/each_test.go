@@ -29,6 +29,9 @@ func TestEach(t *testing.T) {
 	if diff := cmp.Diff(recipients, asked); diff != "" {
 		t.Error(diff)
 	}
+	if rest := channels.Rest(err); len(rest) != 2 || rest[0] != (channels.Unsent{Recipient: "b", Err: gone}) || rest[1].Recipient != "c" {
+		t.Errorf("rest: %v", rest)
+	}
 	if diff := cmp.Diff([]string{"a", "d"}, channels.Accepted(err)); diff != "" {
 		t.Error(diff)
 	}
@@ -48,5 +51,19 @@ func TestEach(t *testing.T) {
 	delete(answers, "b")
 	if err := channels.Each(n, recipients, send); err != nil {
 		t.Errorf("third attempt: %v", err)
+	}
+}
+
+// TestEachAlone sends to a single recipient, also when there is no such recipient any more.
+func TestEachAlone(t *testing.T) {
+	for recipient, want := range map[string][]string{"b": {"b"}, "gone": nil} {
+		var asked []string
+		err := channels.Each(channels.Notification{Recipient: recipient}, []string{"a", "b"}, func(r string) error {
+			asked = append(asked, r)
+			return nil
+		})
+		if diff := cmp.Diff(want, asked); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", recipient, err, diff)
+		}
 	}
 }

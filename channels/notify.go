@@ -109,6 +109,8 @@ type Notification struct {
 	Closed bool
 	// Done lists the recipients that accepted the alert in earlier attempts, as [Partial] named them.
 	Done []string
+	// Recipient is the only recipient that the alert is for, as [Rest] named it, or "" if it is for all that are not Done.
+	Recipient string
 	// Test is true if a user sends the alert to try the channel. Everything but Check.Project is then made up.
 	Test bool
 }
@@ -176,30 +178,64 @@ func Accepted(err error) []string {
 	return e.done
 }
 
-// Each sends a notification to each recipient that is not in n.Done. If an attempt to send it to one of them fails for
+// Unsent is a recipient that [Each] could not send to, with the error.
+type Unsent struct {
+	Recipient string
+	Err       error
+}
+
+type unsentError struct {
+	error
+	list []Unsent
+}
+
+func (e unsentError) Unwrap() error { return e.error }
+
+// Rest returns the recipients that an error of [Each] is about, in their order.
+func Rest(err error) []Unsent {
+	e, _ := errors.AsType[unsentError](err)
+	return e.list
+}
+
+// To returns those of the recipients of a channel that n is for: n.Recipient, or else all that are not in n.Done. There may be
+// none, if the channel has changed.
+func (n Notification) To(recipients []string) []string {
+	return slices.DeleteFunc(slices.Clone(recipients), func(r string) bool {
+		return slices.Contains(n.Done, r) || n.Recipient != "" && n.Recipient != r
+	})
+}
+
+// Each sends a notification to each of the recipients that it is for, as [Notification.To] says. If an attempt to send it to one of them fails for
 // now, the error is the first such one. Otherwise, if recipients refused it for good, Each returns their errors, marked by
 // [Permanent]. [Partial] marks both with the recipients that have accepted it, so that a retry by hand leaves them out, too.
+//
+// [Rest] names the others, so one of them delays no other: if any recipient has accepted the alert, the monitor retries for
+// each that failed for now by itself, in the order of its alerts, and goes on with the next alert for the rest.
 func Each(n Notification, recipients []string, send func(recipient string) error) error {
 	done := slices.Clone(n.Done)
 	var retryable error
 	var permanent []error
-	for _, r := range recipients {
-		if slices.Contains(done, r) {
+	var rest []Unsent
+	for _, r := range n.To(recipients) {
+		err := send(r)
+		if err == nil {
+			done = append(done, r)
 			continue
 		}
-		switch err := send(r); {
-		case err == nil:
-			done = append(done, r)
-		case IsPermanent(err):
+		rest = append(rest, Unsent{r, err})
+		if IsPermanent(err) {
 			permanent = append(permanent, err)
-		case retryable == nil:
+		} else if retryable == nil {
 			retryable = err
 		}
+	}
+	if len(rest) == 0 {
+		return nil
 	}
 	if retryable == nil {
 		retryable = Permanent(errors.Join(permanent...))
 	}
-	return Partial(retryable, done...)
+	return Partial(unsentError{retryable, rest}, done...)
 }
 
 type permanentError struct{ error }

@@ -30,7 +30,7 @@ func signalService() service {
 		},
 		send: func(ctx context.Context, m *delivery) error {
 			results := make(map[string]error)
-			for _, batch := range signalBatches(list(m.settings["recipients"]), m.n.Done) {
+			for _, batch := range signalBatches(m.n, list(m.settings["recipients"])) {
 				for i, err := range sendSignal(ctx, m, batch) {
 					results[batch[i]] = err
 				}
@@ -40,15 +40,15 @@ func signalService() service {
 	}
 }
 
-// signalBatches returns the recipients that are not done in requests that the server accepts: each group alone, all
-// numbers together and all user names together.
-func signalBatches(recipients, done []string) [][]string {
+// signalBatches returns the recipients that a notification is for in requests that the server accepts: each group alone,
+// all numbers together and all user names together.
+func signalBatches(n channels.Notification, recipients []string) [][]string {
 	var batches [][]string
 	var numbers, names []string
 	for _, r := range recipients {
 		_, err := uuid.Parse(r)
 		switch {
-		case slices.Contains(done, doneName(r)):
+		case len(n.To([]string{doneName(r)})) == 0:
 		case signalGroup(r):
 			batches = append(batches, []string{r})
 		case err == nil, strings.HasPrefix(r, "+") && strings.Trim(r, "+0123456789 ") == "":

@@ -63,6 +63,9 @@ type Delivery struct {
 	ChannelID   uuid.UUID
 	ChannelName string
 	ChannelKind channels.Kind
+	// Recipient is the one of several recipients of the channel that the delivery is for alone, because an earlier attempt to
+	// send to it failed, or "". A long one is a hash.
+	Recipient string
 	// Status is the status that the alert reports.
 	Status channels.Status
 	// Reason says why the status changed. It is "" if the flip was pruned.

@@ -18,10 +18,12 @@ import (
 
 // selectAlerts reads deliveries, each with its channel, its flip and the instants of the flips around it, the name of its
 // project and what is open at its receiver.
-const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, pr.name AS project, i.open,
+const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason,
+		d.recipient = '' AND EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.state = 'pending'
+			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS holds,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -43,6 +45,7 @@ type alertRow struct {
 	FlipAt  int64      `bun:"flip_at"`
 	FlipUp  bool       `bun:"flip_up"`
 	Reason  string     `bun:"reason"`
+	Holds   bool       `bun:"holds"`
 	DownAt  int64      `bun:"down_at"`
 	UpAt    int64      `bun:"up_at"`
 }
@@ -79,7 +82,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 		return nil, translate(err)
 	}
 	groups := make(map[uuid.UUID][]uuid.UUID)
-	var summaries []int64
+	var summaries, holding []int64
 	for i := range rows {
 		subject, known := about[rows[i].CheckID]
 		if !known {
@@ -96,25 +99,54 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 		if rows[i].Since != 0 {
 			summaries = append(summaries, a.ID)
 		}
+		if rows[i].Holds {
+			holding = append(holding, a.ID)
+		}
 		alerts = append(alerts, a)
 	}
-	if len(groups)+len(summaries) > 0 {
-		err = s.completeAlerts(ctx, alerts, groups, summaries)
+	if len(groups)+len(summaries)+len(holding) > 0 {
+		err = s.completeAlerts(ctx, alerts, groups, summaries, holding)
 	}
 	return alerts, translate(err)
 }
 
-// completeAlerts adds the members of groups, and the flips that some alerts sum up.
-func (s *database) completeAlerts(ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries []int64) error {
+// completeAlerts adds the members of groups, the flips that some alerts sum up, and the recipients that some leave out.
+func (s *database) completeAlerts(
+	ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries, holding []int64,
+) error {
 	members, err := s.groupMembers(ctx, groups)
 	if err != nil {
 		return err
 	}
 	earlier, err := s.earlierFlips(ctx, summaries)
+	if err != nil {
+		return err
+	}
+	held, err := s.held(ctx, holding)
 	for i := range alerts {
 		alerts[i].Members, alerts[i].Earlier = members[alerts[i].Channel.ID], earlier[alerts[i].ID]
+		alerts[i].Held = held[alerts[i].ID]
 	}
 	return err
+}
+
+// held returns the recipients that have pending deliveries of their own in the lines of deliveries, in their order.
+func (s *database) held(ctx context.Context, ids []int64) (map[int64][]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		ID        int64  `bun:"id"`
+		Recipient string `bun:"recipient"`
+	}
+	err := s.db.NewRaw(`SELECT DISTINCT d.id, o.recipient FROM rollcall_deliveries AS d JOIN rollcall_deliveries AS o
+			ON o.state = 'pending' AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> ''
+		WHERE d.id IN (?) ORDER BY d.id, o.recipient`, bun.List(ids)).Scan(ctx, &rows)
+	held := make(map[int64][]string)
+	for _, r := range rows {
+		held[r.ID] = append(held[r.ID], r.Recipient)
+	}
+	return held, err
 }
 
 // groupMembers returns the existing members of groups, oldest first.

@@ -162,3 +162,57 @@ func testDone(t *testing.T, f fixture) {
 	f.retry(t, noon, 1, failed.ID)
 	same(t, "done of the failed", f.claimed(t, noon)[0].Done, again.Done)
 }
+
+// testHandovers gives single recipients deliveries in lines of their own, once each.
+func testHandovers(t *testing.T, f fixture) {
+	c := f.watched(t, f.addChannel(t, "ops", noon))
+	f.flip(t, c, noon, 2)
+	now := noon.Add(time.Minute)
+	hand := func(q store.QueuedDelivery, list ...store.Handover) []store.QueuedDelivery {
+		t.Helper()
+		results := resultsOf(ended(q, store.DeliverySent, ""))
+		results[0].Handovers = list
+		var claimed []store.QueuedDelivery
+		f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
+			claimed, err = exchange(ctx, tx, results, store.DeliveryClaim{
+				Now: now, Until: now.Add(lease), Room: []store.ChannelRoom{{Channel: q.ChannelID, N: perChannel}},
+			})
+			return err
+		})
+		return claimed
+	}
+	first := f.claimed(t, now)
+	if len(first) != 1 {
+		t.Fatalf("claimed %+v", first)
+	}
+	retry := store.Handover{Recipient: "b", Attempts: 1, Due: now.Add(time.Hour), Error: "away"}
+	next := hand(first[0], retry, retry, store.Handover{Recipient: "c", Due: now})
+	if len(next) != 2 || next[0].Recipient != "" || next[1].Recipient != "c" {
+		t.Fatalf("claimed %+v, want the next alert and that to c", next)
+	}
+	same(t, "held", f.alerts(t, next[:1])[0].Held, []string{"b", "c"})
+	same(t, "held of a single one", f.alerts(t, next[1:])[0].Held, []string{})
+	f.save(t, now, ended(next[1], store.DeliverySent, ""))
+	if list := hand(next[0], store.Handover{Recipient: "b", Due: now}); len(list) != 0 {
+		t.Errorf("claimed %+v, which waits for the first to b", list)
+	}
+	now = now.Add(time.Hour)
+	own := f.claimed(t, now)
+	want := store.QueuedDelivery{ChannelID: c.Channels[0], State: store.DeliveryPending, Attempts: 2, CreatedAt: noon, Due: now.Add(lease),
+		Error: "away", Recipient: "b", Origin: first[0].ID}
+	if len(own) != 1 {
+		t.Fatalf("claimed %+v, want the first to b", own)
+	}
+	want.ID = own[0].ID
+	same(t, "of its own", own[0], want)
+	last := f.exchange(t, now, perChannel, sent(own...)...)
+	if len(last) != 1 || last[0].Recipient != "b" || last[0].Origin != next[0].ID {
+		t.Errorf("claimed %+v, want the second to b", last)
+	}
+	list := f.history(t, store.DeliveryQuery{})
+	var recipients []string
+	for _, d := range list {
+		recipients = append(recipients, d.Recipient)
+	}
+	same(t, "history", recipients, []string{"b", "c", "b", "", ""})
+}

@@ -116,6 +116,7 @@ func contract() []requirement {
 		{"DeliveryCopies", testDeliveryCopies},
 		{"DeliveryHistory", testDeliveryHistory},
 		{"RecipientsThatAccepted", testDone},
+		{"Handovers", testHandovers},
 		{"Incidents", testIncidents},
 		{"CloseIncident", testCloseIncident},
 		{"OnAlert", testOnAlert},

@@ -31,18 +31,21 @@ type deliveryRow struct {
 	Error     string    `bun:"error"`
 	Done      string    `bun:"done"`
 	Close     string    `bun:"close"`
+	Recipient string    `bun:"recipient"`
+	Origin    int64     `bun:"origin"`
 }
 
 // queuedColumns lists the columns that deliveryRow.queued reads. In RETURNING, SQLite wants them without a table.
 const (
-	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done"
-	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done"
+	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin"
+	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin"
 )
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
+		Recipient: r.Recipient, Origin: r.Origin,
 	}
 	if r.Done != "" {
 		_ = json.Unmarshal([]byte(r.Done), &q.Done) // doneText wrote it
@@ -59,9 +62,10 @@ func doneText(done []string) string {
 	return string(text)
 }
 
-// firstOfLine is the first of the pending deliveries of the check and the channel of d. Only that one can be claimed.
+// firstOfLine is the first of the pending deliveries of the check, the channel and the recipient of d. Only that one can be
+// claimed.
 const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
-	AND h.check_id = d.check_id AND h.channel_id = d.channel_id ORDER BY h.id LIMIT 1)`
+	AND h.check_id = d.check_id AND h.channel_id = d.channel_id AND h.recipient = d.recipient ORDER BY h.id LIMIT 1)`
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
@@ -194,7 +198,8 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 	}
 	query := "SELECT " + queuedColumns + `, h.id AS first, coalesce(f.at, d.created_at) AS flip_at, (d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up
 		FROM rollcall_deliveries AS h
-		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id AND d.state = 'pending'
+		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id
+			AND d.recipient = h.recipient AND d.state = 'pending'
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
 		WHERE h.id IN (?) ORDER BY d.id`
 	if t.s.d.postgres {
@@ -302,6 +307,9 @@ func (t *transaction) followUp(ctx context.Context, now time.Time, results []sto
 				return err
 			}
 		}
+		if err := t.handOver(ctx, r); err != nil {
+			return err
+		}
 		if r.Incident != nil {
 			if err := t.SaveIncident(ctx, *r.Incident); err != nil {
 				return err
@@ -349,6 +357,28 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 	}
 	_, err := t.tx.NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
 	return err
+}
+
+// handOver adds the deliveries to single recipients that a result entails.
+func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult) error {
+	from, lock := "rollcall_deliveries AS d JOIN rollcall_channels AS ch ON ch.id = d.channel_id", ""
+	if r.ChannelID == store.OnAlert.ID {
+		from = "rollcall_deliveries AS d"
+	} else if t.s.d.postgres {
+		lock = keepChannels
+	}
+	insert := `INSERT INTO rollcall_deliveries
+			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin)
+		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id
+		FROM ` + from + ` WHERE d.id = ? AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
+			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock
+	for _, h := range r.Handovers {
+		_, err := t.tx.NewRaw(insert, h.Attempts, micros(h.Due), h.Error, h.Recipient, r.ID, h.Recipient).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a

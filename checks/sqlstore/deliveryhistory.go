@@ -29,7 +29,7 @@ type historyRow struct {
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
 func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
@@ -73,7 +73,7 @@ func (r *historyRow) delivery() store.Delivery {
 	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
 	d := store.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: check.DisplayName(),
-		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
+		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind), Recipient: r.Recipient,
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close,

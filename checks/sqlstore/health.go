@@ -48,7 +48,7 @@ func (s *database) Backlog(ctx context.Context, now time.Time) (b store.Backlog,
 	}
 	var due []int64
 	err = s.db.NewRaw(`SELECT d.due_at FROM (
-			SELECT id, check_id, channel_id, due_at FROM rollcall_deliveries
+			SELECT id, check_id, channel_id, recipient, due_at FROM rollcall_deliveries
 			WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?
 		) AS d WHERE d.id = `+firstOfLine+` ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
 	if err != nil {

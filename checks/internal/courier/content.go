@@ -2,6 +2,7 @@ package courier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ const bodyTime = 5 * time.Second
 // notification returns the content of an alert for a notifier.
 func (c *Courier) notification(ctx context.Context, a store.Alert, say func(output []byte) string) channels.Notification {
 	body, end, output := c.output(ctx, a)
-	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
+	name := fmt.Sprintf("delivery/%d/%d/%s", cmp.Or(a.Origin, a.ID), a.CreatedAt.UnixMicro(), a.Channel.ID)
 	n := channels.Notification{
 		// The instant is a part of the ID, because a new database with the same checks reuses the numbers of deliveries.
 		ID:       uuid.NewSHA1(a.Check.ID, []byte(name)).String(),
@@ -36,7 +37,7 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		Reason:   reasonText(a.Flip, a.Ping),
 		Verdict:  say(output),
 		Reminder: a.Reminder,
-		Done:     a.Done,
+		Done:     merged(a.Done, a.Held), Recipient: a.Recipient,
 	}
 	if causedBy(a.Flip, a.Ping) {
 		last := a.Ping

@@ -41,15 +41,24 @@ func (l *loop) record(ctx context.Context, s *send) {
 func (l *loop) conclude(ctx context.Context, s *send) {
 	now := l.Now()
 	r := store.DeliveryResult{QueuedDelivery: s.QueuedDelivery, Claim: s.Attempts}
-	r.State, r.Due = l.judge(s.QueuedDelivery, s.err, now)
-	r.Error = ""
-	if s.err != nil {
-		r.Error, r.Done = l.errorText(s.Channel, s.err), merged(s.Done, channels.Accepted(s.err))
+	left := l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	r.State, r.Due = l.judge(s.QueuedDelivery, left.err, now)
+	r.Done, r.Error = left.done, ""
+	if left.err != nil {
+		r.Error = l.errorText(s.Channel, left.err)
+	}
+	for _, h := range left.handed {
+		if h.err != nil {
+			h.Error = l.errorText(s.Channel, h.err)
+		}
+		r.Handovers = append(r.Handovers, h.Handover)
 	}
 	switch r.State {
 	case store.DeliverySent:
 		l.sent++
-		r.Mark = &store.ChannelMark{}
+		if len(r.Handovers) == 0 {
+			r.Mark = &store.ChannelMark{}
+		}
 	case store.DeliveryFailed:
 		r.Mark = &store.ChannelMark{FailedAt: now, Error: r.Error}
 	}
@@ -82,13 +91,17 @@ func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
 	attributes := []any{
 		"delivery", s.ID, "check", s.Check.ID, "channel", s.ChannelID, "kind", s.Channel.Kind, "attempts", s.Attempts,
 	}
+	text := r.Error
+	if s.err != nil {
+		text = l.causeText(s.Channel, s.err)
+	}
 	switch {
 	case r.State == store.DeliveryFailed:
-		l.Log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.Error)...)
-	case r.State == store.DeliveryPending && !l.failing[s.ChannelID]:
+		l.Log.WarnContext(ctx, "an alert was given up", append(attributes, "error", text)...)
+	case s.err != nil && !l.failing[s.ChannelID]:
 		l.failing[s.ChannelID] = true
-		l.Log.WarnContext(ctx, "alerts to a channel fail", append(attributes, "again_at", r.Due, "error", r.Error)...)
-	case r.State == store.DeliverySent && l.failing[s.ChannelID]:
+		l.Log.WarnContext(ctx, "alerts to a channel fail", append(attributes, "again_at", r.Due, "error", text)...)
+	case s.err == nil && l.failing[s.ChannelID]:
 		delete(l.failing, s.ChannelID)
 		l.Log.InfoContext(ctx, "alerts to a channel arrive again", attributes...)
 	}

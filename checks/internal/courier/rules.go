@@ -3,6 +3,8 @@ package courier
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -46,6 +48,60 @@ func (l *Limits) judge(q store.QueuedDelivery, err error, now time.Time) (to sto
 		return store.DeliveryPending, now.Add(max(min(after, maxRetryAfter), l.RetryFirst))
 	}
 	return store.DeliveryPending, now.Add(background.Backoff(l.RetryFirst, l.RetryMost, q.Attempts))
+}
+
+// remainder is what an attempt leaves undone of a delivery.
+type remainder struct {
+	err    error    // nil if nothing is left for the delivery itself
+	done   []string // those that it does not go to any more
+	handed []handed // those that get deliveries of their own
+}
+
+type handed struct {
+	store.Handover
+	err error
+}
+
+// divide returns what an attempt leaves undone. Those that were held get their own deliveries, behind their earlier ones. If
+// anyone else has the alert, so do those for which it failed for now, because later alerts must not wait for them. If nobody
+// has, a recipient that used up all the time does, so that those after it have their turn.
+func (l *Limits) divide(q store.QueuedDelivery, held []string, err error, now time.Time) remainder {
+	rest := channels.Rest(err)
+	left := remainder{err: err, done: merged(q.Done, channels.Accepted(err))}
+	handOver := func(recipient string, attempts int, due time.Time, err error) {
+		h := store.Handover{Recipient: recipient, Attempts: attempts, Due: due}
+		left.handed, left.done = append(left.handed, handed{h, err}), merged(left.done, []string{recipient})
+	}
+	for _, recipient := range held {
+		if !slices.Contains(q.Done, recipient) {
+			handOver(recipient, 0, now, nil)
+		}
+	}
+	if q.Recipient != "" || len(rest) == 0 {
+		return left
+	}
+	if len(left.done) == 0 {
+		if len(rest) > 1 && errors.Is(rest[0].Err, context.DeadlineExceeded) {
+			_, due := l.judge(q, rest[0].Err, now)
+			handOver(rest[0].Recipient, q.Attempts, due, rest[0].Err)
+		}
+		return left
+	}
+	var failed []error
+	for _, u := range rest {
+		if to, due := l.judge(q, u.Err, now); to == store.DeliveryPending {
+			handOver(u.Recipient, q.Attempts, due, u.Err)
+		} else {
+			failed = append(failed, u.Err)
+		}
+	}
+	left.err = channels.Permanent(errors.Join(failed...))
+	return left
+}
+
+// aboutOne reports whether an error is about one of several recipients, so that the channel works for others.
+func aboutOne(q store.QueuedDelivery, err error) bool {
+	return q.Recipient != "" || len(channels.Rest(err)) > 0 && len(channels.Accepted(err)) > 0
 }
 
 // merged returns the recipients of two lists, each once, at most maxDone. Others get the alert again.

@@ -1,7 +1,9 @@
 package courier
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -320,5 +322,59 @@ func TestOldest(t *testing.T) {
 	}
 	if got := oldest(due[:1], lanes, nil); !got.IsZero() {
 		t.Errorf("with slow ones alone: %v", got)
+	}
+}
+
+// TestDivide has attempts at deliveries with several recipients end.
+func TestDivide(t *testing.T) {
+	l := Limits{RetryFirst: time.Second, RetryMost: time.Minute, GiveUp: time.Hour}
+	away, gone := errors.New("away"), channels.Permanent(errors.New("gone"))
+	each := func(answers ...error) error {
+		names := []string{"a", "b", "c"}
+		return channels.Each(channels.Notification{}, names[:len(answers)], func(r string) error { return answers[slices.Index(names, r)] })
+	}
+	for name, tt := range map[string]struct {
+		q    store.QueuedDelivery
+		held []string
+		err  error
+		left error    // what is left for the delivery
+		done []string // those that it does not go to any more
+		own  []string // those with a delivery of their own, with its attempts
+	}{
+		"sent":                     {},
+		"failed":                   {err: away, left: away},
+		"all fail":                 {err: each(away, away), left: away},
+		"one fails":                {err: each(nil, away), done: []string{"a", "b"}, own: []string{"b 1"}},
+		"one fails, one refuses":   {err: each(nil, away, gone), left: gone, done: []string{"a", "b"}, own: []string{"b 1"}},
+		"one refuses":              {err: each(nil, gone), left: gone, done: []string{"a"}},
+		"one has it from before":   {q: store.QueuedDelivery{Done: []string{"z"}}, err: each(away), done: []string{"z", "a"}, own: []string{"a 1"}},
+		"the first hangs":          {err: each(context.DeadlineExceeded, context.DeadlineExceeded), left: context.DeadlineExceeded, done: []string{"a"}, own: []string{"a 1"}},
+		"the only one hangs":       {err: each(context.DeadlineExceeded), left: context.DeadlineExceeded},
+		"held":                     {held: []string{"b"}, done: []string{"b"}, own: []string{"b 0"}},
+		"held again":               {q: store.QueuedDelivery{Done: []string{"b"}}, held: []string{"b"}, done: []string{"b"}},
+		"held, and another fails":  {held: []string{"z"}, err: each(nil, away), done: []string{"a", "z", "b"}, own: []string{"z 0", "b 1"}},
+		"held, and the rest fails": {held: []string{"z"}, err: each(away), done: []string{"z", "a"}, own: []string{"z 0", "a 1"}},
+		"of its own":               {q: store.QueuedDelivery{Recipient: "b"}, err: each(nil, away), left: away, done: []string{"a"}},
+		"a marked error alone":     {err: channels.Partial(away, "a"), left: away, done: []string{"a"}},
+		"given up":                 {q: store.QueuedDelivery{Attempts: 9, CreatedAt: noon.Add(-time.Hour)}, err: each(nil, away), left: away, done: []string{"a"}},
+	} {
+		if tt.q.CreatedAt.IsZero() {
+			tt.q.CreatedAt = noon
+		}
+		tt.q.Attempts = max(tt.q.Attempts, 1)
+		got := l.divide(tt.q, tt.held, tt.err, noon)
+		if (tt.left == nil) != (got.err == nil) || tt.left != nil && got.err.Error() != tt.left.Error() {
+			t.Errorf("%s: %v is left, want %v", name, got.err, tt.left)
+		}
+		var own []string
+		for _, h := range got.handed {
+			own = append(own, fmt.Sprint(h.Recipient, " ", h.Attempts))
+			if (h.Attempts == 0) != (h.err == nil) || h.Due.Before(noon) {
+				t.Errorf("%s: %+v", name, h)
+			}
+		}
+		if diff := cmp.Diff([][]string{tt.done, tt.own}, [][]string{got.done, own}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -102,7 +102,7 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 	nowOpen, err = l.notify(ctx, notifier, s.Channel, s.Open, func(ctx context.Context) channels.Notification {
 		return l.notification(ctx, s.Alert, s.verdict)
 	})
-	if err != nil {
+	if err != nil && !aboutOne(s.QueuedDelivery, err) {
 		if after, found := channels.RetryDelay(err); found && after > 0 {
 			l.pause(s.ChannelID, l.Now().Add(min(after, maxRetryAfter)))
 		}

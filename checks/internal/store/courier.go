@@ -31,7 +31,7 @@ type Courier interface {
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
 }
 
-// CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check to one channel form a line in
+// CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check to one channel, and for one Recipient, form a line in
 // the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were
 // raised. A delivery that becomes pending again takes the place of its ID.
 type CourierTx interface {

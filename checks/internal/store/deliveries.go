@@ -48,8 +48,22 @@ type QueuedDelivery struct {
 	Since time.Time
 	// Error is the error of the last attempt, or "".
 	Error string
-	// Done are the recipients that have accepted the alert; see [channels.Partial].
+	// Done are the recipients that have accepted the alert or have deliveries of their own; see [channels.Partial].
 	Done []string
+	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are not
+	// Done. It is in a line of its own.
+	Recipient string
+	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
+	Origin int64
+}
+
+// Handover is the delivery of an alert to one of several recipients, in that recipient's line.
+type Handover struct {
+	Recipient string
+	// Attempts, Due and Error are those of the new delivery.
+	Attempts int
+	Due      time.Time
+	Error    string
 }
 
 // DeliveryResult is what became of a claimed delivery.
@@ -63,6 +77,9 @@ type DeliveryResult struct {
 	// same alert already: a delivery, in any state, for the same check, flip and reminder that was raised at the same
 	// instant.
 	Copies []uuid.UUID
+	// Handovers are the recipients that get a pending delivery of their own, each at most one of the same Origin. All else is
+	// that of the original.
+	Handovers []Handover
 	// Mark is the new [channels.Channel].FailedAt and Error of the channel, or nil to leave them.
 	Mark *ChannelMark
 	// Incident is an incident to save, or nil.
@@ -123,6 +140,8 @@ type Alert struct {
 	// Members are the members of a group that exist (see package selection), oldest first. It is nil for a channel
 	// of another kind.
 	Members []uuid.UUID
+	// Held are the recipients that have pending deliveries of their own from earlier alerts about the check.
+	Held []string
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
@@ -165,6 +184,9 @@ type Delivery struct {
 	ChannelID   uuid.UUID
 	ChannelName string
 	ChannelKind channels.Kind
+	// Recipient is the one of several recipients of the channel that the delivery is for alone, because an earlier attempt to
+	// send to it failed, or "". A long one is a hash.
+	Recipient string
 	// Status is the status that the alert reports.
 	Status channels.Status
 	// Reason is the reason of the flip that the alert is about, or "" if the flip was pruned.

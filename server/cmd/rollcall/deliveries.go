@@ -49,6 +49,7 @@ type deliveryDoc struct {
 	Channel     string                `json:"channel"`
 	ChannelName string                `json:"channel_name"`
 	Kind        channels.Kind         `json:"kind"`
+	Recipient   string                `json:"recipient"`
 	Status      channels.Status       `json:"status"`
 	Reminder    int                   `json:"reminder"`
 	Close       string                `json:"close"`
@@ -63,7 +64,7 @@ type deliveryDoc struct {
 func newDeliveryDoc(d monitor.Delivery) deliveryDoc {
 	return deliveryDoc{
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
-		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind,
+		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind, Recipient: d.Recipient,
 		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts,
 		Created: timestamp(d.CreatedAt), Due: optionalTimestamp(d.Due), Finished: optionalTimestamp(d.FinishedAt), Error: d.Error,
 	}
@@ -77,8 +78,12 @@ func (d deliveryDoc) row() []string {
 	case d.Reminder > 0:
 		alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
 	}
+	to := cmp.Or(d.ChannelName, d.Channel)
+	if d.Recipient != "" {
+		to += ": " + d.Recipient
+	}
 	return []string{
-		strconv.FormatInt(d.ID, 10), d.Created, d.CheckName, alert, cmp.Or(d.ChannelName, d.Channel),
+		strconv.FormatInt(d.ID, 10), d.Created, d.CheckName, alert, to,
 		string(d.State), strconv.Itoa(d.Attempts), or(cmp.Or(d.Due, d.Finished)), d.Error,
 	}
 }

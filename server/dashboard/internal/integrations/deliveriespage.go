@@ -164,10 +164,13 @@ func (v *deliveriesView) addCauses(q *ui.Request) error {
 }
 
 func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
+	to := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
+	if d.Recipient != "" {
+		to += ": " + d.Recipient
+	}
 	return deliveryRow{
 		Delivery: d, Check: words.Name(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
-		Channel: ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}),
-		Why:     whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
+		Channel: to, Why: whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
 		Link: edit && d.ChannelKind != channels.Function,
 	}
 }
