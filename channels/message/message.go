@@ -338,16 +338,14 @@ func count(n int64, unit string) string {
 }
 
 // Line returns text on one line of at most limit characters, and "…" if it was cut. Runs of white space become one
-// space. Line drops invisible characters: a change of writing direction could make the text look like another.
+// space. Line drops invisible characters, except joiners between letters or emoji: a change of writing direction could
+// make the text look like another.
 func Line(text string, limit int) string {
 	var b strings.Builder
 	length, blank := 0, false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
+	for _, r := range visible(text) {
+		if unicode.IsSpace(r) {
 			blank = length > 0
-			continue
-		case invisible(r):
 			continue
 		}
 		if blank {
@@ -355,7 +353,7 @@ func Line(text string, limit int) string {
 			length, blank = length+1, false
 		}
 		if length >= limit {
-			return strings.TrimRight(b.String(), " ") + "…"
+			return strings.TrimRight(b.String(), " \u200c\u200d") + "…"
 		}
 		b.WriteRune(r)
 		length++

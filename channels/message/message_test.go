@@ -279,3 +279,29 @@ func TestTime(t *testing.T) {
 		}
 	}
 }
+
+// TestLineJoiners keeps what belongs to letters and emoji, and no other invisible character.
+func TestLineJoiners(t *testing.T) {
+	for text, want := range map[string]string{
+		"👨\u200d👩\u200d👧":                                               "👨\u200d👩\u200d👧",
+		"👩🏽\u200d💻 ❤\ufe0f\u200d🔥":                                      "👩🏽\u200d💻 ❤\ufe0f\u200d🔥",
+		"می\u200cخواهم":                                                 "می\u200cخواهم",
+		"क्\u200dष क्\u200cष":                                           "क्\u200dष क्\u200cष",
+		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+		"\u200da\u200d b\u200d":                                         "a b",
+		"a\u200d\u200d\u202eb":                                          "a\u200db",
+		"a\u200b\U000e0041b\u200e":                                      "ab",
+		"1\u200c2":                                                      "12",
+	} {
+		if diff := cmp.Diff(want, message.Line(text, 100)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		lines, _ := message.Output(channels.Ping{End: []byte(text)})
+		if diff := cmp.Diff([]string{want}, lines); diff != "" {
+			t.Errorf("output %q (-want +got):\n%s", text, diff)
+		}
+	}
+	if got := message.Line("👨\u200d👩", 2); got != "👨…" {
+		t.Errorf("cut: %q", got)
+	}
+}

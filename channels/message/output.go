@@ -3,6 +3,7 @@ package message
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,13 +72,13 @@ func outputLine(text string) string {
 	var shown string
 	for part := range strings.SplitSeq(text, "\r") {
 		var b strings.Builder
-		for _, r := range part {
+		for _, r := range visible(part) {
 			switch {
 			case r == '\t':
 				b.WriteString("    ")
 			case unicode.IsSpace(r):
 				b.WriteByte(' ')
-			case !invisible(r):
+			default:
 				b.WriteRune(r)
 			}
 		}
@@ -117,6 +118,45 @@ func lineEnd(line string, limit int) string {
 // invisible reports whether a character must not be in an alert: it has no shape, or it controls the direction of text.
 func invisible(r rune) bool {
 	return r == utf8.RuneError || !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+}
+
+// visible returns a text without invisible characters. It keeps those that belong to a letter or an emoji: joiners between two
+// of them, without which Persian and Hindi are misspelt and families fall apart, and the tags of a flag.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, invisible) {
+		return text
+	}
+	characters := []rune(text)
+	kept := make([]rune, 0, len(characters))
+	for i, r := range characters {
+		if unicode.IsSpace(r) || !invisible(r) || belongs(kept, r, characters[i+1:]) {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
+}
+
+// belongs reports whether an invisible character belongs to those around it.
+func belongs(before []rune, r rune, after []rune) bool {
+	const blackFlag, firstTag, lastTag = '\U0001F3F4', '\U000E0020', '\U000E007F'
+	isTag := func(r rune) bool { return firstTag <= r && r <= lastTag }
+	if len(before) == 0 {
+		return false
+	}
+	last := before[len(before)-1]
+	if isTag(r) {
+		return last == blackFlag || isTag(last)
+	}
+	next := slices.IndexFunc(after, func(r rune) bool { return unicode.IsSpace(r) || !invisible(r) })
+	return isJoiner(r) && next >= 0 && joinable(last) && joinable(after[next])
+}
+
+// isJoiner reports whether r joins two characters, or keeps them from being joined.
+func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
+
+// joinable reports whether a joiner may stand beside r: a letter, a mark or an emoji, whose skin tones are modifiers.
+func joinable(r rune) bool {
+	return unicode.IsLetter(r) || unicode.In(r, unicode.M, unicode.So, unicode.Sk)
 }
 
 // quote returns the output as lines that begin with "> ", below a heading. It leaves out what has no room, from the
