@@ -19,7 +19,8 @@ func kind() channels.Type {
 				Required: true, Check: checkBroker,
 			},
 			{
-				Name: "topic", Doc: "The topic, such as alerts/$SLUG. $UUID and $SLUG are replaced by the check's.",
+				Name: "topic", Doc: "The topic, such as alerts/$SLUG. $UUID and $SLUG are replaced by the check's, " +
+					"an empty slug by the UUID. Checks with the same slug share a topic.",
 				Required: true, KeepsSecrets: true, Check: checkTopic,
 			},
 			{Name: "username", Doc: "The user name.", KeepsSecrets: true, Check: checkUser},

@@ -21,10 +21,10 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/url"
 	"strings"
@@ -88,9 +88,6 @@ func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.N
 
 func (n *notifier) send(ctx context.Context, settings map[string]string, nt channels.Notification) error {
 	name := topic(settings["topic"], nt.Check)
-	if name == "" {
-		return errors.New("the topic is empty: the check has no slug")
-	}
 	content, err := payload(settings, nt)
 	if err != nil {
 		return channels.Permanent(err)
@@ -129,9 +126,10 @@ func (n *notifier) connect(ctx context.Context, broker string) (net.Conn, error)
 	return secure, nil
 }
 
-// topic replaces the placeholders.
+// topic replaces the placeholders. A check without a slug has its UUID in place of it: a retained message about one check
+// must not replace that about another.
 func topic(name string, c channels.Check) string {
-	return strings.NewReplacer("$UUID", c.ID.String(), "$SLUG", c.Slug).Replace(name)
+	return strings.NewReplacer("$UUID", c.ID.String(), "$SLUG", cmp.Or(c.Slug, c.ID.String())).Replace(name)
 }
 
 // document is the payload that the package comment documents.

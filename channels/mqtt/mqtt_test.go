@@ -150,8 +150,6 @@ func TestRefusals(t *testing.T) {
 	s := newServer()
 	s.start(t, "127.0.0.1:0", nil)
 	down, _, _ := outage()
-	noSlug := down
-	noSlug.Check.Slug = ""
 	tests := []struct {
 		name     string
 		settings map[string]string
@@ -161,7 +159,6 @@ func TestRefusals(t *testing.T) {
 		{"wrong password", s.settings("password", "wr0ng"), down, "the broker refuses the connection: 0x86 bad username or password"},
 		{"no credentials", s.settings("username", "", "password", ""), down, "the broker refuses the connection: 0x86 bad username or password"},
 		{"not allowed", s.settings("topic", "other"), down, "the broker refuses the message: 0x87 not authorized"},
-		{"no slug", s.settings("topic", "$SLUG"), noSlug, "the topic is empty: the check has no slug"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,6 +173,20 @@ func TestRefusals(t *testing.T) {
 	}
 	if p := s.next(t); p.TopicName != "alerts/last" {
 		t.Errorf("the broker has a message to %s", p.TopicName)
+	}
+}
+
+// TestNoSlug publishes about a check without a slug to a topic that no other check shares.
+func TestNoSlug(t *testing.T) {
+	s := newServer()
+	s.start(t, "127.0.0.1:0", nil)
+	down, _, _ := outage()
+	down.Check.Slug = ""
+	if err := notify(t.Context(), s.settings("retain", "yes"), down); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.next(t); p.TopicName != "alerts/"+down.Check.ID.String() {
+		t.Errorf("the topic is %s", p.TopicName)
 	}
 }
 

@@ -18,7 +18,7 @@
 //
 // Notify replaces these words in the URL (but not in its host), in the values of headers and in the body:
 //
-//	$NAME $SLUG $PROJECT    of the check
+//	$NAME $SLUG $PROJECT    of the check; a URL has the UUID in place of an empty slug
 //	$UUID, $CODE            the UUID of the check
 //	$TAGS                   the tags, separated by spaces
 //	$TAG1, $TAG2, ...       one tag; empty if there are fewer

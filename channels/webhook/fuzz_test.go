@@ -21,7 +21,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("$NAME", "../..", ".", `a\..`)
 	f.Fuzz(func(t *testing.T, template, name, tags, body string) {
 		n := channels.Notification{
-			Status: channels.Down, Check: channels.Check{Name: name, Tags: []string{tags}}, Ping: channels.Ping{Body: []byte(body)},
+			Status: channels.Down, Check: channels.Check{Name: name, Slug: "s", Tags: []string{tags}}, Ping: channels.Ping{Body: []byte(body)},
 		}
 		p := placeholders{notification: n, now: time.Unix(1e9, 0).UTC()}
 		p.fill()

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -8,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
@@ -76,5 +79,25 @@ func TestDotSegmentsOfTheTemplate(t *testing.T) {
 	got := send(t, n, settings{"url_down": "http://receiver/a/../b/%2E%2E/$NAME?x=../$NAME#/$NAME"})
 	if diff := cmp.Diff("/a/../b/%2E%2E/%252E%252E?x=../..", got.URI); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNoSlug requests a URL that no other check shares, about a check without a slug. The body has no slug.
+func TestNoSlug(t *testing.T) {
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = r.RequestURI + " " + string(body)
+	}))
+	defer server.Close()
+	n := channels.Notification{Status: channels.Down, Check: channels.Check{ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f")}}
+	to := channels.Channel{Settings: map[string]string{"url_down": server.URL + "/$SLUG?s=$SLUG", "body_down": "[$SLUG]"}}
+	notifier := webhook.New(&webhook.Config{Client: outbound.New(&outbound.Config{AllowPrivateNetworks: true})}).Notifier
+	if err := notifier.Notify(t.Context(), to, n); err != nil {
+		t.Fatal(err)
+	}
+	id := n.Check.ID.String()
+	if want := "/" + id + "?s=" + id + " []"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

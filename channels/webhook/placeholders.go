@@ -137,8 +137,14 @@ func (p *placeholders) tag(text string) (value string, length int) {
 // separators matches the separators of path segments, also those that a server decodes.
 var separators = regexp.MustCompile(`(?i)/|%2f|\\|%5c`)
 
-// expandURL replaces the placeholders of a URL. Values add no dot segment to the path.
+// expandURL replaces the placeholders of a URL. Values add no dot segment to the path. A check without a slug has its UUID in
+// place of it, so that no other has the same URL.
 func (p *placeholders) expandURL(template string) (string, error) {
+	if p.notification.Check.Slug == "" {
+		p = &placeholders{notification: p.notification, now: p.now}
+		p.fill()
+		p.values["SLUG"] = p.values["UUID"]
+	}
 	pathEnd := strings.IndexAny(template, "?#")
 	if pathEnd < 0 {
 		pathEnd = len(template)

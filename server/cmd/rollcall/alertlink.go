@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,8 +18,8 @@ type linkTemplate string
 var linkValues = map[string]func(c checks.Check, project string) string{
 	"$UUID":       func(c checks.Check, _ string) string { return c.ID.String() },
 	"$UNIQUE_KEY": func(c checks.Check, _ string) string { return c.UniqueKey() },
-	"$SLUG":       func(c checks.Check, _ string) string { return c.Slug },
-	"$NAME":       func(c checks.Check, _ string) string { return c.Name },
+	"$SLUG":       func(c checks.Check, _ string) string { return cmp.Or(c.Slug, c.ID.String()) },
+	"$NAME":       func(c checks.Check, _ string) string { return c.DisplayName() },
 	"$PROJECT":    func(_ checks.Check, project string) string { return project },
 }
 

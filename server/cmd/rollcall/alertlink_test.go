@@ -36,6 +36,14 @@ func TestAlertLink(t *testing.T) {
 	}
 }
 
+// TestLinkOfUnnamed links to a page of the check alone, although the check has neither a name nor a slug.
+func TestLinkOfUnnamed(t *testing.T) {
+	c := checks.Check{ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f")}
+	if got, want := linkTemplate("https://x/$SLUG/$NAME").expand(c, "p"), "https://x/"+c.ID.String()+"/5c1ae2b0"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestLinkAlerts checks where alerts lead to: the dashboard, unless the administrator says otherwise.
 func TestLinkAlerts(t *testing.T) {
 	c := checks.Check{ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f")}
