@@ -34,6 +34,21 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// TestWordsStay uses a service whose error has words that are also in the request.
+func TestWordsStay(t *testing.T) {
+	const text = "Can't join remote room: production is not in the notify format, true"
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, text)
+	})
+	req := request(t, "POST", server.URL+"/client/v3/join/room/notify?format=notify&wait=true", "x")
+	req.Header.Set("X-Environment", "production")
+	_, err := outbound.Do(open(t, outbound.Config{}), req)
+	if err == nil || !strings.HasSuffix(err.Error(), text) {
+		t.Error(err)
+	}
+}
+
 func TestClean(t *testing.T) {
 	_, parse := url.Parse(strings.Join([]string{"http://user:s3cret@h:x", ""}, "/"))
 	inner := errors.New("connection refused")

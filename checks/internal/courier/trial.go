@@ -81,5 +81,9 @@ func (c *Courier) try(ctx context.Context, project checks.Project, to channels.C
 	if err == nil {
 		return nil
 	}
-	return &sendError{err: err, text: c.errorText(to, err)}
+	shown := &sendError{err: err, text: c.errorText(to, err)}
+	if cause := c.causeText(to, err); cause != shown.text {
+		c.Log.InfoContext(ctx, "a test alert failed", "channel", to.ID, "kind", to.Kind, "error", cause)
+	}
+	return shown
 }
