@@ -81,6 +81,9 @@ type Type struct {
 	// Check, unless nil, checks rules that involve several settings. It gets all settings, each valid and with its
 	// default. It returns a [*SettingError], whose Kind may be empty.
 	Check func(settings map[string]string) *SettingError
+	// Warn, unless nil, returns what is likely to go wrong with settings that pass Check, or nil. Pages, the command line and the
+	// API say it where the settings are saved.
+	Warn func(settings map[string]string) *SettingError
 	// Notifier delivers the alerts. It is nil if this program knows the kind but cannot deliver to it.
 	Notifier Notifier
 	// Missing says for users what a program without a Notifier lacks, such as "no mail server is configured". It is the text

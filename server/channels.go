@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -40,6 +41,7 @@ func (c *call) createChannel() error {
 	if err != nil {
 		return redacted(err, info, wanted.Settings)
 	}
+	c.warn(info, channel)
 	return c.answer(status, c.channelDocument(channel))
 }
 
@@ -84,7 +86,18 @@ func (c *call) replaceChannel() error {
 	if err != nil {
 		return redacted(err, info, wanted.Settings, c.channel.Settings)
 	}
+	c.warn(info, channel)
 	return c.answer(http.StatusOK, c.channelDocument(channel))
+}
+
+// warn sets the header Warning (RFC 7234, section 5.5) to what is likely to go wrong with an integration.
+func (c *call) warn(info channels.Type, channel channels.Channel) {
+	if info.Warn == nil {
+		return
+	}
+	if w := info.Warn(channel.Settings); w != nil {
+		c.w.Header().Set("Warning", "299 - "+strconv.Quote(w.Setting+": "+w.Reason))
+	}
 }
 
 // deleteChannel answers DELETE /api/v3/channels/<id>.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -96,5 +98,31 @@ func TestUnreachable(t *testing.T) {
 		if err := n.Notifier.Notify(t.Context(), channel(to), down()); !channels.IsPermanent(err) {
 			t.Errorf("%q: %v", to, err)
 		}
+	}
+}
+
+// TestWrongPort says what to set if the server and the configuration do not agree on the encryption.
+func TestWrongPort(t *testing.T) {
+	for name, tt := range map[string]struct {
+		server, client email.TLSMode
+		want           string
+	}{
+		"STARTTLS to a port with TLS": {email.ImplicitTLS, email.StartTLS, "says nothing, as one does that expects TLS at once: set --mail-tls to implicit, or --mail-port to 587"},
+		"no TLS to a port with TLS":   {email.ImplicitTLS, email.NoTLS, "set --mail-tls to implicit"},
+		"TLS to a port without":       {email.NoTLS, email.ImplicitTLS, "the mail server does not begin with TLS on port"},
+		"no STARTTLS":                 {email.NoTLS, email.StartTLS, "the mail server offers no encryption (STARTTLS) on port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, tt.server)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			if strings.Contains(tt.want, "implicit") && tt.server == email.ImplicitTLS {
+				ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+			}
+			defer cancel()
+			err := s.notifier(t, func(c *email.Config) { c.TLS = tt.client }).Notify(ctx, channel("a@example.org"), down())
+			if !strings.Contains(text(err), tt.want) || channels.IsPermanent(err) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -228,6 +228,9 @@ func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s: %v", byName[name].Address, err))
 		}
+		if err != nil && len(to) > 1 && talk.err == nil {
+			return fmt.Errorf("%s: %w", byName[name].Address, err)
+		}
 		return err
 	})
 	if err == nil || talk.err != nil {

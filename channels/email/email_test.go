@@ -272,7 +272,7 @@ func TestConnections(t *testing.T) {
 		{"no TLS", email.NoTLS, nil, "", ""},
 		{"no TLS although there is", email.StartTLS, func(c *email.Config) { c.TLS = email.NoTLS }, "", ""},
 		{"implicit TLS", email.ImplicitTLS, nil, "", ""},
-		{"STARTTLS is missing", email.NoTLS, func(c *email.Config) { c.TLS = email.StartTLS }, "", "does not support STARTTLS"},
+		{"STARTTLS is missing", email.NoTLS, func(c *email.Config) { c.TLS = email.StartTLS }, "", "the mail server offers no encryption (STARTTLS)"},
 		{"wrong certificate", email.StartTLS, func(c *email.Config) { c.RootCAs = nil }, "", "certificate"},
 		{"wrong certificate, implicit", email.ImplicitTLS, func(c *email.Config) { c.RootCAs = nil }, "", "certificate"},
 		{"PLAIN", email.StartTLS, authenticated, "PLAIN", ""},

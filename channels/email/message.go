@@ -79,16 +79,20 @@ func (e *notifier) setUnsubscribe(ctx context.Context, msg *mail.Msg, c channels
 	}
 }
 
-// encodeSubject encodes a subject that contains the mark of an encoded word, so that mail programs show it literally.
-// The library encodes all other subjects.
+// encodeSubject encodes a subject that is not ASCII, or contains the mark of an encoded word, so that mail programs show it
+// literally. The library's first word would have no room on the line of the name, which would be left empty.
 func encodeSubject(text string) string {
-	if !strings.Contains(text, "=?") {
+	if !strings.Contains(text, "=?") && !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return text
 	}
-	const maxBytes = 45 // of text, so that a word has at most 75 characters (RFC 2047, section 2)
+	// The bytes of text in a word: it has at most 75 characters (RFC 2047, section 2), the first one 60.
+	const maxBytes, firstBytes = 45, 36
 	var words []string
 	for text != "" {
 		end := min(len(text), maxBytes)
+		if len(words) == 0 {
+			end = min(len(text), firstBytes)
+		}
 		for end < len(text) && !utf8.RuneStart(text[end]) {
 			end--
 		}

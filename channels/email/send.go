@@ -8,6 +8,8 @@ import (
 	"net"
 	netmail "net/mail"
 	"net/textproto"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	mail "github.com/wneessen/go-mail"
@@ -24,6 +26,7 @@ const quitTimeout = 2 * time.Second
 type conversation struct {
 	notifier *notifier
 	client   *smtp.Client
+	conn     *listening
 	hangUp   func()
 	// err is why no more messages can be sent: the server cannot be reached, or refuses the login or the sender.
 	err error
@@ -83,7 +86,8 @@ func (c *conversation) open(ctx context.Context) error {
 		}
 	}
 	// Once connected, the library ignores the context, and it leaves failed connections open.
-	options := c.notifier.options(token, func(conn net.Conn) {
+	options := c.notifier.options(token, func(conn *listening) {
+		c.conn = conn
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		c.hangUp = func() {
 			stop()
@@ -98,9 +102,44 @@ func (c *conversation) open(ctx context.Context) error {
 		if token != "" && isReply(err) {
 			c.notifier.tokens.forget(token)
 		}
+		if advice := c.advice(ctx, err); advice != "" {
+			return errors.New(advice)
+		}
 		return explain(ctx, fmt.Errorf("connect to the mail server: %w", outbound.Redact(err, token)))
 	}
 	return nil
+}
+
+// advice says what to change if the server and the configuration do not agree on the encryption, or "".
+func (c *conversation) advice(ctx context.Context, err error) string {
+	mode, port := c.notifier.config.TLS, c.notifier.config.Port
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	silent := errors.Is(ctx.Err(), context.DeadlineExceeded) && c.conn != nil && !c.conn.heard.Load()
+	switch {
+	case notTLS && mode == ImplicitTLS:
+		return fmt.Sprintf("the mail server does not begin with TLS on port %d: set --mail-tls to starttls, or --mail-port to 465", port)
+	case silent && mode != ImplicitTLS:
+		return fmt.Sprintf("the mail server accepts connections on port %d and says nothing, as one does that expects TLS at once: "+
+			"set --mail-tls to implicit, or --mail-port to 587", port)
+	case strings.Contains(err.Error(), "does not support STARTTLS"): // the library has no value for it
+		return fmt.Sprintf("the mail server offers no encryption (STARTTLS) on port %d: set --mail-tls to implicit with --mail-port 465, "+
+			"or to opportunistic or none to send without encryption", port)
+	}
+	return ""
+}
+
+// listening is a connection that notes whether the server has said anything.
+type listening struct {
+	net.Conn
+	heard atomic.Bool
+}
+
+func (l *listening) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if n > 0 {
+		l.heard.Store(true)
+	}
+	return n, err
 }
 
 // close ends the conversation. All messages are delivered, whatever the server says to QUIT.
@@ -127,7 +166,7 @@ func path(a *netmail.Address) string { return (&netmail.Address{Address: a.Addre
 
 // options returns the options of the library. It logs in with token if there is one, and passes the connection to
 // connected.
-func (e *notifier) options(token string, connected func(net.Conn)) []mail.Option {
+func (e *notifier) options(token string, connected func(*listening)) []mail.Option {
 	c := e.config
 	tlsConfig := &tls.Config{ServerName: c.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	policy := map[TLSMode]mail.TLSPolicy{
@@ -138,10 +177,11 @@ func (e *notifier) options(token string, connected func(net.Conn)) []mail.Option
 		mail.WithTLSConfig(tlsConfig),
 		mail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			var dialer net.Dialer
-			conn, err := dialer.DialContext(ctx, network, address)
+			dialed, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
+			conn := &listening{Conn: dialed}
 			connected(conn)
 			if c.TLS != ImplicitTLS {
 				return conn, nil

@@ -22,6 +22,9 @@ func TestSubjectsThatLookEncoded(t *testing.T) {
 		"(=?utf-8?q?in_a_comment?=)",
 		"Žurka =?utf-8?q?=e2=98=83?=",
 		"what =? is ?= this",
+		"šķūnis",
+		strings.Repeat("備份", 30),
+		strings.Repeat("Ž", 26) + " backup of the night and of the day before",
 		strings.Repeat("=?utf-8?q?x?= ☃", 6),
 		strings.Repeat("=?utf-8?q?yz?=", 6),
 	} {
@@ -44,6 +47,9 @@ func TestSubjectsThatLookEncoded(t *testing.T) {
 			equal(t, "subject of a ping", pings.Parse([]byte(data)).Subject, "DOWN: "+name)
 			header, _, _ := strings.Cut(data, "\r\n\r\n")
 			for line := range strings.Lines(header) {
+				if strings.TrimRight(line, " \r\n") == "Subject:" {
+					t.Error("the line of the name is empty")
+				}
 				if len(strings.TrimRight(line, "\r\n")) > 78 {
 					t.Errorf("a line of %d characters: %s", len(line), line)
 				}

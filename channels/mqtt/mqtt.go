@@ -25,6 +25,8 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -80,7 +82,13 @@ func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.N
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err = n.send(ctx, settings, nt)
-	if err != nil && ctx.Err() != nil { // the deadline of the connection hides it
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch secure := strings.HasPrefix(settings["broker_url"], "mqtts:"); {
+	case errors.Is(err, errNotMQTT) && !secure && !errors.Is(ctx.Err(), context.Canceled):
+		err = fmt.Errorf("%w; if the port expects TLS, write mqtts:// in place of mqtt://", err)
+	case notTLS:
+		err = errors.New("the broker does not answer in TLS; if the port is without TLS, write mqtt:// in place of mqtts://")
+	case err != nil && ctx.Err() != nil: // the deadline of the connection hides it
 		err = ctx.Err()
 	}
 	return outbound.Redact(outbound.Clean(err), kind().Secrets(c)...)

@@ -357,3 +357,43 @@ func TestSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongPort says what to change if one side speaks TLS and the other does not.
+func TestWrongPort(t *testing.T) {
+	listen := func(answer func(net.Conn)) string {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				t.Cleanup(func() { _ = conn.Close() })
+				go answer(conn)
+			}
+		}()
+		return listener.Addr().String()
+	}
+	down, _, _ := outage()
+	const noTLS, tlsWanted = "the broker does not answer in TLS; if the port is without TLS, write mqtt://", "if the port expects TLS, write mqtts://"
+	for name, tt := range map[string]struct {
+		scheme string
+		answer func(net.Conn)
+		want   string
+	}{
+		"silent": {"mqtt", func(net.Conn) {}, tlsWanted},
+		"TLS":    {"mqtt", func(c net.Conn) { _ = tls.Server(c, &tls.Config{}).Handshake(); _ = c.Close() }, tlsWanted},
+		"plain":  {"mqtts", func(c net.Conn) { _, _ = c.Write([]byte("\x20\x02\x00\x00\x00")) }, noTLS},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		err := notify(ctx, map[string]string{"broker_url": tt.scheme + "://" + listen(tt.answer), "topic": "x"}, down)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -22,6 +22,9 @@ const (
 	packetID = 1
 )
 
+// errNotMQTT means that nothing in MQTT came back.
+var errNotMQTT = errors.New("the broker does not answer in MQTT 5")
+
 // publish connects, publishes one message and waits for its acknowledgement (MQTT 5.0, sections 3.1 to 3.4).
 func publish(conn io.ReadWriter, settings map[string]string, topic string, payload []byte) error {
 	retain := settings["retain"] == "yes"
@@ -31,12 +34,12 @@ func publish(conn io.ReadWriter, settings map[string]string, topic string, paylo
 	}
 	answer, err := read(broker)
 	if err != nil {
-		return fmt.Errorf("the broker does not answer in MQTT 5: %w", err)
+		return fmt.Errorf("%w: %v", errNotMQTT, err) // also if the time is over: the cause is likely to be the port
 	}
 	accepted, isConnack := answer.Content.(*packets.Connack)
 	switch {
 	case !isConnack:
-		return errors.New("the broker does not answer in MQTT 5")
+		return errNotMQTT
 	case accepted.ReasonCode != packets.ConnackSuccess:
 		return refusal("connection", accepted.ReasonCode, accepted.Reason(), accepted.Properties)
 	case accepted.Properties.MaximumQOS != nil && *accepted.Properties.MaximumQOS < 1:

@@ -7,11 +7,17 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"mime"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
 func appriseService() service {
@@ -21,7 +27,7 @@ func appriseService() service {
 			Doc: "Notifies through an Apprise API server, which knows over a hundred services: the URLs of the channel, or " +
 				"those that the server keeps under a key. With a key, a retry notifies all of them again.",
 			Settings: []channels.Setting{
-				address(required("server_url", "The URL of the Apprise API server.", server)),
+				address(required("server_url", "The URL of the Apprise API server.", serverWithout("/notify"))),
 				appriseURLs(),
 				optional("key", "The key of a configuration on the server.",
 					pattern(`[\w-]{1,128}`, "is not 1 to 128 letters, digits, _ and -")),
@@ -102,7 +108,7 @@ func sendApprise(ctx context.Context, m *delivery, path string, body map[string]
 	res, answer, err := m.fetch(ctx, request{url: join(m.settings["server_url"]) + "/" + path, header: header, json: body})
 	switch {
 	case err != nil:
-		return err
+		return m.explainApprise(err, answer)
 	case res.StatusCode == http.StatusNoContent && body["urls"] != nil:
 		return channels.Permanent(errors.New("the server does not accept the Apprise URL"))
 	case res.StatusCode == http.StatusNoContent:
@@ -120,3 +126,41 @@ func sendApprise(ctx context.Context, m *delivery, path string, body map[string]
 	}
 	return errAnswer
 }
+
+// explainApprise replaces the log in an answer with status 424 by its lines about what failed. The log is an array of levels,
+// times and messages, or lines of text from older servers.
+func (m *delivery) explainApprise(err error, answer []byte) error {
+	status, found := errors.AsType[*outbound.StatusError](err)
+	if !found || status.Status != http.StatusFailedDependency {
+		return err
+	}
+	var result struct {
+		Error   string
+		Details [][]string
+	}
+	var causes []string
+	add := func(level, text string) {
+		text = strings.TrimSpace(text)
+		if strings.Contains("WARNING ERROR CRITICAL", level) && level != "" && text != "" && !slices.Contains(causes, text) {
+			causes = append(causes, text)
+		}
+	}
+	if json.Unmarshal(answer, &result) == nil {
+		for _, d := range result.Details {
+			if len(d) == 3 {
+				add(d[0], d[2])
+			}
+		}
+	} else {
+		for _, line := range appriseLine.FindAllSubmatch(answer, -1) {
+			add(string(line[1]), html.UnescapeString(string(line[2])))
+		}
+	}
+	if text := cmp.Or(strings.Join(causes, "; "), result.Error); text != "" {
+		return fmt.Errorf("Apprise could not notify: %s", message.Line(channels.Redact(text, m.secrets...), 300))
+	}
+	return err
+}
+
+// appriseLine matches a line of the log of an older server.
+var appriseLine = regexp.MustCompile(`(WARNING|ERROR|CRITICAL)(?: -|[:\s]|<[^>]*>)(?:\s|<[^>]*>)*([^\n<]+)`)

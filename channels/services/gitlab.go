@@ -23,7 +23,7 @@ func gitlabService() service {
 				secret("token", "An access token with the scope api, of a user or of the project.", token),
 				optional("labels", "Labels of the issue, separated by commas.", each(text)),
 				withDefault(choice("confidential", "yes hides the issue from people who are no members of the project.", "yes", "no"), "no"),
-				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://gitlab.com"),
+				withDefault(address(optional("server_url", "The URL of the server.", serverWithout("/api/v4"))), "https://gitlab.com"),
 			},
 		},
 		incidents: true,

@@ -14,7 +14,7 @@ func goalertService() service {
 			Kind: "goalert", Title: "GoAlert", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in GoAlert when a check goes down, and closes it when the check goes up again.",
 			Settings: []channels.Setting{
-				address(required("server_url", "The URL of the server, such as https://goalert.example.org.", server)),
+				address(required("server_url", "The URL of the server, such as https://goalert.example.org.", serverWithout("/api/v2"))),
 				secret("token", "The key of a Generic API integration: the token in its URL.", token),
 			},
 		},

@@ -16,7 +16,7 @@ func homeassistantService() service {
 			Doc: "Performs an action of Home Assistant with the title and the message of the alert: a notification in its pages, " +
 				"on a phone, or a script.",
 			Settings: []channels.Setting{
-				address(required("server_url", "The URL of Home Assistant, such as https://home.example.org:8123.", server)),
+				address(required("server_url", "The URL of Home Assistant, such as https://home.example.org:8123.", serverWithout("/api/services"))),
 				secret("token", "A long-lived access token, from the profile of a user.", token),
 				withDefault(optional("action", "The action, such as notify.mobile_app_phone, notify.send_message or script.alert.",
 					pattern(`[a-z0-9_]{1,100}\.[a-z0-9_]{1,100}`, "is not an action, such as notify.mobile_app_phone")),

@@ -20,7 +20,7 @@ func matrixService() service {
 			Doc: "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be. " +
 				"The messages are not encrypted.",
 			Settings: []channels.Setting{
-				address(required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", server)),
+				address(required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", serverWithout("/_matrix"))),
 				secret("access_token", "The access token of the user.", token),
 				required("rooms", "The rooms: IDs such as !abc:example.org, or aliases such as #ops:example.org, "+
 					"separated by commas.",

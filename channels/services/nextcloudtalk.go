@@ -22,7 +22,7 @@ func nextcloudtalkService() service {
 			Doc: "Posts to Nextcloud Talk. Credentials are either username and password, or bot_secret for a bot with the " +
 				"feature response (occ talk:bot:install) that is enabled in the conversations.",
 			Settings: []channels.Setting{
-				address(required("server_url", "The URL of the Nextcloud server, such as https://cloud.example.org.", server)),
+				address(required("server_url", "The URL of the Nextcloud server, such as https://cloud.example.org.", serverWithout("/ocs", "/index.php"))),
 				required("rooms", "The tokens of the conversations, such as n3xtc10ud of https://cloud.example.org/call/n3xtc10ud, "+
 					"separated by commas.",
 					each(pattern(`[a-z0-9]{4,30}`, "has an item that is not the token of a conversation"))),

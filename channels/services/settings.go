@@ -122,6 +122,26 @@ func number(low, high int) func(string) error {
 	}
 }
 
+// serverWithout is server for a service below whose URL the notifier adds paths. It refuses a URL that has one of them already,
+// because the service would only say that nothing is there.
+func serverWithout(paths ...string) func(string) error {
+	return func(value string) error {
+		if err := server(value); err != nil {
+			return err
+		}
+		u, err := url.Parse(value)
+		if err != nil {
+			return errors.New("is not a URL")
+		}
+		for _, path := range paths {
+			if base, _, found := strings.Cut(u.Path+"/", path+"/"); found {
+				return errors.New("has the path " + path + ", which is added by itself: write " + u.Scheme + "://" + u.Host + base)
+			}
+		}
+		return nil
+	}
+}
+
 // server accepts http and https URLs without credentials, query or fragment.
 func server(value string) error {
 	u, err := parse(value, "http", "https")

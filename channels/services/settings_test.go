@@ -142,3 +142,38 @@ func ExampleNew() {
 	// key: The key of the Webhooks service.
 	// event: The name of the event.
 }
+
+// TestPathsTwice refuses URLs with a path that the notifier adds, and says what to write.
+func TestPathsTwice(t *testing.T) {
+	for _, tt := range []struct {
+		kind      channels.Kind
+		name, url string
+		want      string
+	}{
+		{"matrix", "homeserver", "https://m.example.org/_matrix", "has the path /_matrix, which is added by itself: write https://m.example.org"},
+		{"matrix", "homeserver", "https://m.example.org/sub/_matrix/client/v3/", "has the path /_matrix, which is added by itself: write https://m.example.org/sub"},
+		{"matrix", "homeserver", "https://m.example.org/_matrixed", ""},
+		{"apprise", "server_url", "http://apprise:8000/notify", "has the path /notify, which is added by itself: write http://apprise:8000"},
+		{"apprise", "server_url", "http://apprise:8000/notify/team", "has the path /notify, which is added by itself: write http://apprise:8000"},
+		{"zulip", "site", "https://z.example.org/api/v1/messages", "has the path /api/v1, which is added by itself: write https://z.example.org"},
+		{"signal", "server_url", "http://signal:8080/v2/send", "has the path /v2/send, which is added by itself: write http://signal:8080"},
+		{"gitlab", "server_url", "https://g.example.org/gitlab/api/v4/", "has the path /api/v4, which is added by itself: write https://g.example.org/gitlab"},
+		{"nextcloudtalk", "server_url", "https://c.example.org/ocs/v2.php", "has the path /ocs, which is added by itself: write https://c.example.org"},
+		{"goalert", "server_url", "https://g.example.org/api/v2/generic/incoming", "has the path /api/v2, which is added by itself: write https://g.example.org"},
+		{"homeassistant", "server_url", "https://h.example.org/api/services/x", "has the path /api/services, which is added by itself: write https://h.example.org"},
+	} {
+		got := ""
+		for _, info := range services.New(nil) {
+			for _, s := range info.Settings {
+				if info.Kind == tt.kind && s.Name == tt.name {
+					if err := s.Check(tt.url); err != nil {
+						got = err.Error()
+					}
+				}
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.url, diff)
+		}
+	}
+}

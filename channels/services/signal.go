@@ -19,7 +19,7 @@ func signalService() service {
 			Doc: "Sends Signal messages through a signal-cli-rest-api server. " +
 				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
-				address(required("server_url", "The URL of the server.", server)),
+				address(required("server_url", "The URL of the server.", serverWithout("/v1/send", "/v2/send"))),
 				required("number", "The phone number to send from, in international form.", phone),
 				required("recipients", "The phone numbers, user names or groups (group.…), separated by commas.", each(text)),
 				notRequired(secret("token", "The bearer token.", token)),

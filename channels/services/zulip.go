@@ -22,7 +22,7 @@ func zulipService() service {
 			Kind: "zulip", Title: "Zulip", Category: channels.CategoryChat,
 			Doc: "Posts to a Zulip channel (stream) as a bot, or sends direct messages, or both.",
 			Settings: []channels.Setting{
-				address(required("site", "The URL of the organization, such as https://example.zulipchat.com.", server)),
+				address(required("site", "The URL of the organization, such as https://example.zulipchat.com.", serverWithout("/api/v1"))),
 				required("email", "The e-mail address of the bot.", user),
 				secret("api_key", "The API key of the bot.", token),
 				optional("stream", "The name of the channel, or its ID.", text),

@@ -132,7 +132,7 @@ func Example() {
 	fmt.Println(lacks)
 	// Output:
 	// <nil>
-	// beep 12: Test is down
+	// beep 12: Test "1" is down
 	// <nil>
 	// no mail server is configured on this server
 }

@@ -26,6 +26,7 @@ func kind() channels.Type {
 			}
 			return nil
 		},
+		Warn: warn,
 	}
 	for _, to := range []string{"down", "up"} {
 		info.Settings = append(info.Settings,

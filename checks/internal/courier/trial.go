@@ -56,8 +56,9 @@ func (c *Courier) try(ctx context.Context, project checks.Project, to channels.C
 		return c.Configured(to.Kind)
 	}
 	now := c.Now()
+	// The name has a quote, so that a template that breaks at one fails now.
 	check := checks.Check{ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1}}
-	check.Name, check.Slug, check.Desc = "Test", "test", "The description of the check."
+	check.Name, check.Slug, check.Desc = `Test "1"`, "test", "The description of the check."
 	output := []byte("The last lines of the job's output.\n")
 	n := channels.Notification{
 		ID: uuid.NewString(), Incident: uuid.NewString(), Check: c.describe(check, project.Name),

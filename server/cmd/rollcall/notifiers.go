@@ -111,7 +111,8 @@ func lacks(ctx context.Context, t channels.Type, settings map[string]string) (fl
 	return needs[t.Kind], err
 }
 
-// noteNeeds says on standard error which flag a server needs to deliver to an integration. This command has not got the
+// noteNeeds says on standard error what is likely to go wrong with the settings of an integration, and which flag a server
+// needs to deliver to it. This command has not got the
 // flags of the server, and so only says it.
 func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
 	types, err := standard.New(nil)
@@ -121,6 +122,11 @@ func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
 	for _, t := range types {
 		if t.Kind != c.Kind {
 			continue
+		}
+		if t.Warn != nil {
+			if warning := t.Warn(c.Settings); warning != nil {
+				fmt.Fprintf(a.stderr, "rollcall: %s: %s\n", warning.Setting, warning.Reason)
+			}
 		}
 		if flag, err := lacks(ctx, t, c.Settings); err != nil && flag != "" {
 			fmt.Fprintf(a.stderr, "rollcall: alerts to %s need a server with %s\n", oneLine(newChannelDoc(c).String()), flag)

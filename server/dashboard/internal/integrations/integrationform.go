@@ -34,6 +34,8 @@ type integrationForm struct {
 	// Label is the name as it is stored or was typed. NameProblem says what is wrong with it.
 	Label, NameProblem string
 	Fields             []field
+	// Warning says what is likely to go wrong with the stored settings.
+	Warning string
 	// Was tells whether somebody else has changed the integration since the form was shown.
 	Was string
 	// Problem says what is wrong with the form as a whole.
@@ -103,6 +105,11 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 		view.Closed = "Only an administrator can change integrations of this kind, on the server’s command line."
 	}
 	view.Doc = inLabels(info, info.Doc)
+	if info.Warn != nil {
+		if w := info.Warn(c.Settings); w != nil {
+			view.Warning = inLabels(info, w.Setting+" "+w.Reason+".")
+		}
+	}
 	view.Fields, err = fields(q, info, c)
 	return view, err
 }
