@@ -28,9 +28,10 @@ func (deliveriesListCmd) Help() string {
 of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
 alerts about that status. Rollcall keeps alerts as long as flips.
 
-With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "recipient", "status", "reminder", "close",
-"state", "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time. close
-says why the receiver's incident is closed without an alert, and is empty for an alert.
+With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "recipient", "status", "reminder",
+"close", "state", "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
+recipient is the one of several recipients that the alert is retried for alone, or empty. close says why the receiver's
+incident is closed without an alert, and is empty for an alert.
 
 Examples:
 
