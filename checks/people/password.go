@@ -169,11 +169,8 @@ func weak(password, email, name string) bool {
 	for _, text := range slices.Clone(known) {
 		known = append(known, inASCII(text))
 	}
-	if easy(password, known) {
-		return true
-	}
-	ascii := inASCII(password)
-	return ascii != password && (easy(ascii, known) || easy(inASCII(onKeys(password)), known))
+	keys := onKeys(password)
+	return easy(inASCII(password), known) || keys != password && easy(inASCII(keys), known)
 }
 
 // easy reports whether a password has a low score, or has one without a few digits and signs around it, such as a year: they
@@ -183,7 +180,7 @@ func easy(password string, known []string) bool {
 		return true
 	}
 	core := strings.TrimFunc(password, func(r rune) bool { return !unicode.IsLetter(r) })
-	if core == "" || len(password)-len(core) > maxAround {
+	if around := len(password) - len(core); core == "" || around == 0 || around > maxAround {
 		return false
 	}
 	word := zxcvbn.PasswordStrength(core, known)

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+)
+
+// TestUserRoleOfTheInvited: a role that ends an invitation says so, and what to do; one that does not says nothing.
+func TestUserRoleOfTheInvited(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		known, err := people.New(db.Open(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		administer(t, db, "project", "create", "team")
+		project, err := openMonitor(t, db).Projects().ByName(t.Context(), "team")
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner, _, err := known.Create(t.Context(), people.Spec{Email: "owner@example.org", Roles: map[uuid.UUID]people.Role{project.ID: people.Owner}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Person, ID: owner.ID.String()})
+		_, link, err := known.Create(ctx, people.Spec{Email: "bob@example.org", Roles: map[uuid.UUID]people.Role{project.ID: people.Viewer}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		role := func(args ...string) (said string) {
+			t.Helper()
+			var stdout, stderr strings.Builder
+			if status := run(append([]string{"--database", db.URL, "user", "role", "bob@example.org"}, args...), &stdout, &stderr); status != exitOK {
+				t.Fatalf("%q: status %d: %s", args, status, stderr.String())
+			}
+			return stderr.String()
+		}
+		if said := role("--project", "team", "--role", "owner"); said != "" {
+			t.Errorf("a role that the inviter could give: %s", said)
+		}
+		if _, err := known.Link(t.Context(), link.Token); err != nil {
+			t.Errorf("the link ended: %v", err)
+		}
+		if said := role("--role", "admin"); !strings.Contains(said, "had invited bob@example.org") || !strings.Contains(said, "user reset-password") {
+			t.Errorf("a role that the inviter could not give: %q", said)
+		}
+		if _, err := known.Link(t.Context(), link.Token); err == nil {
+			t.Error("the link still opens the account")
+		}
+	})
+}
