@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,21 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// External is a person as an identity provider describes them.
+type External struct {
+	Issuer, Subject, Email, Name string
+	EmailVerified                bool
+	// HasRoles says that the provider decides on Admin and Roles. Roles has names of projects; "*" is every project.
+	HasRoles, Admin bool
+	Roles           map[string]Role
+}
+
+// identity is the key of the record of an account at a provider.
+func identity(e External) string {
+	text, _ := json.Marshal([]string{e.Issuer, e.Subject})
+	return hashOf(string(text))
+}
 
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
 // that no account at a provider has yet, or else a new one. The first time, it ends what others may hold of the account. It sets the

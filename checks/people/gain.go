@@ -114,24 +114,3 @@ func (p *People) Prove(ctx context.Context, id uuid.UUID) (Person, error) {
 	}
 	return proved.person(), nil
 }
-
-// ProofLink returns a link for somebody with NeedsLink. Only the mailbox of the person may get it: using it proves the address.
-// Older links end. The error is [checks.ErrNotFound] for a person who needs no link.
-func (p *People) ProofLink(ctx context.Context, id uuid.UUID) (link Link, err error) {
-	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
-		if !d.NeedsLink {
-			return false, nil, checks.ErrNotFound
-		}
-		if _, err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
-			return false, nil, err
-		}
-		var record store.Record
-		link, record = p.newLink(d.person())
-		record.Value = []byte(proofLink)
-		return false, nil, tx.SaveRecords(ctx, p.now(), record)
-	})
-	return link, err
-}
-
-// proofLink is the value of the record of a link that only the mailbox of its person has.
-const proofLink = `{"proof":true}`

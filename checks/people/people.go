@@ -40,17 +40,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/mail"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
@@ -271,76 +268,6 @@ func (d *document) record() (store.Record, error) {
 func pointer(kind, key string, to uuid.UUID) store.Record {
 	return store.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
 }
-
-// maxName bounds a name in characters.
-const maxName = 100
-
-// foldEmail returns the form in which addresses are compared. An address with a disguised character stays as it is and so equals
-// nobody's: at a mail server, it may belong to somebody else.
-func foldEmail(text string) string {
-	if text = strings.TrimSpace(text); !utf8.ValidString(text) || strings.ContainsFunc(text, disguised) {
-		return text
-	}
-	return norm.NFC.String(strings.ToLower(text))
-}
-
-// disguised reports whether a character turns into ASCII in lower case or by compatibility, as the Kelvin sign turns into k.
-func disguised(r rune) bool {
-	return r >= utf8.RuneSelf && norm.NFKC.String(string(unicode.ToLower(r)))[0] < utf8.RuneSelf
-}
-
-// normalEmail returns an address as it is stored.
-func normalEmail(text string) (string, error) {
-	text = foldEmail(text)
-	parsed, err := mail.ParseAddress(text)
-	odd := func(r rune) bool { return hidden(r) || disguised(r) || r == utf8.RuneError }
-	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, odd) {
-		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
-	}
-	return text, nil
-}
-
-// normalName returns a name that somebody has typed as it is stored.
-func normalName(text string) (string, error) {
-	text = norm.NFC.String(strings.TrimSpace(text))
-	if utf8.RuneCountInString(text) > maxName {
-		return "", &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is too long: the maximum is %d characters", maxName)}
-	}
-	if text != cleanName(text) {
-		return "", &checks.FieldError{Field: "name", Reason: "contains invisible characters"}
-	}
-	return text, nil
-}
-
-// cleanName returns a name that a provider sends as it is stored: without invisible characters, and cut.
-func cleanName(text string) string {
-	runes := []rune(norm.NFC.String(strings.ToValidUTF8(text, "")))
-	joins := func(i int) bool {
-		return i >= 0 && i < len(runes) && runes[i] >= utf8.RuneSelf && !hidden(runes[i]) && !unicode.IsSpace(runes[i])
-	}
-	var clean []rune
-	for i, r := range runes {
-		switch {
-		case r == '\u200c' || r == '\u200d': // of Persian and Hindi names, and of families
-			if !joins(i-1) || !joins(i+1) {
-				continue
-			}
-		case unicode.IsControl(r) && unicode.IsSpace(r):
-			r = ' '
-		case hidden(r):
-			continue
-		}
-		clean = append(clean, r)
-	}
-	name := strings.TrimSpace(string(clean))
-	if utf8.RuneCountInString(name) > maxName {
-		name = strings.TrimRight(string([]rune(name)[:maxName]), " \u200c\u200d")
-	}
-	return name
-}
-
-// hidden reports whether a character is invisible, such as one that reverses text.
-func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // one returns a record that has not ended.
 func (p *People) one(ctx context.Context, kind, key string) (store.Record, error) {

@@ -228,8 +228,8 @@ func (p *People) step(secret, code string, after int64) (int64, bool) {
 const recoveryCodes = 10
 
 // ConfirmTOTP stores a secret once the password and a code of the secret are right, and returns recovery codes, which the
-// database keeps as hashes. The sessions stay; a sign-in that has read the account before fails. The error is [ErrRefused] for the password, a *[checks.FieldError] for the code,
-// or a *[LimitedError].
+// database keeps as hashes. The sessions stay, and sign-ins in progress fail. The error is [ErrRefused] for the password, a
+// *[checks.FieldError] for the code, or a *[LimitedError].
 func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret, code string) (recovery []string, err error) {
 	confirmed, err := p.confirm(ctx, id, password)
 	if err != nil {

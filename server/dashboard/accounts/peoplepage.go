@@ -175,6 +175,9 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 		return a.resetPassword(q, now)
 	}
 	q.Notice(notice)
+	if p.ID == q.Access.Person.ID && !now.Admin {
+		return q.Redirect("/")
+	}
 	return q.Redirect("/people/%s", p.ID)
 }
 
