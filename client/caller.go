@@ -43,6 +43,7 @@ type caller struct {
 	timeout   time.Duration
 	tries     int
 	maxWait   time.Duration
+	onRetry   func(err error, wait time.Duration)
 	pause     pause // of all calls after a 429
 }
 
@@ -66,7 +67,7 @@ func newCaller(config *Config, timeout time.Duration) (*caller, error) {
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // see redirect
 	return &caller{
 		http: own, userAgent: cmp.Or(c.UserAgent, "rollcall-client"), timeout: cmp.Or(c.Timeout, timeout),
-		tries: cmp.Or(c.Tries, defaultTries), maxWait: cmp.Or(c.MaxWait, defaultMaxWait),
+		tries: cmp.Or(c.Tries, defaultTries), maxWait: cmp.Or(c.MaxWait, defaultMaxWait), onRetry: c.OnRetry,
 	}, nil
 }
 

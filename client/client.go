@@ -173,6 +173,9 @@ type Config struct {
 	// MaxWait bounds the pauses of a call after 429s. If the server asks for a longer one, the call ends with
 	// [ErrRateLimited], and a Pinger gives up. Default: 15 minutes.
 	MaxWait time.Duration
+	// OnRetry, unless nil, is called before a call of a [Client] waits to send a request again, so that a program can tell
+	// its user. The error is that of the last try, such as an [*Error]. Calls may overlap if those of the Client do.
+	OnRetry func(err error, wait time.Duration)
 	// Queue is a directory in which a [Pinger] keeps the pings that it could not send; see the package comment. A Client
 	// itself ignores it. Default: a Pinger keeps them in memory until it gives up.
 	Queue string

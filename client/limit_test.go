@@ -151,6 +151,21 @@ func TestPauseOfAllCalls(t *testing.T) {
 	})
 }
 
+// OnRetry hears of each wait of a call, with its reason.
+func TestOnRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []any{
+			respond(nil, 429, "application/json", `{"error": "too many requests"}`, "Retry-After", "300"), respond(nil, 503, "text/plain", "busy", "Retry-After", "2"),
+		}, success: `{"checks": []}`}
+		var heard []string
+		c := s.client(t, client.Config{OnRetry: func(err error, wait time.Duration) { heard = append(heard, fmt.Sprint(err, ", ", wait)) }})
+		if _, err := c.Checks(t.Context(), checks.Query{}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "waits", heard, []string{"too many requests (status 429), 5m0s", "busy (status 503), 2s"})
+	})
+}
+
 // A ping does not wait for the limit, and the background no longer than MaxWait.
 func TestPingDoesNotWaitForALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

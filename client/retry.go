@@ -50,13 +50,25 @@ func (c *caller) do(ctx context.Context, r request, read func(*http.Response) er
 			if wait > c.maxWait {
 				return describe(ctx, r, sent, err)
 			}
+			c.tell(err, wait)
 			c.pause.begin(wait, refused)
 			continue
 		}
 		tries++
-		if tries >= c.tries || !mayRetry(err, r.idempotent) || left() <= wait || sleep(ctx, wait) != nil {
+		if tries >= c.tries || !mayRetry(err, r.idempotent) || left() <= wait {
 			return describe(ctx, r, sent, err)
 		}
+		c.tell(err, wait)
+		if sleep(ctx, wait) != nil {
+			return describe(ctx, r, sent, err)
+		}
+	}
+}
+
+// tell says that a request is sent again after a pause.
+func (c *caller) tell(err error, wait time.Duration) {
+	if c.onRetry != nil {
+		c.onRetry(err, wait)
 	}
 }
 

@@ -31,7 +31,14 @@ func TestParseErrors(t *testing.T) {
 		"slug form":        {`checks: [{slug: A b}]`, `f.yaml:1:17: slug may only have a-z, 0-9, hyphen and underscore: "A b"`},
 		"same slug":        {"checks:\n- slug: a\n- slug: a", `f.yaml:3:9: duplicate slug "a", first used in line 2`},
 		"a number":         {"checks: [{slug: 123}]", `f.yaml:1:17: slug is not a string: write it in quotes, as "123"`},
-		"a cron star":      {"checks:\n- slug: a\n  schedule: * * * * *", "f.yaml:3:14: did not find expected alphabetic or numeric character, while scanning an alias"},
+		"a cron star":      {"checks:\n- slug: a\n  schedule: * * * * * # all\n", `f.yaml:3:13: the value of schedule needs quotation marks, because "*" has a meaning in YAML: "* * * * *"`},
+		"a cron step":      {"checks:\n  - slug: a\n    schedule: */5 * * * *\n", `f.yaml:3:15: the value of schedule needs quotation marks, because "*" has a meaning in YAML: "*/5 * * * *"`},
+		"a star in a flow": {"checks:\n  - {slug: a, schedule: */5 1,2 * * *}\n", `f.yaml:2:25: the value of schedule needs quotation marks, because "*" has a meaning in YAML: "*/5 1,2 * * *"`},
+		"an OnCalendar":    {"checks:\n  - slug: a\n    schedule: *-*-* 03:00\n", `f.yaml:3:15: the value of schedule needs quotation marks, because "*" has a meaning in YAML: "*-*-* 03:00"`},
+		"a word of cron":   {"checks:\n  - slug: a\n    schedule: @daily\n", `f.yaml:3:15: the value of schedule needs quotation marks, because "@" has a meaning in YAML: "@daily"`},
+		"a star in a list": {"checks:\n  - slug: a\n    tags:\n    - *all* jobs\n", `f.yaml:4:7: the value needs quotation marks, because "*" has a meaning in YAML: "*all* jobs"`},
+		"a colon":          {"checks:\n  - slug: a\n    desc: ü see: x\n", `f.yaml:3:11: the value of desc needs quotation marks, because ": " has a meaning in YAML: "ü see: x"`},
+		"a lost alias":     {"checks:\n  - slug: a\n    tags: *base\n", "f.yaml:3:11: unknown anchor 'base' referenced"},
 		"all of a check": {
 			"checks:\n- slug: a\n  timeout: 59\n  grace: 2x\n  schedule: 61 * * * *\n  tz: Europe/Rigga\n  methods: GET\n  manual_resume: 1\n  tags: [a b]\n  colour: red",
 			`f.yaml:3:12: timeout is too small: 59, the minimum is 60

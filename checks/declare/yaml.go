@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -39,22 +40,22 @@ func (p *parser) load(data []byte) *yaml.Node {
 		p.add(Position{}, "the file is empty")
 		return nil
 	case err != nil:
-		p.syntax(err)
+		p.syntax(data, err)
 		return nil
 	}
 	switch err := loader.Load(&second); {
 	case errors.Is(err, io.EOF):
 		return first.Content[0]
 	case err != nil:
-		p.syntax(err)
+		p.syntax(data, err)
 	default:
 		p.add(position(&second), "the file has a second document; put everything into one")
 	}
 	return nil
 }
 
-// syntax reports an error of the YAML library.
-func (p *parser) syntax(err error) {
+// syntax reports an error of the YAML library. It says so if a text only lacks quotation marks.
+func (p *parser) syntax(data []byte, err error) {
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		p.add(Position{}, "%v", err)
@@ -64,7 +65,51 @@ func (p *parser) syntax(err error) {
 	if e.ContextMsg != "" {
 		text += ", " + e.ContextMsg
 	}
+	if at, hint := unquoted(data, e.Mark.Line); hint != "" {
+		p.add(at, "%s", hint)
+		return
+	}
 	p.add(Position{e.Mark.Line, e.Mark.Column}, "%s", text)
+}
+
+// unquotedValues match a text that needs quotation marks: it begins with a character that has a meaning in YAML, or holds a
+// colon.
+var unquotedValues = [...]*regexp.Regexp{
+	regexp.MustCompile(`(?:([\w-]+):|-)[ \t]+([*&@%!?` + "`" + `].*?)[ \t}]*(?:[ \t]#.*)?$`),
+	regexp.MustCompile(`^[ \t-]*([\w-]+):[ \t]+([^"'\[{#|>].*?: .*?)[ \t]*(?:[ \t]#.*)?$`),
+}
+
+var aliasName = regexp.MustCompile(`^\*[\w-]+$`)
+
+// unquoted says which value of a line needs quotation marks, or returns "".
+func unquoted(data []byte, line int) (at Position, hint string) {
+	lines := bytes.Split(data, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return at, ""
+	}
+	text := strings.TrimSuffix(string(lines[line-1]), "\r")
+	var found []int
+	for _, form := range unquotedValues {
+		if found = form.FindStringSubmatchIndex(text); found != nil {
+			break
+		}
+	}
+	if found == nil {
+		return at, ""
+	}
+	value, of := text[found[4]:found[5]], "the value"
+	if aliasName.MatchString(value) || !utf8.ValidString(text) {
+		return at, ""
+	}
+	if found[2] >= 0 {
+		of += " of " + text[found[2]:found[3]]
+	}
+	mark := value[:1]
+	if !strings.Contains("*&@%!?`", mark) {
+		mark = ": "
+	}
+	return Position{line, utf8.RuneCountInString(text[:found[4]]) + 1},
+		fmt.Sprintf("%s needs quotation marks, because %q has a meaning in YAML: %s", of, mark, strconv.Quote(shorten(value)))
 }
 
 // escape matches one escape sequence of a JSON string; a surrogate pair counts as one.

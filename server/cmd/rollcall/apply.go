@@ -41,7 +41,7 @@ func (f *remoteFlags) withTarget(
 	if f.URL == "" {
 		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon.Projects().List) })
 	}
-	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall"})
+	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", OnRetry: a.onRetry})
 	if err != nil {
 		return usageError{pingError(err)}
 	}

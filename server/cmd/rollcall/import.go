@@ -69,7 +69,7 @@ type importDoc struct {
 }
 
 func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
-	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import"})
+	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", OnRetry: a.onRetry})
 	if err != nil {
 		return usageError{plainError(err)}
 	}

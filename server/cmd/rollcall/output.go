@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // jsonFlag is the flag of commands that can print JSON.
@@ -106,6 +108,13 @@ func unsafeRune(r rune) bool {
 
 // oneLine joins the lines of an error.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
+
+// onRetry says that the command waits before it sends a request again. Short waits are not worth a line.
+func (a *app) onRetry(err error, wait time.Duration) {
+	if wait >= time.Second {
+		fmt.Fprintf(a.stderr, "rollcall: %s; trying again in %s\n", oneLine(err.Error()), verdict.Duration(wait.Round(time.Second)))
+	}
+}
 
 // timeFormat is the format of the API's timestamps.
 const timeFormat = "2006-01-02T15:04:05-07:00"

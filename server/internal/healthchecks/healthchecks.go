@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/client"
 )
@@ -52,8 +53,13 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 			break
 		}
 	}
-	if hasStatus(err, http.StatusUnauthorized) {
+	switch {
+	case hasStatus(err, http.StatusUnauthorized):
 		err = fmt.Errorf("%w: check the API key", err)
+	case hasStatus(err, http.StatusTooManyRequests):
+		err = fmt.Errorf("%w: the server limits requests, try again later", err)
+	case errors.Is(err, client.ErrNotRollcall):
+		err = foreignError{err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("healthchecks: %w", err)
@@ -63,6 +69,16 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 		return nil, fmt.Errorf("healthchecks: the response has no list of %s", name)
 	}
 	return entries, nil
+}
+
+// foreignError is [client.ErrNotRollcall], in words about the source.
+type foreignError struct{ error }
+
+func (e foreignError) Unwrap() error { return e.error }
+
+func (e foreignError) Error() string {
+	return strings.ReplaceAll(e.error.Error(), client.ErrNotRollcall.Error(),
+		"the answer is not that of the API of a Healthchecks server, check the URL")
 }
 
 func hasStatus(err error, status int) bool {

@@ -154,8 +154,8 @@ func TestChecks(t *testing.T) {
 
 func TestResponsesOfAnotherProgram(t *testing.T) {
 	for response, want := range map[string]string{
-		`<html>`:           "the answer is not Rollcall's, check the URL",
-		`[]`:               "the answer is not Rollcall's, check the URL",
+		`<html>`:           "the answer is not that of the API of a Healthchecks server, check the URL",
+		`[]`:               "the answer is not that of the API of a Healthchecks server, check the URL",
 		`{}`:               "the response has no list of checks",
 		`null`:             "the response has no list of checks",
 		`{"checks": null}`: "the response has no list of checks",
