@@ -43,6 +43,32 @@ func without(o object, keys ...string) object {
 	return rest
 }
 
+// TestPastedSchedules: what can mean only one thing is taken, and returned as it was given. The error of the rest says what to
+// write.
+func TestPastedSchedules(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for expr, next := range map[string]string{"@midnight": "2026-03-16T00:00:00+00:00", "OnCalendar=*-*-* 23:00": "2026-03-15T23:00:00+00:00", "0 22 * * * # late": "2026-03-15T22:00:00+00:00"} {
+			check := s.create(object{"schedule": expr})
+			s.equal("schedule", check["schedule"], any(expr))
+			s.ping(check, "")
+			s.equal("next_ping", s.get(check)["next_ping"], any(next))
+			s.equal("updated", s.api("POST", path(check), object{"schedule": expr}).object(200)["schedule"], any(expr))
+		}
+		for expr, want := range map[string]string{
+			"TZ=Europe/London 0 9 * * *": `write "Europe/London" as the time zone and "0 9 * * *" as the schedule`,
+			"cron(0 3 * * ? *)":          "write 0 3 * * *",
+			"@every 1h":                  "give the check a timeout of 1h instead",
+			"@reboot":                    "names no time",
+			"0 3 * * * /usr/bin/backup":  `write "0 3 * * *" alone`,
+		} {
+			text, _ := s.api("POST", "/api/v3/checks/", object{"schedule": expr}).object(400)["error"].(string)
+			if !strings.Contains(text, want) {
+				s.Errorf("%s: %s, want %s", expr, text, want)
+			}
+		}
+	})
+}
+
 func TestCreateDefaults(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, body := range []any{nil, "", "{}", " {\n} ", `{"nothing": null, "NAME": 5, "unique": []}`} {

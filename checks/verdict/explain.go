@@ -63,6 +63,7 @@ func Explain(in Input) Verdict {
 	case checks.StatusDown:
 		b.explainDown()
 	}
+	b.zoneHint()
 	b.integrations()
 	b.v.nameZone()
 	return b.v

@@ -26,6 +26,14 @@ var riga = func() *time.Location {
 // at returns an instant in November 2026 in Riga. The 22nd is a Sunday.
 func at(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour, minute, 0, 0, riga) }
 
+// daily has pings at one time of day, up to the 22nd.
+func (s *story) daily(hour, minute int, days ...int) *story {
+	for _, day := range days {
+		s.success(at(day, hour, minute))
+	}
+	return s
+}
+
 // story is a check with what has happened to it.
 type story struct {
 	t  *testing.T
@@ -249,6 +257,27 @@ func TestExplain(t *testing.T) {
 		{"new interval", begin(t, checks.Spec{Timeout: new(2 * time.Hour)}).success(at(22, 3, 0)).settle(at(22, 6, 0)).update(checks.Spec{Timeout: new(9 * time.Hour)}, at(22, 6, 0)).with(sent("ops", at(22, 5, 20))), at(22, 6, 10),
 			"Down since 05:20 Europe/Riga. The expected run did not report in time; last success at 03:00. *ops* was notified at 05:20:00. " +
 				"Its timing was changed at 06:00; it stays down until the next success."},
+
+		// The time zone
+		{"hours early", begin(t, checks.Spec{}).daily(1, 2, 19, 20, 21), at(21, 12, 0),
+			"Down since 03:20. The run expected at 03:00 Europe/Riga did not report within its grace of 20 min; last success at 01:02. The alert is being sent. " +
+				"Next run due tomorrow 03:00. The last 3 runs arrived about 2 h before the expected time. The time zone of the check, Europe/Riga, may be wrong."},
+		{"hours late", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).daily(8, 4, 19, 20, 21), at(21, 12, 0),
+			"Up since Thu 08:04. The last run succeeded at 08:04. Next run due tomorrow 03:00 Europe/Riga (9 h grace). " +
+				"The last 3 runs arrived about 5 h after the expected time. If they do not take that long, the time zone of the check, Europe/Riga, may be wrong."},
+		{"an odd zone, with starts", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).start(at(19, 8, 30)).daily(8, 40, 19).start(at(20, 8, 31)).daily(8, 44, 20).start(at(21, 8, 32)).daily(8, 40, 21), at(21, 12, 0),
+			"Up since Thu 08:40. The last run succeeded at 08:40 and took 8 min. Next run due tomorrow 03:00 Europe/Riga (9 h grace). " +
+				"The last 3 runs arrived about 5 h 30 min after the expected time. The time zone of the check, Europe/Riga, may be wrong."},
+		{"twice is no rule", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).daily(8, 4, 20, 21), at(21, 12, 0),
+			"Up since yesterday 08:04. The last run succeeded at 08:04. Next run due tomorrow 03:00 Europe/Riga (9 h grace)."},
+		{"not steadily", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).daily(8, 4, 19).daily(9, 4, 20).daily(8, 4, 21), at(21, 12, 0),
+			"Up since Thu 08:04. The last run succeeded at 08:04. Next run due tomorrow 03:00 Europe/Riga (9 h grace)."},
+		{"tried on one day", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).daily(8, 4, 20).daily(8, 1, 21).daily(8, 4, 21), at(21, 12, 0),
+			"Up since yesterday 08:04. The last run succeeded at 08:04. Next run due tomorrow 03:00 Europe/Riga (9 h grace)."},
+		{"other timing since", begin(t, checks.Spec{Grace: new(9 * time.Hour)}).daily(8, 4, 19, 20, 21).update(checks.Spec{Schedule: new("0 4 * * *")}, at(21, 9, 0)), at(21, 12, 0),
+			"Up since Thu 08:04. The last run succeeded at 08:04. Next run due tomorrow 04:00 Europe/Riga (9 h grace)."},
+		{"often", begin(t, checks.Spec{Schedule: new("0 * * * *"), Grace: new(time.Hour)}).success(at(21, 9, 29)).success(at(21, 10, 29)).success(at(21, 11, 29)), at(21, 11, 59),
+			"Up since 09:29. The last run succeeded at 11:29. Next run due at 12:00 Europe/Riga (1 h grace)."},
 
 		// Rules
 		{"after failures", rules(checks.Spec{AlertAfter: new(3)}).settle(late), at(22, 4, 0),

@@ -56,6 +56,11 @@ func TestPreviewTimes(t *testing.T) {
 	preview("<b>", "UTC").has("data-problem").hasNo("<b>")
 	preview("", "UTC").has("Schedule is missing")
 	preview("0 3 * * *", "Nowhere/<i>").has("Unknown time zone").hasNo("<i>")
+	preview("0 3 * * *", "GMT+2").has("Unknown time zone", "Etc/GMT-2 for a fixed offset").hasNo("Etc/GMT&#43;2", "Etc/GMT+2")
+	preview("@daily", "Europe/Riga").has("at 00:00 every day, in Europe/Riga")
+	preview("0 0 3 * * *", "UTC").has("data-problem", "write 0 3 * * *, without the seconds")
+	preview("0 3 * * * /usr/bin/backup <b>", "UTC").has("at 03:00 every day", "This is a line of a crontab. Its schedule is 0 3 * * *, and its command becomes the description.").hasNo("<b>")
+	preview("TZ=Europe/Riga @daily", "UTC").has("at 00:00 every day, in Europe/Riga", "Its schedule is @daily, its time zone Europe/Riga.")
 	preview(strings.Repeat("9", 5000), "UTC").has("Schedule is too long").hasNo("999999")
 	b.post(s.path("preview/schedule"), url.Values{"kind": {"simple"}, "timeout": {"90 min"}, "grace": {"5 min"}}).
 		has("A ping is expected within 1 h 30 min of the last one. After that the check is late; it goes down 5 min later.")
@@ -78,6 +83,33 @@ func TestPreviewTimes(t *testing.T) {
 	if got := s.check(c.ID).Name; got != "backup" {
 		t.Errorf("a preview changed the name to %q", got)
 	}
+}
+
+// TestCrontabLine creates and changes checks with a whole line of a crontab as the schedule.
+func TestCrontabLine(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	form := b.get(s.path("checks/new")).inputs("edit")
+	command := "/usr/bin/backup --to /srv " + strings.Repeat("x", 100)
+	form.Set("kind", "schedule")
+	form.Set("schedule", "CRON_TZ=Europe/Riga 30 3 * * MON-FRI "+command+" # nightly")
+	c := s.checkAt(b.post(s.path("checks/new"), form))
+	if c.Schedule != "30 3 * * MON-FRI" || c.TZ != "Europe/Riga" || c.Desc != command {
+		t.Errorf("%q in %s: %q", c.Schedule, c.TZ, c.Desc)
+	}
+	path := "/checks/" + c.ID.String() + "/edit"
+	form = b.get(path).inputs("edit")
+	form.Set("schedule", "@hourly /usr/bin/other")
+	form.Set("preview", "1")
+	b.post(path, form).is(http.StatusOK).has("Its schedule is @hourly.", ">\n@hourly</textarea>")
+	form.Del("preview")
+	b.post(path, form)
+	if c = s.check(c.ID); c.Schedule != "@hourly" || c.Desc != command {
+		t.Errorf("%q: %q", c.Schedule, c.Desc)
+	}
+	form = b.get(path).inputs("edit")
+	form.Set("schedule", "TZ=Nowhere/City 0 3 * * *")
+	b.post(path, form).is(http.StatusUnprocessableEntity).has("Time zone is not a valid time zone", `value="Nowhere/City"`)
 }
 
 // TestPreviewOfDownCheck: new timing brings no check up, and the preview says so.

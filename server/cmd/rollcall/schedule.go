@@ -36,6 +36,7 @@ Examples:
 
     rollcall schedule '0 3 * * *' --tz Europe/Riga
     rollcall schedule 'Mon..Fri *-*-* 09:00:00' -n 5
+    rollcall schedule @daily -n 3
     rollcall schedule '30 2 * * *' --tz America/New_York --from 2026-03-07T00:00:00Z -n 3`
 }
 

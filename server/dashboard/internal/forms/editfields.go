@@ -27,13 +27,16 @@ type input struct {
 	Error             string
 }
 
+// maxEntry bounds the line of a crontab that may be pasted as a schedule, in characters.
+const maxEntry = 1000
+
 const periodBounds = "1 min to 365 days"
 
 // inputs are the inputs of settings in the order of the page, without values.
 var inputs = bounded([]input{
 	{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
 	{Name: "timeout", Label: "Interval", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
-	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00."},
+	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
 	{Name: "tz", Label: "Time zone", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
 	{Name: "grace", Label: "Grace time", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
 	{Name: "channels", Label: "Integrations"},
@@ -69,6 +72,9 @@ func bounded(list []input) []input {
 			list[i].Max = len(strconv.FormatInt(s.Max, 10))
 		default:
 			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
+		}
+		if list[i].Name == "schedule" {
+			list[i].Max = maxEntry
 		}
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -94,7 +95,28 @@ func readForm(sent url.Values, missing form) form {
 	if slices.Contains(chosen, "*") {
 		f["channels"] = "*"
 	}
-	return f.clean()
+	f = f.clean()
+	f.takeEntry()
+	return f
+}
+
+// takeEntry splits a line of a crontab that was pasted as the schedule. The time zone in front of it and, if there is no
+// description yet, its command go to their own inputs. The text "entry" says so in the preview.
+func (f form) takeEntry() {
+	e, ok := schedule.ReadEntry(f["schedule"])
+	if f["kind"] != kindSchedule || !ok {
+		return
+	}
+	f["schedule"], f["entry"] = e.Schedule, "This is a line of a crontab. Its schedule is "+e.Schedule
+	if e.TZ != "" {
+		f["tz"] = e.TZ
+		f["entry"] += ", its time zone " + e.TZ
+	}
+	if command := []rune(e.Command); len(command) > 0 && strings.TrimSpace(f["desc"]) == "" {
+		f["desc"] = string(command[:min(len(command), int(checks.SettingNamed("desc").Max))])
+		f["entry"] += ", and its command becomes the description"
+	}
+	f["entry"] += "."
 }
 
 // encode writes the settings of a form for a hidden input, from which decodeForm reads them again.

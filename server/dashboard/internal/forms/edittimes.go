@@ -21,6 +21,8 @@ const previewTimesCount = 10
 type timesPreview struct {
 	// Words say it in a sentence.
 	Words string
+	// Entry says what was taken from a line of a crontab.
+	Entry string
 	// Down says that the check is down, so that no timing brings it up.
 	Down bool
 	// Problem says what is wrong. Before, Fault and After are then the expression, if the place of the fault is known.
@@ -42,7 +44,7 @@ type timeRow struct {
 
 // previewTimes makes the preview of when pings are expected of a check, which is the zero value if it is not stored yet.
 func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p timesPreview) {
-	p.Down = c.Status(now) == checks.StatusDown
+	p.Entry, p.Down = f["entry"], c.Status(now) == checks.StatusDown
 	var spec checks.Spec
 	err := whenSetting.set(f, &spec)
 	if err == nil {
@@ -62,7 +64,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
+		p.Problem = zoneProblem(err)
 		return p
 	}
 	s, err := schedule.Read(*spec.Schedule)
@@ -77,6 +79,14 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	p.list(s, viewer, now.In(zone))
 	return p
+}
+
+// zoneProblem says what is wrong with a time zone.
+func zoneProblem(err error) string {
+	if found, ok := errors.AsType[*schedule.Error](err); ok {
+		return "Unknown time zone: " + found.Reason + "."
+	}
+	return "Unknown time zone. Use an IANA name, such as Europe/Riga."
 }
 
 // list adds the runs after an instant, in its location.

@@ -65,7 +65,7 @@ func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
+		p.Problem = zoneProblem(err)
 		return p
 	}
 	hours, err := quiet.Parse(text, zone)
