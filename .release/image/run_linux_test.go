@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds how long a server may take to start or to stop. Only a broken one takes that long.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // unpack writes the files of an image with their owners.
 func unpack(t *testing.T, img v1.Image, dir string) {

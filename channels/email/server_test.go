@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -83,6 +84,7 @@ func start(t *testing.T, mode email.TLSMode) *server {
 func (s *server) notifier(t *testing.T, change func(*email.Config)) channels.Notifier {
 	t.Helper()
 	config := s.config
+	config.Timeout = 2 * time.Minute // only a failure takes so long
 	if change != nil {
 		change(&config)
 	}

@@ -72,7 +72,7 @@ func (s *server) next(t *testing.T) packets.Packet {
 	select {
 	case p := <-s.got:
 		return p
-	case <-time.After(30 * time.Second): // only a failure takes so long
+	case <-time.After(2 * time.Minute): // only a failure takes so long
 		t.Fatal("the broker has no message")
 		return packets.Packet{}
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds waits for background work. Only a failure reaches it.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // service is a monitor on a database and a bucket, with a project.
 type service struct {

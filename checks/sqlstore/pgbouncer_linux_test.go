@@ -73,7 +73,7 @@ pool_mode = %s
 			t.Logf("PgBouncer printed:\n%s", &output)
 		}
 	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			conn.Close()
@@ -231,7 +231,7 @@ func TestPgBouncerLosesSessions(t *testing.T) {
 		_, err := admin.DB.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", u.Path[1:])
 		must(t, err)
 		ping, err := mon.Ping(t.Context(), check.ID, pings.Signal{})
-		for end := time.Now().Add(time.Minute); errors.Is(err, checks.ErrUnavailable) && time.Now().Before(end); {
+		for end := time.Now().Add(patience); errors.Is(err, checks.ErrUnavailable) && time.Now().Before(end); {
 			t.Logf("try again: %v", err)
 			ping, err = mon.Ping(t.Context(), check.ID, pings.Signal{})
 		}

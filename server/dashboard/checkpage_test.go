@@ -19,7 +19,7 @@ func TestCheckPage(t *testing.T) {
 		t.Fatalf("the page is at %s", path)
 	}
 	editor, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
-	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  rollcall run", "Kubernetes", "&lt;b&gt;Everything")
+	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  run=", "rollcall run --ping-url", "Kubernetes", "&lt;b&gt;Everything")
 	editor.get(path).has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
 		hasNo("Slug URL")
 	slugged := s.create(checks.Spec{Name: new("slugged"), Slug: new("nightly")})

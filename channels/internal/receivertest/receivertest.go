@@ -21,7 +21,7 @@ import (
 )
 
 // patience bounds waits for a program. Only a failure reaches it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Find returns the path of a program: the value of the environment variable, or else the program of that name in PATH.
 // If there is none, it skips the test with the hint, which says how to get the program.

@@ -165,7 +165,7 @@ func TestLineHostile(t *testing.T) {
 		line := cause.Line([]byte(strings.Repeat(piece, 100_000/len(piece)+1)))
 		cause.Key(strings.Repeat(piece, 100_000/len(piece)+1))
 		check(t, line, cause.MaxLength+1)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute { // quadratic work takes many
 			t.Errorf("%q took %v", piece, took)
 		} else {
 			t.Logf("%q: %v", piece, took)

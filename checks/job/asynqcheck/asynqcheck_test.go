@@ -48,7 +48,7 @@ func redis(t *testing.T) asynq.RedisClientOpt {
 		_ = server.Wait()
 		_ = os.RemoveAll(dir)
 	})
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
 			conn.Close()

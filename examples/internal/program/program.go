@@ -26,7 +26,7 @@ import (
 const module = "github.com/rollcall-dev/rollcall"
 
 // patience bounds how long a server may take to start or to exit. Only a broken one takes that long.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Build compiles rollcall into a directory and returns the path of the binary. Flags are those of go build. It builds in
 // the module of the binary, because a program of another module does not need all that the binary does.

@@ -67,7 +67,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 			took[i] = time.Since(began)
 		}
 		slices.Sort(took)
-		if median := took[len(took)/2]; median > 5*time.Second { // the connections are held for a minute
+		if median := took[len(took)/2]; median > 30*time.Second { // the connections are held for a minute
 			t.Errorf("%s: a ping took %v", attack.name, median)
 		}
 		memory := peakMemory(t, p)

@@ -34,7 +34,7 @@ const (
 const VirtualDomain = "s3.dualstack." + Region + ".amazonaws.com"
 
 // patience bounds waits for the server. Only a failure reaches it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 var errNoServer = errors.New("there is no S3 server to test with (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, " +
 	"and have it in PATH or name it in ROLLCALL_TEST_S3_SERVER)")

@@ -40,7 +40,7 @@ import (
 )
 
 // patience bounds each step of a test. Only a failure reaches it: on a busy machine, pages wait long between refreshes.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // pause is the time between two looks at a page for which a test waits.
 const pause = 15 * time.Millisecond
