@@ -21,6 +21,8 @@ import (
 type External struct {
 	Issuer, Subject, Email, Name string
 	EmailVerified                bool
+	// Began is when the sign-in began, here. The zero value is never too early.
+	Began time.Time
 	// HasRoles says that the provider decides on Admin and Roles. Roles has names of projects; "*" is every project.
 	HasRoles, Admin bool
 	Roles           map[string]Role
@@ -35,9 +37,12 @@ func identity(e External) string {
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
 // that no account at a provider has yet, or else a new one. The first time, it ends what others may hold of the account. It sets the
 // roles if the provider decides on them. The error is [ErrRefused] if somebody has the address already and it is not verified or
-// belongs to another account at a provider.
+// belongs to another account at a provider, and [ErrChanged] if the sign-ins of the person have ended since it began.
 func (p *People) SignInExternal(ctx context.Context, e External) (Person, error) {
 	known, err := p.by(ctx, kindIdentity, identity(e))
+	if err == nil {
+		err = p.since(ctx, e, known)
+	}
 	if errors.Is(err, checks.ErrNotFound) {
 		if known, err = p.adopt(ctx, e); errors.Is(err, checks.ErrExists) { // another request was first
 			return p.SignInExternal(ctx, e)
@@ -65,6 +70,9 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	var signed *document
 	err = p.update(ctx, known.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
+		if d.Revision != known.Revision {
+			return false, nil, p.changed(ctx, d.ID)
+		}
 		signed = d
 		d.Unverified = d.Unverified && !verified
 		entries, err := p.prove(ctx, tx, d)
@@ -82,6 +90,14 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 		return Person{}, err
 	}
 	return signed.person(), nil
+}
+
+// since returns [ErrChanged] if the sign-ins of a person have ended since one began at a provider.
+func (p *People) since(ctx context.Context, e External, q Person) error {
+	if !e.Began.IsZero() && q.SignInsEndedAt.After(e.Began) {
+		return p.changed(ctx, q.ID)
+	}
+	return nil
 }
 
 // takeRoles sets what the provider decides on. It returns what the audit log says, and whether the person has more rights than before.
@@ -133,6 +149,9 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 		if d.Issuer != "" {
 			return false, nil, p.refuse(ctx, "the e-mail address belongs to another account at a provider", d.ID.String())
 		}
+		if err := p.since(ctx, e, d.person()); err != nil {
+			return false, nil, err
+		}
 		adopted, d.Issuer, d.Subject = d, e.Issuer, e.Subject
 		ctx = audit.WithActor(ctx, actorOf(ctx, d))
 		entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.identity", d.Email, audit.Change{Field: "provider", To: e.Issuer})}
@@ -172,12 +191,12 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 }
 
 // SavePasskey adds a passkey of a person, or replaces the one with its ID. The error is [checks.ErrExists] if somebody else has it, and
-// [ErrRefused] if the person has another Revision by now: then the passkey may have been removed, or was asked for in a session that
+// [ErrChanged] if the person has another Revision by now: then the passkey may have been removed, or was asked for in a session that
 // has ended.
 func (p *People) SavePasskey(ctx context.Context, who Person, k Passkey) error {
 	return p.update(ctx, who.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != who.Revision {
-			return false, nil, p.refuse(ctx, "the account has changed during the use of a passkey", d.ID.String())
+			return false, nil, p.changed(ctx, d.ID)
 		}
 		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(k.ID) })
 		if i >= 0 {
@@ -210,7 +229,7 @@ func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) er
 		}
 		name := d.Passkeys[i].Name
 		d.Passkeys = slices.Delete(d.Passkeys, i, i+1)
-		d.Revision++
+		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", From: name})},
 			tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindPasskey, Key: hex.EncodeToString(key)})
 	})

@@ -94,7 +94,7 @@ func (p *People) expel(ctx context.Context, tx store.Tx, d *document) ([]audit.E
 		}
 	}
 	d.Password, d.TOTP, d.Recovery, d.Passkeys, d.Known, d.Inviter = "", "", nil, nil, nil, uuid.Nil
-	d.Revision++
+	p.endSignIns(d)
 	if len(changes) == 0 {
 		return nil, nil
 	}

@@ -384,16 +384,24 @@ func TestSignInDuringChange(t *testing.T) {
 			byProvider, err := v.SignInExternal(ctx, e)
 			v.must(err)
 			v.must(v.SessionStore().Commit("early", v.session(ann, 0), time.Now().Add(time.Hour)))
+			e.Began = v.clock.Now()
+			v.clock.Advance(time.Second)
 			v.must(change(ann))
+			if _, err := v.SignInExternal(ctx, e); name != "delete" && !errors.Is(err, people.ErrChanged) {
+				v.Errorf("%s while somebody is at the provider: %v", name, err)
+			}
+			e.Began = v.clock.Now()
+			_, err = v.SignInExternal(ctx, e)
+			v.must(err)
 			for way, read := range map[string]people.Person{"password": byPassword, "passkey": byPasskey, "provider": byProvider} {
-				if err := v.SessionStore().Commit(name+way, v.session(read, 0), time.Now().Add(time.Hour)); !errors.Is(err, people.ErrRefused) {
+				if err := v.SessionStore().Commit(name+way, v.session(read, 0), time.Now().Add(time.Hour)); !errors.Is(err, people.ErrChanged) {
 					v.Errorf("%s while a sign-in by %s is running: %v", name, way, err)
 				}
 				if _, found, err := v.SessionStore().Find(name + way); err != nil || found {
 					v.Errorf("%s: there is a session by %s, %v", name, way, err)
 				}
 			}
-			if err := v.SavePasskey(ctx, byPasskey, key); !errors.Is(err, people.ErrRefused) && !errors.Is(err, checks.ErrNotFound) {
+			if err := v.SavePasskey(ctx, byPasskey, key); !errors.Is(err, people.ErrChanged) && !errors.Is(err, checks.ErrNotFound) {
 				v.Errorf("%s brings a passkey back: %v", name, err)
 			}
 		}

@@ -112,8 +112,10 @@ type Person struct {
 	NeedsLink bool
 	// Revision changes with whatever ends the sign-ins in progress. A session is stored only with the revision that its sign-in
 	// has read, and a passkey with the one that its owner was asked at.
-	Revision    int64
-	Preferences Preferences
+	Revision int64
+	// SignInsEndedAt is when Revision last changed. A sign-in that began before must begin anew.
+	SignInsEndedAt time.Time
+	Preferences    Preferences
 }
 
 // Role returns the role in a project: "" for none, [Owner] for an administrator.
@@ -159,6 +161,9 @@ type Passkey struct {
 
 // ErrRefused is the error of a sign-in that failed, whatever the reason, so that it does not reveal whether an account exists.
 var ErrRefused = errors.New("people: the sign-in was refused")
+
+// ErrChanged is an [ErrRefused] of a sign-in during which what it was made with ended, or all sessions did.
+var ErrChanged = fmt.Errorf("%w: the account has changed meanwhile", ErrRefused)
 
 // ErrLastAdmin is the error of a change that would leave no administrator.
 var ErrLastAdmin = &checks.FieldError{Field: "the last administrator", Reason: "must stay: make someone else an administrator first"}
@@ -240,6 +245,7 @@ type document struct {
 	Proved     bool               `json:"proved,omitempty"`
 	NeedsLink  bool               `json:"needs_link,omitempty"`
 	Revision   int64              `json:"revision,omitempty"`
+	EndedAt    time.Time          `json:"sign_ins_ended_at,omitzero"`
 	// Inviter is who created the newest link, and so may hold it or what was set with it. uuid.Nil is a program or a command.
 	Inviter     uuid.UUID   `json:"inviter,omitzero"`
 	Preferences Preferences `json:"preferences"`
@@ -255,7 +261,7 @@ func (d *document) person() Person {
 	return Person{
 		ID: d.ID, Email: d.Email, Name: d.Name, Admin: d.Admin, Roles: roles, CreatedAt: d.CreatedAt, HasPassword: d.Password != "", HasTOTP: d.TOTP != "",
 		RecoveryCodes: len(d.Recovery), Passkeys: slices.Clone(d.Passkeys), Issuer: d.Issuer, Unverified: d.Unverified,
-		Proved: d.Proved, NeedsLink: d.NeedsLink, Revision: d.Revision, Preferences: d.Preferences,
+		Proved: d.Proved, NeedsLink: d.NeedsLink, Revision: d.Revision, SignInsEndedAt: d.EndedAt, Preferences: d.Preferences,
 	}
 }
 
@@ -350,6 +356,9 @@ func (p *People) note(ctx context.Context, project uuid.UUID, action, email stri
 	return audit.Entry{At: p.now(), Actor: audit.ActorOf(ctx), ProjectID: project, Action: action, Object: email, Changes: changes}
 }
 
+// endSignIns ends the sign-ins in progress.
+func (p *People) endSignIns(d *document) { d.Revision, d.EndedAt = d.Revision+1, p.now().UTC() }
+
 // change is a change of a person. It returns whether all sessions and the sign-ins in progress end, and what the audit log says.
 type change func(ctx context.Context, tx store.Tx, d *document) (end bool, entries []audit.Entry, err error)
 
@@ -384,7 +393,7 @@ func (p *People) apply(ctx context.Context, tx store.Tx, d *document, change cha
 		return err
 	}
 	if end {
-		d.Revision++
+		p.endSignIns(d)
 		if _, err := p.deleteOwned(ctx, tx, kindSession, d.ID, nil); err != nil {
 			return err
 		}

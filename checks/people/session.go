@@ -77,7 +77,7 @@ func (p *People) EndSession(ctx context.Context, person uuid.UUID, id string) er
 // be "".
 func (p *People) EndSessions(ctx context.Context, person uuid.UUID, except string) error {
 	return p.update(ctx, person, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
-		d.Revision++
+		p.endSignIns(d)
 		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return except != "" && strings.HasPrefix(r.Key, except) })
 		return false, []audit.Entry{p.noteEnded(ctx, d, n)}, err
 	})
@@ -104,7 +104,7 @@ func (s *SessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool,
 	return found[0].Value, true, nil
 }
 
-// CommitCtx stores a session. The error of a new one is [ErrRefused] if the person has another Revision or is gone: what the session
+// CommitCtx stores a session. The error of a new one is [ErrChanged] if the person has another Revision or is gone: what the session
 // was opened with has ended meanwhile. A late visit does not revive a session that has ended.
 func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	var d SessionData
@@ -117,7 +117,7 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 		if d.SeenAt.Equal(d.CreatedAt) {
 			person, err := s.p.lock(ctx, tx, d.Person)
 			if errors.Is(err, checks.ErrNotFound) || err == nil && person.Revision != d.Revision {
-				err = s.p.refuse(ctx, "the account has changed during the sign-in", d.Person.String())
+				err = s.p.changed(ctx, d.Person)
 			}
 			if err != nil {
 				return err

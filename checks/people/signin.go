@@ -50,6 +50,12 @@ func (p *People) refuse(ctx context.Context, why, person string) error {
 	return ErrRefused
 }
 
+// changed is refuse for a person who has another Revision than the sign-in has read, and returns [ErrChanged].
+func (p *People) changed(ctx context.Context, person uuid.UUID) error {
+	_ = p.refuse(ctx, "the account has changed during the sign-in", person.String())
+	return ErrChanged
+}
+
 // failedOften is the reason of refusals beyond the limits.
 const failedOften = "too many failed attempts"
 
@@ -162,7 +168,7 @@ func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, kee
 			return false, nil, ErrRefused
 		}
 		now.Password = hash
-		now.Revision++
+		p.endSignIns(now)
 		person = now.person()
 		entry := p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)", To: "(secret)"})
 		_, err := p.deleteOwned(ctx, tx, kindSession, id, func(r store.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
@@ -250,7 +256,7 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 			return false, nil, ErrRefused
 		}
 		d.TOTP, d.TOTPStep, d.Recovery = secret, step, hashes
-		d.Revision++
+		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", To: "(secret)"})}, nil
 	})
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/people"
@@ -214,6 +216,38 @@ func TestSignInWhileCredentialsChange(t *testing.T) {
 				t.Errorf("%s before transaction %d: there are sessions %+v, %v", name, n, list, err)
 			}
 		}
+	}
+}
+
+// TestAtProviderWhileSessionsEnd: a sign-in that is at the provider while all sessions end must begin anew.
+func TestAtProviderWhileSessionsEnd(t *testing.T) {
+	c := newCity(t)
+	c.signIn(c.browser(), ann.Email).is(http.StatusSeeOther)
+	known, err := c.people.ByEmail(t.Context(), ann.Email)
+	noError(t, err)
+	b := c.browser()
+	begun := b.get("/signin/oidc").is(http.StatusSeeOther)
+	c.advance(time.Second)
+	noError(t, c.people.EndSessions(t.Context(), known.ID, ""))
+	b.get(c.idp.SignIn(t, begun.header.Get("Location"), ann.Email).String()).is(http.StatusForbidden).has("Your account changed while you signed in")
+	b.get("/account").is(http.StatusSeeOther)
+	c.signIn(b, ann.Email).is(http.StatusSeeOther)
+	b.get("/account").is(http.StatusOK)
+}
+
+// TestCodesBegunBefore: a page that has shown the secret of codes before the second factors were removed sets nothing up.
+func TestCodesBegunBefore(t *testing.T) {
+	v := newTown(t)
+	ann := v.person("ann@example.org", people.Owner)
+	page := v.as("ann@example.org").get("/account/totp").is(http.StatusOK)
+	secret := regexp.MustCompile(`id="totp-secret"[^>]*>([A-Z2-7 ]+)<`).FindStringSubmatch(page.body)[1]
+	kept := regexp.MustCompile(`name="kept" value="([^"]+)"`).FindStringSubmatch(page.body)[1]
+	noError(t, v.people.ResetMFA(t.Context(), ann.ID))
+	code, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), v.now())
+	noError(t, err)
+	to := v.as("ann@example.org").post("/account/totp", url.Values{"kept": {kept}, "code": {code}, "password": {password}}).is(http.StatusSeeOther).header.Get("Location")
+	if now, err := v.people.ByID(t.Context(), ann.ID); err != nil || now.HasTOTP || to != "/account/totp" {
+		t.Errorf("led to %s: %+v, %v", to, now, err)
 	}
 }
 

@@ -153,7 +153,7 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 		return err
 	}
 	err = a.start(q, person, false)
-	if errors.Is(err, people.ErrRefused) {
+	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, ui.SignIn{})
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	case askedByPage(r):
 		return person, nil
 	}
-	if err := a.start(q, person, false); !errors.Is(err, people.ErrRefused) {
+	if err := a.start(q, person, false); !errors.Is(err, people.ErrChanged) {
 		return person, err
 	}
 	return person, nil // the next request begins the session

@@ -125,6 +125,9 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	if err == nil {
 		err = a.spend(q, begun.Kept)
 	}
+	if err == nil && person.SignInsEndedAt.After(begun.Until.Add(-passkeyAge)) {
+		err = people.ErrChanged
+	}
 	if err == nil {
 		err = a.people.SavePasskey(q.Ctx(), person, used)
 	}

@@ -78,11 +78,15 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if err != nil {
 		return a.providerFailed(q, err)
 	}
+	who.Began = begun.Until.Add(-attemptAge)
 	before, err := a.people.ByEmail(q.Ctx(), who.Email)
 	if err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}
 	person, err := a.people.SignInExternal(q.Ctx(), who)
+	if errors.Is(err, people.ErrChanged) {
+		return changedMeanwhile(q, ui.SignIn{Next: begun.Next})
+	}
 	if errors.Is(err, people.ErrRefused) {
 		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " has not verified that the address is yours. Ask an administrator.", Next: begun.Next})
 	}

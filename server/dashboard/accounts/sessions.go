@@ -80,7 +80,7 @@ func (a *Accounts) current(r *http.Request) (current, error) {
 }
 
 // start replaces the session of the request by a new one of a person as the sign-in has read them, under a new token. A pending
-// one waits for a code and opens no page. The error is [people.ErrRefused] if the person has changed meanwhile.
+// one waits for a code and opens no page. The error is [people.ErrChanged] if the person has changed meanwhile.
 func (a *Accounts) start(q *ui.Request, person people.Person, pending bool) error {
 	ctx, err := a.sessions.Load(q.Ctx(), a.token(q.R))
 	if err != nil {

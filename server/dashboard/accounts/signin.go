@@ -73,7 +73,7 @@ func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) er
 		return a.admit(q, person, page)
 	}
 	err := a.start(q, person, true)
-	if errors.Is(err, people.ErrRefused) {
+	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, page)
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) er
 // admit begins the session of a person who has proved who they are.
 func (a *Accounts) admit(q *ui.Request, person people.Person, page ui.SignIn) error {
 	err := a.start(q, person, false)
-	if errors.Is(err, people.ErrRefused) {
+	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, page)
 	}
 	if err != nil {

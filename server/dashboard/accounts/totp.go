@@ -28,9 +28,10 @@ type totpView struct {
 
 // begunTOTP is what the page keeps until the first code.
 type begunTOTP struct {
-	Person uuid.UUID
-	TOTP   people.TOTP
-	Until  time.Time
+	Person   uuid.UUID
+	Revision int64 // of the person
+	TOTP     people.TOTP
+	Until    time.Time
 }
 
 // totpPage shows a new secret. Nothing is stored until the first code shows that the app has it.
@@ -46,7 +47,7 @@ func (a *Accounts) totpPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(begunTOTP{person.ID, fresh, q.Mon.Now().Add(time.Hour)})
+	text, err := json.Marshal(begunTOTP{person.ID, person.Revision, fresh, q.Mon.Now().Add(time.Hour)})
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,11 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if begun.Person != q.Access.Person.ID || q.Mon.Now().After(begun.Until) {
+	person, err := a.account(q)
+	if err != nil {
+		return err
+	}
+	if begun.Person != person.ID || begun.Revision != person.Revision || q.Mon.Now().After(begun.Until) {
 		return q.Redirect("/account/totp")
 	}
 	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, q.R.PostForm.Get("password"), begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
