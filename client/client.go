@@ -70,8 +70,8 @@
 //
 // # Retries
 //
-// The package retries a request that got no response or a status of 429, 502, 503 or 504, within Config.Tries and
-// Config.Timeout. The first pause is about 0.2 seconds. Each further one is about twice as long, up to 15 seconds, with
+// The package retries a request that got no response or a status of 429, 500, 502, 503 or 504, within Config.Tries
+// and Config.Timeout. The first pause is about 0.2 seconds. Each further one is about twice as long, up to 15 seconds, with
 // jitter. The package honours a longer Retry-After.
 //
 // If the server may already have acted, the package retries only what may safely take effect twice: reads, pings,

@@ -115,13 +115,13 @@ func isUndelivered(err error) bool {
 	return ok
 }
 
-// mayBeItsFault reports whether an undelivered ping may be the reason itself, such as one whose body a proxy refuses.
+// mayBeItsFault reports whether an undelivered ping may be the reason itself, such as one that the server fails to record.
 func mayBeItsFault(err error) bool {
 	if errors.Is(err, ErrNotRollcall) {
 		return true
 	}
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.StatusCode >= http.StatusInternalServerError && !mayRetry(err, true)
+	return ok && e.StatusCode >= http.StatusInternalServerError && !isAway(e.StatusCode)
 }
 
 // flush sends the pings that wait in a queue.

@@ -148,7 +148,7 @@ func mayRetry(err error, idempotent bool) bool {
 		if e.StatusCode == http.StatusTooManyRequests { // the server refused before it acted
 			return true
 		}
-		return isAway(e.StatusCode) && idempotent
+		return idempotent && (isAway(e.StatusCode) || e.StatusCode == http.StatusInternalServerError)
 	}
 	if isCertificate(err) {
 		return false

@@ -175,9 +175,10 @@ func TestWhatIsRetried(t *testing.T) {
 		"429": {answer: 429}, "refused": {answer: refused},
 		"proxy refused": {answer: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}},
 		"502":           {answer: 502, unsure: true}, "503": {answer: 503, unsure: true}, "504": {answer: 504, unsure: true},
+		"500":   {answer: 500, unsure: true},
 		"reset": {answer: reset, unsure: true}, "eof": {answer: io.EOF, unsure: true}, "hang": {answer: "hang", unsure: true},
 		"400": {answer: 400, never: true}, "401": {answer: 401, never: true}, "403": {answer: 403, never: true},
-		"404": {answer: 404, never: true}, "409": {answer: 409, never: true}, "500": {answer: 500, never: true}, "501": {answer: 501, never: true},
+		"404": {answer: 404, never: true}, "409": {answer: 409, never: true}, "501": {answer: 501, never: true},
 		"certificate": {answer: &tls.CertificateVerificationError{Err: errors.New("unknown authority")}, never: true},
 	}
 	for name, k := range calls {
