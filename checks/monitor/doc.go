@@ -101,6 +101,10 @@
 // older ones. They are recorded in the order of their times, so the history and the alerts are those of one monitor. A
 // monitor that was without the database spools its pings until all others have been heard of again.
 //
+// Any error of the database is an outage but one that refuses the data of a ping, which is dropped. If pings of one check
+// cannot be recorded although those of others can, they wait in the database and are tried again every few seconds, in their
+// order; deadlines do not wait for them.
+//
 // The spool costs each batch of pings one more row. Until the replay, the status of a check, such as its badge shows it,
 // reflects only the recorded pings.
 //

@@ -13,7 +13,7 @@ import (
 // overdue checks; "pings", which records them; "deliveries", which sends alerts; or "spool", which keeps pings while the
 // database is unavailable. Problem says in a few English words what is wrong, without internal details; it is
 // "" if the part is healthy, which the method OK reports. Detail says more about a healthy part, or is "". Err is the
-// cause, for the log; it may be nil.
+// cause, for the log; it may be nil. A database that fails while pings go to the spool has a Detail and an Err.
 type Condition = health.Condition
 
 // Vitals is how a server finds out whether this monitor works: probes, figures for metrics and a heartbeat. [Monitor.Health]
@@ -28,24 +28,26 @@ func (m *Monitor) Vitals() *Vitals { return &Vitals{m} }
 // live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
 func (v *Vitals) Live() Condition { return v.mon.health.Live() }
 
-// Probe tests that the database answers queries.
+// Probe tests that the database answers queries, and that the file of SQLite is still the one that is open.
 func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx, false) }
 
-// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds, and does not stop when ctx is
-// cancelled: that would say nothing about the database. With a spool, the
-// database may be out of reach, because pings are taken all the same, and a second condition is that of the spool.
+// Ready reports whether pings can be taken: the database answers and has an up-to-date schema, and pings have not failed
+// for some seconds. After failures, a ping that succeeds makes it ready again or, when no more fail, a test write. It waits
+// at most 5 seconds, and does not stop when ctx is cancelled: that would say nothing about the database. With a spool, the
+// database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
+// which fails after a failed write, or if its file was replaced or removed.
 func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Ready(ctx) }
 
 // Health reports on each part of the service:
 //
-//   - The database is healthy when it commits a test write within 5 seconds.
+//   - The database is healthy when it commits a test write within 5 seconds, and pings have not failed for some seconds.
 //   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
 //     if that is longer. The time begins with the call of [Monitor.Start].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
 //     this monitor has no notifier for their kind, and Config.DeliveredElsewhere does not say that another has.
-//   - A spool, if there is one, is always healthy. Its Detail says how much it holds.
+//   - A spool, if there is one, is healthy as in [Vitals.Ready]. Its Detail says how much it holds.
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
 func (m *Monitor) Health(ctx context.Context) []Condition { return m.health.Report(ctx) }

@@ -77,6 +77,7 @@ func New(s Store, config *Config) (*Monitor, error) {
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
 		},
+		Refuses: admin.RefusesSlug,
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +93,11 @@ func New(s Store, config *Config) (*Monitor, error) {
 	m.health = &health.Health{
 		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
 		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Unreachable: m.courier.Unreachable, Spooled: m.spooled,
+		Failing:   func() health.Failure { return health.Failure(m.ingest.Failing()) },
+		Unspooled: func() health.Failure { return health.Failure(m.ingest.Unspooled()) },
+	}
+	if c.Spool != nil {
+		m.health.ProbeSpool = c.Spool.Probe
 	}
 	if o, ok := m.observer.(interface{ Bind(*Monitor) }); ok {
 		o.Bind(m)

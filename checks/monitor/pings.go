@@ -17,8 +17,8 @@ const MaxBody = ingest.MaxBody
 
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
-// an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [checks.ErrUnavailable]; the error of
-// ctx.
+// an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [checks.ErrUnavailable] for any error of
+// the database that is not known to be the fault of this ping; the error of ctx.
 //
 // With a [Config].Spool, a ping that goes to the spool is durable too. The entry has only a time then, and nobody has looked
 // whether there is such a check.

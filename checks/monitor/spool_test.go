@@ -98,6 +98,8 @@ func (m *memorySpool) Remove(upTo uint64) error {
 	return nil
 }
 
+func (m *memorySpool) Probe(bool) error { return nil }
+
 func (m *memorySpool) Size() (int, int64) { return len(m.entries), 0 }
 
 func (m *memorySpool) Close() error { return nil }

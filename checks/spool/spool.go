@@ -46,6 +46,10 @@ const (
 	defaultMaxBytes = 1 << 30
 	// entryBytes is what an entry counts in addition to its data.
 	entryBytes = 64
+	// checkEvery is how often Append checks that the file is still at its path.
+	checkEvery = time.Second
+	// probeBytes is how much Probe writes.
+	probeBytes = 64 << 10
 	// lockWait is how long Open waits for another process that has the spool open, which may be about to end.
 	lockWait = time.Second
 )
@@ -69,6 +73,8 @@ type Spool struct {
 	entries  atomic.Int64
 	bytes    atomic.Int64
 	damage   atomic.Pointer[error] // why the file is not used any more
+	file     os.FileInfo           // that is open
+	checked  atomic.Int64          // when it was last at its path, in Unix nanoseconds
 }
 
 var _ store.Spool = (*Spool)(nil)
@@ -77,6 +83,7 @@ var (
 	metaBucket  = []byte("meta")
 	entryBucket = []byte("entries")
 	idKey       = []byte("id")
+	probeKey    = []byte("probe")
 )
 
 // Open opens the spool in a directory and makes both if need be. It reads all entries once to count them. If another
@@ -113,7 +120,10 @@ func Open(dir string, config *Config) (*Spool, error) {
 	case err != nil:
 		return nil, fmt.Errorf("spool: cannot open %s: %w", s.path, err)
 	}
-	if err := s.update(s.load); err != nil {
+	if err = s.update(s.load); err == nil {
+		s.file, err = os.Stat(s.path)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -250,8 +260,40 @@ func (s *Spool) Close() error {
 // ID identifies the spool; see [store.Spool].
 func (s *Spool) ID() uuid.UUID { return s.id }
 
+// Probe checks that the spool takes pings; see [store.Spool].
+func (s *Spool) Probe(write bool) error {
+	if damage := s.damage.Load(); damage != nil {
+		return *damage
+	}
+	if err := s.inPlace(); err != nil || !write {
+		return err
+	}
+	for _, data := range [][]byte{make([]byte, probeBytes), nil} {
+		err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(probeKey, data) })
+		if err != nil {
+			return wrapped(err)
+		}
+	}
+	return nil
+}
+
+// inPlace returns [store.ErrReplaced] unless the file is still at its path.
+func (s *Spool) inPlace() error {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, s.file) {
+		return fmt.Errorf("spool: %s: %w", s.path, store.ErrReplaced)
+	}
+	s.checked.Store(time.Now().UnixNano())
+	return nil
+}
+
 // Append adds entries at the end; see [store.Spool].
 func (s *Spool) Append(list [][]byte) error {
+	if since := time.Now().UnixNano() - s.checked.Load(); since < 0 || since >= int64(checkEvery) {
+		if err := s.inPlace(); err != nil {
+			return err
+		}
+	}
 	added := int64(0)
 	for _, data := range list {
 		added += int64(len(data)) + entryBytes

@@ -287,13 +287,6 @@ SELECT create_distributed_table('rollcall_pings', 'check_id', colocate_with => '
 SELECT truncate_local_data_after_distributing_table('rollcall_states');
 SELECT truncate_local_data_after_distributing_table('rollcall_pings')`
 
-// workerDied reports whether Citus passes on the last words of a worker whose server was killed. It replaces their
-// SQLSTATE.
-func workerDied(err error) bool {
-	state, _ := sqlState(err)
-	return state == "XX000" && strings.Contains(err.Error(), "unexpected postmaster exit")
-}
-
 // refuseWorker returns errWorker on a worker of Citus.
 func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
 	if !s.d.postgres {

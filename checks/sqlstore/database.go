@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -28,6 +29,7 @@ type database struct {
 	cache       cache
 	listeners   listeners
 	writer      sqliteWriter
+	file        *sqliteFile // nil for PostgreSQL and in memory
 	announced   announced
 	spread      atomic.Pointer[shards] // how Citus distributes the database
 }
@@ -65,6 +67,9 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 			return nil
 		}
 		if !again || attempt >= attempts || ctx.Err() != nil {
+			if committing && !refused(err) && ctx.Err() == nil { // perhaps it was done
+				return &translatedError{store.ErrUnavailable, err}
+			}
 			return translate(err)
 		}
 	}
@@ -114,6 +119,9 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 			return err
 		}
 		err := fn(ctx, t)
+		if err == nil && s.file != nil && time.Since(s.file.checked) >= checkFileEvery {
+			err = s.file.inPlace(&s.writer)
+		}
 		committing = err == nil
 		return err
 	})

@@ -16,13 +16,17 @@ import (
 
 // The primary result codes of SQLite that translate needs.
 const (
-	sqliteError    = 1
-	sqliteBusy     = 5
-	sqliteLocked   = 6
-	sqliteReadOnly = 8
-	sqliteIOError  = 10
-	sqliteFull     = 13
-	sqliteCantOpen = 14
+	sqliteError      = 1
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteReadOnly   = 8
+	sqliteInterrupt  = 9
+	sqliteFull       = 13
+	sqliteCantOpen   = 14
+	sqliteTooBig     = 18
+	sqliteConstraint = 19
+	sqliteMismatch   = 20
+	sqliteNotADB     = 26
 
 	// Extended codes of unique violations.
 	sqliteConstraintPrimaryKey = 1555
@@ -33,8 +37,9 @@ const (
 // [Store.Migrate]. [Open] does, and so do the functions Open of packages sqlite and postgres.
 var ErrNotMigrated = errors.New("sqlstore: the database is not migrated: open the store with sqlstore.Open, or call its Migrate at each start")
 
-// translate turns a driver's error, by its code, into an error of packages checks and store. It imports no driver:
-// the errors of PostgreSQL drivers have a method SQLState, those of SQLite drivers a method Code.
+// translate turns a driver's error, by its code, into an error of packages checks and store. All of them are outages but
+// those that refuse the data of the transaction. It imports no driver: the errors of PostgreSQL drivers have a method
+// SQLState, those of SQLite drivers a method Code.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -48,19 +53,41 @@ func translate(err error) error {
 	if !errors.Is(err, store.ErrUnavailable) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return err
 	}
-	if unavailable(err) {
+	switch state, _ := sqlState(err); {
+	case away(err):
 		return &translatedError{store.ErrUnavailable, err}
+	case notUnique(err):
+		return &translatedError{checks.ErrExists, &translatedError{store.ErrRefused, err}}
+	case refused(err):
+		return &translatedError{store.ErrRefused, err}
+	case notMigrated(err):
+		err = &translatedError{ErrNotMigrated, err}
+	case state == "26000" || state == "42P05": // missing, or there already
+		err = fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
+	case !coded(err):
+		return err
 	}
-	if notUnique(err) {
-		return &translatedError{checks.ErrExists, err}
+	return &translatedError{store.ErrPartly, err}
+}
+
+// coded reports whether an error has a code of a database.
+func coded(err error) bool {
+	_, postgres := sqlState(err)
+	_, sqlite := sqliteCode(err)
+	return postgres || sqlite
+}
+
+// refused reports whether the database refuses the data: a value, or a row that breaks a constraint.
+func refused(err error) bool {
+	if state, ok := sqlState(err); ok {
+		return state[:2] == "22" || state[:2] == "23"
 	}
-	if notMigrated(err) {
-		return &translatedError{ErrNotMigrated, err}
+	code, _ := sqliteCode(err)
+	switch code & 0xff {
+	case sqliteTooBig, sqliteConstraint, sqliteMismatch:
+		return true
 	}
-	if state, _ := sqlState(err); state == "26000" || state == "42P05" { // missing, or there already
-		return fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
-	}
-	return err
+	return false
 }
 
 // translatedError is a driver's error with its meaning.
@@ -91,9 +118,10 @@ func notUnique(err error) bool {
 	return ok && (code == sqliteConstraintPrimaryKey || code == sqliteConstraintUnique)
 }
 
-func unavailable(err error) bool {
+// away reports whether an error concerns the whole database, and not just some of its rows.
+func away(err error) bool {
 	if errors.Is(err, store.ErrUnavailable) { // a driver that knows
-		return true
+		return !errors.Is(err, store.ErrPartly)
 	}
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
@@ -106,14 +134,14 @@ func unavailable(err error) bool {
 	}
 	if state, ok := sqlState(err); ok {
 		switch state[:2] {
-		case "08", "53", "57", "58": // connection, resources, operator intervention, system
+		case "08", "28", "3D", "53", "57": // connection, authorization, no such database, resources, operator intervention
 			return true
 		}
-		return retryable(err) || workerDied(err)
+		return retryable(err)
 	}
 	if code, ok := sqliteCode(err); ok {
 		switch code & 0xff {
-		case sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteIOError, sqliteFull, sqliteCantOpen:
+		case sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupt, sqliteFull, sqliteCantOpen, sqliteNotADB:
 			return true
 		}
 	}

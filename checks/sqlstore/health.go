@@ -11,7 +11,7 @@ import (
 
 // Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema
 // is fine: during an upgrade, servers of the old version keep running. With write, Probe also commits a transaction
-// that changes one row, which nothing else uses.
+// that writes what a ping does, and changes one row, which nothing else uses.
 func (s *database) Probe(ctx context.Context, write bool) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -25,15 +25,42 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 	if version < len(files) {
 		return fmt.Errorf("%w: its schema has version %d, this program needs %d", ErrNotMigrated, version, len(files))
 	}
+	if s.file != nil {
+		if err := s.file.probe(); err != nil {
+			return err
+		}
+	}
 	if !write {
 		return nil
 	}
-	now := time.Now().UTC().Format(time.RFC3339Nano)
 	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.(*transaction).tryPing(ctx); err != nil {
+			return err
+		}
 		_, err := tx.(*transaction).tx.NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, now).Exec(ctx)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, time.Now().UTC().Format(time.RFC3339Nano)).Exec(ctx)
 		return err
 	})
+}
+
+// tryPing writes an entry to the log of a check that does not exist, and removes it. It needs the tables, rights and locks
+// that a ping needs.
+func (t *transaction) tryPing(ctx context.Context) error {
+	ids, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", 1)
+	if err != nil {
+		return err
+	}
+	for _, query := range []string{
+		"UPDATE rollcall_states SET revision = revision WHERE check_id = 0",
+		fmt.Sprintf(`INSERT INTO rollcall_pings (id, check_id, n, kind, at, scheme, method, remote_addr, ua, body_size)
+			VALUES (%d, 0, 0, 0, 0, '', '', '', '', 0)`, ids[0]),
+		fmt.Sprintf("DELETE FROM rollcall_pings WHERE id = %d AND check_id = 0", ids[0]),
+	} {
+		if _, err := t.tx.Tx.ExecContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxBlocked bounds the due deliveries among which Backlog looks for the first of a line.

@@ -86,8 +86,7 @@ func (s *database) Announce(ctx context.Context, message string) error {
 // connection pooler that shares sessions, such as PgBouncer in transaction mode. Otherwise Listen reads one row a second,
 // and reports that something has changed without saying what.
 //
-// On SQLite it reserves one connection of the pool for all writing transactions, and asks it each second whether any
-// other connection has committed. SQLite answers from memory that it shares with other processes. The program's own
+// On SQLite it asks the connection that writes, each second, whether any other connection has committed. SQLite answers from memory that it shares with other processes. The program's own
 // transactions over the same pool, and other stores on the file, count as others.
 func (s *database) Listen(ctx context.Context, heard func(message string)) error {
 	ctx, done, err := s.listeners.start(ctx)

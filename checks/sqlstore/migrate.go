@@ -57,6 +57,9 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 	if err == nil {
 		err = s.loadShards(ctx)
 	}
+	if err == nil {
+		err = s.noteFile(ctx)
+	}
 	return before, after, translate(err)
 }
 

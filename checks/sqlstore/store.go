@@ -75,6 +75,9 @@ func (s *Store) Contract() store.Store { return s.database }
 // program opened itself stays open. Call Monitor.Stop first.
 func (s *Store) Close() error {
 	s.database.listeners.stop()
+	s.database.writing <- struct{}{} // wait for the transaction that runs
+	s.database.releaseWriter()
+	<-s.database.writing
 	s.database.checkpoints.running.Lock() // wait for the one that runs
 	defer s.database.checkpoints.running.Unlock()
 	if !s.owned {

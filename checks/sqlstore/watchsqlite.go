@@ -9,11 +9,10 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// sqliteWriter is the connection that writes while somebody listens. SQLite counts the commits of other connections for
-// it, so that the store can tell them from its own. Store.writing guards it.
+// sqliteWriter is the connection that writes to a file, if the pool has another for readers. SQLite counts the commits of other
+// connections for it, so that the store can tell them from its own. Store.writing guards it.
 type sqliteWriter struct {
-	conn     *bun.Conn // nil if nobody listens or the connection was lost
-	users    int       // calls of Listen
+	conn     *bun.Conn // nil if none is reserved, or it was lost
 	reserved int       // how often a connection was reserved
 }
 
@@ -23,16 +22,35 @@ type dataVersion struct {
 	number   int64
 }
 
-// runInTx runs fn in a transaction: on SQLite over the reserved connection, if there is one.
+// runInTx runs fn in a transaction: on an SQLite file over the connection that writes.
 func (s *database) runInTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
-	if s.d.postgres || s.writer.conn == nil {
+	if s.file != nil && s.writer.conn == nil {
+		if err := s.reserveWriter(ctx); err != nil {
+			return err
+		}
+	}
+	if s.writer.conn == nil {
 		return s.db.RunInTx(ctx, nil, fn)
 	}
 	err := s.writer.conn.RunInTx(ctx, nil, fn)
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-		s.releaseWriter() // Listen reserves another
+		s.releaseWriter() // the next transaction reserves another
 	}
 	return err
+}
+
+// reserveWriter takes a connection out of the pool, unless it is the only one. The caller holds Store.writing.
+func (s *database) reserveWriter(ctx context.Context) error {
+	if s.db.DB.Stats().MaxOpenConnections == 1 { // readers need it too
+		return nil
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s.writer.conn = &conn
+	s.writer.reserved++
+	return nil
 }
 
 // releaseWriter gives the reserved connection back to the pool. The caller holds Store.writing.
@@ -43,33 +61,22 @@ func (s *database) releaseWriter() {
 	}
 }
 
-// inMemory reports whether the database is in memory, where its connection is the only one.
-func (s *database) inMemory(ctx context.Context) (bool, error) {
-	var file string
-	err := s.db.DB.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file)
-	return file == "", err
+// sqlitePath returns the path of the database, or "" if it is in memory, where its connection is the only one.
+func (s *database) sqlitePath(ctx context.Context) (path string, err error) {
+	err = s.db.DB.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
+	return path, err
 }
 
 // watchSQLite calls heard when other connections have committed. Nobody else has one to a database in memory.
 func (s *database) watchSQLite(ctx context.Context, heard func(message string)) error {
-	alone, err := s.inMemory(ctx)
+	path, err := s.sqlitePath(ctx)
 	if err != nil {
 		return err
 	}
-	if alone {
+	if path == "" {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	s.writing <- struct{}{}
-	s.writer.users++
-	<-s.writing
-	defer func() {
-		s.writing <- struct{}{}
-		if s.writer.users--; s.writer.users == 0 {
-			s.releaseWriter()
-		}
-		<-s.writing
-	}()
 	known := dataVersion{number: -1}
 	look := func() error {
 		version, err := s.dataVersion(ctx)
@@ -85,7 +92,7 @@ func (s *database) watchSQLite(ctx context.Context, heard func(message string)) 
 	return poll(ctx, look)
 }
 
-// dataVersion asks the connection that writes, which it reserves if necessary.
+// dataVersion asks the connection that writes.
 func (s *database) dataVersion(ctx context.Context) (v dataVersion, err error) {
 	release, err := s.writeAlone(ctx)
 	if err != nil {
@@ -93,17 +100,14 @@ func (s *database) dataVersion(ctx context.Context) (v dataVersion, err error) {
 	}
 	defer release()
 	const query = "PRAGMA data_version"
-	if s.db.DB.Stats().MaxOpenConnections == 1 { // it is the one that writes, and readers need it too
-		err = s.db.DB.QueryRowContext(ctx, query).Scan(&v.number)
-		return v, err
-	}
 	if s.writer.conn == nil {
-		conn, err := s.db.Conn(ctx)
-		if err != nil {
+		if err := s.reserveWriter(ctx); err != nil {
 			return v, err
 		}
-		s.writer.conn = &conn
-		s.writer.reserved++
+	}
+	if s.writer.conn == nil {
+		err = s.db.DB.QueryRowContext(ctx, query).Scan(&v.number)
+		return v, err
 	}
 	v.reserved = s.writer.reserved
 	if err = s.writer.conn.QueryRowContext(ctx, query).Scan(&v.number); err != nil {

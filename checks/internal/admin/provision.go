@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
@@ -28,6 +29,13 @@ func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 		return uuid.Nil, false, checks.ErrNotFound
 	}
 	return a.provision(ctx, project, slug, limited)
+}
+
+// RefusesSlug reports whether an error of CheckIDBySlug is about the slug, so that it is the same each time for a while.
+func RefusesSlug(err error) bool {
+	_, limited := errors.AsType[*CreateRateError](err)
+	_, invalid := errors.AsType[*checks.FieldError](err)
+	return limited || invalid || errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrAmbiguousSlug) || errors.Is(err, checks.ErrCheckLimit)
 }
 
 // provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies

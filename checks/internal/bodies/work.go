@@ -104,12 +104,12 @@ func (b *Bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error)
 
 // concernsAll reports whether an error has a cause other than the object itself.
 func concernsAll(err error) bool {
-	for _, target := range []error{checks.ErrBodyUnavailable, store.ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
+	for _, target := range []error{checks.ErrBodyUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, target) {
 			return true
 		}
 	}
-	return false
+	return store.Away(err)
 }
 
 // firstCause returns the earlier error, unless that is only errNotTried.

@@ -18,7 +18,7 @@ func (e *notBegunError) Error() string { return "not begun" }
 // begin reads the alerts of claimed deliveries and starts to send them. Those that need no attempt become results.
 func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDelivery) error {
 	alerts, err := l.Store.Alerts(ctx, claimed)
-	if err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
+	if err != nil && !store.Away(err) && ctx.Err() == nil {
 		alerts, claimed = l.readEach(ctx, claimed)
 		err = nil
 	}

@@ -3,8 +3,10 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +30,7 @@ type Condition struct {
 	Problem string
 	// Detail says more about a healthy part, or is "".
 	Detail string
-	// Err is the cause, for the log. It may be nil.
+	// Err is the cause, for the log. It may be nil. With a spool, a database that fails has a Detail and an Err.
 	Err error
 }
 
@@ -43,13 +45,23 @@ const (
 	probeTimeout = 5 * time.Second
 	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
 	stuckAfter = 5 * time.Minute
+	// failingAfter is how long pings must have failed before that is a problem whatever a probe says, and failingNow how
+	// long ago the last one may have failed.
+	failingAfter, failingNow = 2 * time.Second, 5 * time.Second
 )
+
+// Failure describes failures since the last success. The zero value is none.
+type Failure struct {
+	Since, Last time.Time
+	Err         error
+}
 
 // Spooled describes the pings in a spool.
 type Spooled struct {
 	Pings   int
 	Bytes   int64
 	Oldest  time.Time
+	Stuck   int
 	Dropped int64
 }
 
@@ -66,8 +78,13 @@ type Health struct {
 	Serves   func(channel uuid.UUID) bool
 	// Unreachable says to which stored channels nobody sends alerts, or "". The cause names them.
 	Unreachable func(ctx context.Context) (problem string, cause error)
-	// Spooled describes the spool, if there is one.
-	Spooled func() (s Spooled, ok bool)
+	// Failing describes the failures to record pings.
+	Failing func() Failure
+	// Spooled describes the spool, if there is one, and Unspooled the failures to write to it.
+	Spooled   func() (s Spooled, ok bool)
+	Unspooled func() Failure
+	// ProbeSpool fails if the spool takes no pings. With write, it writes to it.
+	ProbeSpool func(write bool) error
 }
 
 // Live reports whether the watcher runs and pings are not stuck.
@@ -95,7 +112,7 @@ func (h *Health) Ready(ctx context.Context) []Condition {
 	if !spools {
 		return []Condition{database}
 	}
-	if !database.OK() {
+	if !database.OK() && spool.OK() {
 		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
 	}
 	return []Condition{database, spool}
@@ -114,12 +131,29 @@ func (h *Health) Report(ctx context.Context) []Condition {
 
 // database probes the database. It goes on if ctx is cancelled, which says nothing about the database.
 func (h *Health) database(ctx context.Context, write bool, problem string) Condition {
+	failing := h.Failing()
+	if now := h.Clock(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
+		return Condition{Part: database, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
-	if err := h.Store.Probe(ctx, write); err != nil {
-		return Condition{Part: database, Problem: problem, Err: err}
+	if err := h.Store.Probe(ctx, write || failing.Err != nil); err != nil {
+		return Condition{Part: database, Problem: inWords(err, problem), Err: err}
 	}
 	return Condition{Part: database}
+}
+
+// inWords returns what is wrong, by default as told.
+func inWords(err error, problem string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return "its " + strings.TrimPrefix(store.ErrReplaced.Error(), "the ")
+	case errors.Is(err, store.ErrSpoolDamaged):
+		return "is damaged"
+	case errors.Is(err, store.ErrSpoolFull):
+		return "is full"
+	}
+	return problem
 }
 
 // spool describes the spool. ok is false without one.
@@ -133,10 +167,29 @@ func (h *Health) spool() (c Condition, ok bool) {
 	case !s.Oldest.IsZero():
 		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits for other servers", age)
 	}
+	if s.Stuck > 0 {
+		c.Detail += fmt.Sprintf("; %d wait in the database because they cannot be recorded", s.Stuck)
+	}
 	if s.Dropped > 0 {
-		c.Detail += fmt.Sprintf("; %d without a check were dropped", s.Dropped)
+		c.Detail += fmt.Sprintf("; %d were dropped", s.Dropped)
+	}
+	if ok {
+		c.Problem, c.Err = h.spoolFails()
 	}
 	return c, ok
+}
+
+// spoolFails returns why the spool takes no pings, or "".
+func (h *Health) spoolFails() (problem string, cause error) {
+	failing := h.Unspooled()
+	cause = failing.Err
+	if cause == nil || h.Clock().Sub(failing.Last) > failingNow {
+		cause = h.ProbeSpool(cause != nil)
+	}
+	if cause != nil {
+		problem = inWords(cause, "cannot be written")
+	}
+	return problem, cause
 }
 
 func (h *Health) now() time.Time { return h.Clock().UTC().Truncate(time.Microsecond) }

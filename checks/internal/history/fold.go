@@ -52,7 +52,7 @@ func (h *History) foldChecks(ctx context.Context, ids []uuid.UUID, before time.T
 	for _, id := range ids {
 		var err error
 		if folds[id], err = h.foldsOf(ctx, id, before); err != nil {
-			if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
+			if store.Away(err) || ctx.Err() != nil {
 				return err
 			}
 			if !errors.Is(err, checks.ErrNotFound) {

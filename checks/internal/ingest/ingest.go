@@ -36,6 +36,8 @@ type Config struct {
 	MaxStored int64
 	// LookUp returns the check with a slug. With create, it creates a missing one; limited applies the limit of the rate.
 	LookUp func(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error)
+	// Refuses reports whether an error of LookUp is an answer about the slug. Any other is an outage.
+	Refuses func(err error) bool
 
 	MaxBatch int           // most pings of one transaction
 	MaxQueue int           // most pings that wait
@@ -60,6 +62,14 @@ type Ingest struct {
 func New(c Config) (*Ingest, error) {
 	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }}
 	in.queue = &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
+	lookUp := c.LookUp
+	c.LookUp = func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
+		id, created, err := lookUp(ctx, pingKey, slug, create, limited)
+		if err != nil && !c.Refuses(err) {
+			err = outage(ctx, err)
+		}
+		return id, created, err
+	}
 	in.lookUp = func(ctx context.Context, t slugTarget) (uuid.UUID, bool, error) {
 		return c.LookUp(ctx, t.PingKey, t.Slug, t.Create, true)
 	}
@@ -83,7 +93,7 @@ func New(c Config) (*Ingest, error) {
 
 // addSpool wraps the commit and the lookup of checks, so that pings are taken without the database.
 func (in *Ingest) addSpool(c Config, t *transaction) (err error) {
-	if in.spool, err = newSpool(c.Spool, c.Run, c.Observer); err != nil {
+	if in.spool, err = newSpool(c, in.now); err != nil {
 		return err
 	}
 	t.timeout = min(c.Timeout, spoolAfter)
@@ -95,7 +105,8 @@ func (in *Ingest) addSpool(c Config, t *transaction) (err error) {
 	in.lookUp = in.spool.lookUp(in.lookUp)
 	in.replay = &replay{
 		merge: &merge{
-			transaction: t, spool: in.spool, hold: c.Hold, timeout: c.Timeout, limit: replayFactor * c.MaxBatch, now: in.now, log: c.Log,
+			transaction: t, spool: in.spool, hold: c.Hold, timeout: c.Timeout, limit: replayFactor * c.MaxBatch, size: replayFactor * c.MaxBatch,
+			stuck: make(map[uuid.UUID]*stuck), now: in.now, log: c.Log,
 		},
 		received: in.Received,
 		lookUp: func(ctx context.Context, t slugTarget) (uuid.UUID, error) {
@@ -194,6 +205,23 @@ func (in *Ingest) Wait(ctx context.Context) error {
 // Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
 // batch.
 func (in *Ingest) Silence() (silence, timeout time.Duration) { return in.queue.silence(), in.timeout }
+
+// Failing describes the failures to record pings in the database since the last success.
+func (in *Ingest) Failing() Failure {
+	in.queue.mu.Lock()
+	defer in.queue.mu.Unlock()
+	return in.queue.failing
+}
+
+// Unspooled describes the failures to write to the spool since the last success.
+func (in *Ingest) Unspooled() Failure {
+	if in.spool == nil {
+		return Failure{}
+	}
+	in.spool.mu.Lock()
+	defer in.spool.mu.Unlock()
+	return in.spool.failing
+}
 
 // SpoolStats describes the pings that wait in the spool, from memory. ok is false without a spool.
 func (in *Ingest) SpoolStats() (stats SpoolStats, ok bool) {

@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -14,19 +13,22 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// merge records the pings out of all spools that wait in the database, in the order of their times.
+// merge records the pings out of all spools that wait in the database, in the order of their times. Only one goroutine uses
+// it.
 type merge struct {
 	*transaction
 	spool   *spool
 	hold    hold.Rule
 	timeout time.Duration
 	limit   int // most pings of one transaction
+	size    int // most pings of the next one: fewer after a failure, to find its cause
+	stuck   map[uuid.UUID]*stuck
 	now     func() time.Time
 	log     *slog.Logger
 }
 
-// upTo returns how far pings can be merged, and the time of the oldest one in the database.
-func (m *merge) upTo(ctx context.Context, tx store.IngestTx) (upTo hold.Merge, oldest time.Time, err error) {
+// horizon returns how far pings can be merged, and the time of the oldest one in the database.
+func (m *merge) horizon(ctx context.Context, tx store.IngestTx) (upTo hold.Merge, oldest time.Time, err error) {
 	states, oldest, err := tx.Spools(ctx)
 	if err != nil {
 		return hold.Merge{}, time.Time{}, err
@@ -37,71 +39,111 @@ func (m *merge) upTo(ctx context.Context, tx store.IngestTx) (upTo hold.Merge, o
 	return upTo, oldest, nil
 }
 
-// next records the oldest pings that wait in the database. If that fails although the database is available, it tries one
-// ping, and drops it if it fails alone.
+// next records the oldest pings that wait in the database. If that fails although the database is there, it tries fewer, down
+// to one. One that is at fault itself is dropped. One that fails for another reason waits, with the later ones of its check.
 func (m *merge) next(ctx context.Context) (taken int, complete bool, err error) {
-	taken, complete, err = m.attempt(ctx, m.limit, nil)
-	for _, drop := range []bool{false, true} {
-		if err == nil || errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
-			break
+	for suspects := 0; suspects < maxFailed; {
+		p := pass{merge: m, most: m.size}
+		switch complete, err = p.attempt(ctx); {
+		case err == nil:
+			m.size = min(2*m.size, m.limit)
+			return p.finish(ctx), complete, nil
+		case store.Away(err) || ctx.Err() != nil:
+			return 0, false, err
+		case p.head == nil:
+			m.acquit()
+			return 0, false, err
+		case m.size > 1:
+			m.size /= 2
+		case errors.Is(err, store.ErrUnavailable):
+			if !m.fails(ctx, p.head.check, err) {
+				suspects++
+			}
+		default:
+			p = pass{merge: m, most: 1, reason: err}
+			if complete, err = p.attempt(ctx); err != nil {
+				return 0, false, err
+			}
+			return p.finish(ctx), complete, nil
 		}
-		var reason error
-		if drop {
-			reason = err
-		}
-		taken, complete, err = m.attempt(ctx, 1, reason)
 	}
-	return taken, complete, err
+	return 0, false, err
 }
 
-// attempt takes the oldest pings that wait in the database, in one transaction, and records them, or drops them for a
-// reason. It returns how many it has taken, and whether no other monitor holds one.
-func (m *merge) attempt(ctx context.Context, limit int, reason error) (taken int, complete bool, err error) {
-	defer recovered(&err)
-	ctx, cancel := context.WithTimeout(ctx, m.timeout)
+// pass is one transaction of a merge.
+type pass struct {
+	*merge
+	most   int   // pings to record
+	reason error // why they are dropped instead, or nil
+
+	upTo  time.Time
+	list  []store.SpooledPing // that the pass records
+	batch []*queued           // the same
+	head  *queued             // the first of them
+	aside []setAside          // that must wait
+}
+
+// attempt takes the oldest pings that wait in the database, in one transaction, and records them. It reports whether no other
+// monitor holds one.
+func (p *pass) attempt(ctx context.Context) (complete bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	var batch []*queued
-	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		batch = nil
-		upTo, oldest, err := m.upTo(ctx, tx)
+	defer func() { err = outage(ctx, err) }()
+	defer recovered(&err)
+	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		p.list, p.batch, p.head, p.aside = nil, nil, nil, nil
+		upTo, oldest, err := p.horizon(ctx, tx)
 		if err != nil {
 			return err
 		}
-		complete = upTo.Complete
-		m.spool.noteWaiting(oldest)
-		if oldest.IsZero() || oldest.After(upTo.UpTo) {
+		complete, p.upTo = upTo.Complete, p.whole(upTo.UpTo)
+		p.spool.noteWaiting(oldest)
+		if oldest.IsZero() || oldest.After(p.upTo) {
 			return nil
 		}
-		list, err := tx.TakeSpooled(ctx, upTo.UpTo, limit, MaxBody)
-		if err != nil {
+		if err := p.take(ctx, tx); err != nil {
 			return err
 		}
-		batch = queuedOf(list, reason)
-		if reason != nil {
-			return nil
-		}
-		recorded, err := m.applyAll(ctx, tx, batch)
-		batch = batch[:recorded]
-		if err != nil {
-			return err
-		}
-		return tx.AddSpooled(ctx, m.now(), list[recorded:])
+		return p.write(ctx, tx)
 	})
-	if err != nil {
-		return 0, false, unavailable(ctx, err)
+	return complete, err
+}
+
+// write records the pings of the pass, or drops them for its reason, and puts back those that must wait.
+func (p *pass) write(ctx context.Context, tx store.IngestTx) (err error) {
+	p.batch = queuedOf(p.list, p.reason)
+	done := len(p.batch)
+	if done > 0 {
+		p.head = p.batch[0]
 	}
+	if p.reason == nil {
+		if done, err = p.applyAll(ctx, tx, p.batch); err != nil {
+			return err
+		}
+	}
+	p.batch = p.batch[:done]
+	back, err := p.putBack()
+	if err != nil {
+		return err
+	}
+	return tx.AddSpooled(ctx, p.now(), append(back, p.list[done:]...))
+}
+
+// finish reports what a successful transaction has done, and returns how many pings it has taken.
+func (p *pass) finish(ctx context.Context) (taken int) {
 	recorded := 0
-	for _, p := range batch {
-		if p.err != nil {
-			m.drop(ctx, p.check, p.at, p.err)
+	for _, q := range p.batch {
+		if q.err != nil {
+			p.drop(ctx, q.check, q.at, q.err)
 		} else {
 			recorded++
 		}
 	}
 	if recorded > 0 {
-		m.observer.PingsReplayed(recorded, 0)
+		p.observer.PingsReplayed(recorded, 0)
+		p.ended(true, nil)
 	}
-	return len(batch), complete, nil
+	return len(p.batch) + p.settle(recorded > 0)
 }
 
 // applyAll applies pings to their checks, up to one that must wait, and returns how many.
@@ -135,6 +177,9 @@ func queuedOf(list []store.SpooledPing, reason error) []*queued {
 			err = reason
 		}
 		batch[i] = &queued{check: decoded.Check, signal: decoded.Signal, at: p.At, err: err}
+		if at := instantOf(decoded.AtMicros); err == nil && at.Before(p.At) { // p.At is when it was to be tried again
+			batch[i].at = at
+		}
 	}
 	return batch
 }
@@ -146,12 +191,4 @@ func (m *merge) drop(ctx context.Context, check uuid.UUID, at time.Time, reason 
 	if !errors.Is(reason, checks.ErrNotFound) {
 		m.log.ErrorContext(ctx, "a ping in the spool is dropped", "check", check, "received_at", at, "error", reason)
 	}
-}
-
-// unavailable returns the error of a transaction, as store.ErrUnavailable if it took too long.
-func unavailable(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	return err
 }

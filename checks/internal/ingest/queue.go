@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -36,6 +37,7 @@ type queue struct {
 	bytes   int       // the bodies in the queue
 	batch   []*queued // that is being committed
 	turned  time.Time // when the batch was taken, or its last transaction ended
+	failing Failure   // of transactions
 	running bool
 
 	callers int           // callers of the last batch, and those that queued during its commit; 0 if they were few
@@ -166,11 +168,30 @@ func (q *queue) fail(batch []*queued, err error) {
 	q.observer.PingsFailed(len(batch))
 }
 
-// progressed records the end of a transaction, whether or not it succeeded.
-func (q *queue) progressed() {
+// progressed records the end of a transaction: whether it recorded a ping, or its error.
+func (q *queue) progressed(recorded bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.turned = q.clock()
+	switch {
+	case recorded:
+		q.failing = Failure{}
+	case errors.Is(err, store.ErrUnavailable):
+		q.failing.add(q.turned, err)
+	}
+}
+
+// Failure describes failures since the last success. The zero value is none.
+type Failure struct {
+	Since, Last time.Time
+	Err         error
+}
+
+func (f *Failure) add(now time.Time, err error) {
+	if f.Err == nil {
+		f.Since = now
+	}
+	f.Last, f.Err = now, err
 }
 
 // silence returns how long the current batch has made no progress, or 0 if no batch is being committed.

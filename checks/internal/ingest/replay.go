@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -108,12 +109,13 @@ func (r *replay) once(ctx context.Context) (taken int, err error) {
 		return 0, err
 	}
 	taken, err = r.empty(ctx)
-	if err == nil {
-		err = r.tellOthers(ctx)
+	if !store.Away(err) { // although pings cannot be recorded, all must know of those that wait in the database
+		err = cmp.Or(err, r.tellOthers(ctx))
 	}
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
 		s.lost(r.now())
+		r.ended(false, err)
 	case err == nil && s.held(r.now(), r.hold.Wait):
 		r.log.WarnContext(ctx, "spooled pings wait for the pings of other servers; check that those are well and that all clocks agree",
 			"received_at", instantOf(s.head.at), "since", s.head.since)
@@ -126,7 +128,7 @@ func (r *replay) once(ctx context.Context) (taken int, err error) {
 // spools come together, so that the second one can take them in the order of their times.
 func (r *replay) empty(ctx context.Context) (taken int, err error) {
 	s := r.spool
-	for ctx.Err() == nil && (s.active.Load() || s.waiting.Load() != 0) {
+	for ctx.Err() == nil && (s.active.Load() || s.waiting.Load() != 0 || r.due()) {
 		moved, err := r.move(ctx)
 		taken += moved
 		if err != nil {
@@ -169,7 +171,7 @@ func (r *replay) move(ctx context.Context) (moved int, err error) {
 		return 0, err
 	}
 	err = r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		upTo, _, err := r.upTo(ctx, tx)
+		upTo, _, err := r.horizon(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -184,7 +186,7 @@ func (r *replay) move(ctx context.Context) (moved int, err error) {
 		return tx.AddSpooled(ctx, r.now(), list)
 	})
 	if err != nil || moved == 0 {
-		return 0, unavailable(ctx, err)
+		return 0, outage(ctx, err)
 	}
 	for _, p := range batch[:moved] {
 		if p.bad != nil {
@@ -202,6 +204,7 @@ func spooledPings(batch []unspooled) (list []store.SpooledPing, err error) {
 		if p.bad != nil {
 			continue
 		}
+		p.AtMicros = p.at.UnixMicro()
 		if list[i].Data, err = p.encode(); err != nil {
 			return nil, err
 		}
@@ -229,9 +232,7 @@ func (r *replay) read(ctx context.Context) ([]unspooled, error) {
 			id, err = r.lookUp(ctx, slug)
 			switch {
 			case errors.Is(err, store.ErrUnavailable):
-				return nil, err
-			case ctx.Err() != nil:
-				return nil, unavailable(ctx, err)
+				return nil, outage(ctx, err)
 			case err == nil:
 				slugs[slug] = id
 			}

@@ -47,6 +47,11 @@ type spool struct {
 	replaying atomic.Bool
 	progress  chan struct{}
 	dropped   atomic.Int64
+	// stuck counts the pings that wait in the database because they cannot be recorded, by check; see merge.
+	stuck atomic.Pointer[map[uuid.UUID]int]
+	// failing counts failures to write. The lock guards it.
+	failing Failure
+	now     func() time.Time
 
 	saved time.Time // when Replay last saved the state
 	// head is the time of the ping that all others wait for, as Replay last saw it, since when, and whether that was
@@ -59,8 +64,9 @@ type spool struct {
 }
 
 // newSpool returns the way through a queue. If an earlier process has left pings there, it is active at once.
-func newSpool(queue store.Spool, run uuid.UUID, observer Observer) (*spool, error) {
-	s := &spool{queue: queue, run: run, observer: observer, progress: make(chan struct{}, 1)}
+func newSpool(c Config, now func() time.Time) (*spool, error) {
+	s := &spool{queue: c.Spool, run: c.Run, observer: c.Observer, progress: make(chan struct{}, 1), now: now}
+	s.stuck.Store(new(map[uuid.UUID]int))
 	if err := s.look(); err != nil {
 		return nil, fmt.Errorf("monitor: cannot read the spool: %w", err)
 	}
@@ -183,8 +189,11 @@ func (s *spool) add(batch []*queued) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.queue.Append(entries); err != nil {
-		return fmt.Errorf("%w, and a ping cannot be spooled: %w", store.ErrUnavailable, s.failed(err))
+		err = fmt.Errorf("%w, and a ping cannot be spooled: %w", store.ErrUnavailable, s.failed(err))
+		s.failing.add(s.now(), err)
+		return err
 	}
+	s.failing = Failure{}
 	s.noteTimes(batch)
 	if !s.active.Load() {
 		s.lost(batch[len(batch)-1].at)
@@ -215,9 +224,9 @@ func (s *spool) held(now time.Time, wait time.Duration) bool {
 	return true
 }
 
-// noteWaiting sets the time of the oldest ping that waits in the database.
+// noteWaiting sets the time of the oldest ping that waits in the database. One of the future is to be tried again then.
 func (s *spool) noteWaiting(oldest time.Time) {
-	if oldest.IsZero() {
+	if oldest.IsZero() || oldest.After(s.now()) {
 		s.waiting.Store(0)
 	} else {
 		s.waiting.Store(oldest.UnixMicro())
@@ -254,12 +263,17 @@ func (s *spool) around(next commit) commit {
 			s.accept(batch, fail)
 			return
 		}
-		next(batch, func(part []*queued, err error) {
-			if errors.Is(err, store.ErrUnavailable) {
+		next(s.unstuck(batch), func(part []*queued, err error) {
+			switch {
+			case errors.Is(err, store.ErrPartly):
+				for _, p := range part {
+					p.err = hold.ErrHeld
+				}
+			case errors.Is(err, store.ErrUnavailable):
 				s.accept(part, fail) // with their numbers: the commit may have been done
-				return
+			default:
+				fail(part, err)
 			}
-			fail(part, err)
 		})
 		var held []*queued
 		for _, p := range batch {
@@ -267,9 +281,26 @@ func (s *spool) around(next commit) commit {
 				held = append(held, p)
 			}
 		}
-		s.assign(held) // the numbers that they had count as recorded
+		s.assign(held) // the numbers that they had may count as recorded
 		s.accept(held, fail)
 	}
+}
+
+// unstuck returns the pings of a batch that need not wait for earlier ones of their checks, and marks the others.
+func (s *spool) unstuck(batch []*queued) []*queued {
+	stuck := *s.stuck.Load()
+	if len(stuck) == 0 {
+		return batch
+	}
+	var free []*queued
+	for _, p := range batch {
+		if _, waits := stuck[p.check]; waits {
+			p.err = hold.ErrHeld
+		} else {
+			free = append(free, p)
+		}
+	}
+	return free
 }
 
 // assign gives pings the next numbers.
@@ -323,7 +354,11 @@ type SpoolStats struct {
 	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
 	// spools. It is the zero time if there is none.
 	Oldest time.Time
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
+	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
+	// monitor tries again every few seconds. Those of other monitors are not counted.
+	Stuck int
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
+	// had data that the database refuses.
 	Dropped int64
 }
 
@@ -331,5 +366,8 @@ type SpoolStats struct {
 func (s *spool) stats() (stats SpoolStats) {
 	stats.Pings, stats.Bytes = s.queue.Size()
 	stats.Dropped, stats.Oldest = s.dropped.Load(), instantOf(s.first())
+	for _, n := range *s.stuck.Load() {
+		stats.Stuck += n
+	}
 	return stats
 }

@@ -20,7 +20,8 @@ type transaction struct {
 	timeout   time.Duration
 	maxStored int64 // bytes of a body
 	observer  Observer
-	ended     func() // called after each transaction
+	// ended is called after each transaction with its outcome, which is whether it recorded a ping, or its error.
+	ended func(recorded bool, err error)
 	// judge returns how deadlines are judged in a transaction, and finish is its last step.
 	judge  func(ctx context.Context, tx store.IngestTx) hold.Judge
 	finish func(ctx context.Context, tx store.IngestTx, batch []*queued) error
@@ -29,14 +30,12 @@ type transaction struct {
 // commit records a batch and reports it to the observer. It uses no caller's context: a caller that gives up must not
 // cancel the pings of others.
 func (t *transaction) commit(batch []*queued) error {
-	defer t.ended()
 	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
 	defer cancel()
 	begin := time.Now()
 	if err := t.record(ctx, batch); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w: writing pings took longer than %v: %w", store.ErrUnavailable, t.timeout, err)
-		}
+		err = outage(ctx, err)
+		t.ended(false, err)
 		return err
 	}
 	kinds := make(map[pings.Kind]int)
@@ -45,8 +44,26 @@ func (t *transaction) commit(batch []*queued) error {
 			kinds[p.ping.Kind]++
 		}
 	}
+	t.ended(len(kinds) > 0, nil)
 	t.observer.PingsWritten(kinds, time.Since(begin))
 	return nil
+}
+
+// errPanic is the error of a panic.
+var errPanic = errors.New("monitor: panic while recording pings")
+
+// outage returns the error of a transaction as a [store.ErrUnavailable], unless it is known to be the fault of a ping. The
+// database is away if the transaction took too long.
+func outage(ctx context.Context, err error) error {
+	switch {
+	case err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, errPanic):
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: it took too long: %v", store.ErrUnavailable, err) // which may be a store.ErrPartly
+	case errors.Is(err, store.ErrUnavailable):
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrPartly, err)
 }
 
 // record applies a batch to its checks. It turns a panic into an error, so that a bad check crashes neither the process nor
@@ -74,7 +91,7 @@ func (t *transaction) record(ctx context.Context, batch []*queued) (err error) {
 // recovered turns a panic into an error.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("monitor: panic while recording pings: %v", r)
+		*err = fmt.Errorf("%w: %v", errPanic, r)
 	}
 }
 

@@ -29,9 +29,9 @@
 //   - A method for one thing returns [checks.ErrNotFound] if it does not exist. A method for several things returns an
 //     empty list, also for an unknown project or check.
 //   - When ctx has ended, a method soon fails, Update with an error that wraps the error of ctx. The store works on.
-//   - If the database is out of reach or too busy, the error wraps [ErrUnavailable]; that of a method of Tx does at the
-//     latest when Update returns it. The monitor then fails a whole batch of pings. After any other error it writes them
-//     one by one, so that only the bad one fails.
+//   - Any error of the database wraps [ErrUnavailable], unless the database refuses the data: then it wraps [ErrRefused].
+//     That of a method of Tx does at the latest when Update returns it. If the database is away, the monitor fails a
+//     whole batch of pings. After [ErrPartly] or [ErrRefused] it writes them one by one, so that only the bad ones fail.
 //
 // # Concurrency
 //

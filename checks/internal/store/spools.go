@@ -20,13 +20,16 @@ type Spool interface {
 	// ID identifies the spool. It is the same each time that the spool is opened.
 	ID() uuid.UUID
 	// Append adds entries at the end. When it returns nil, they survive a crash of the process and of the machine. On an
-	// error, which is [ErrSpoolFull] if they do not fit, it has added none.
+	// error, which is [ErrSpoolFull] if they do not fit and [ErrReplaced] if they would be lost, it has added none.
 	Append(entries [][]byte) error
 	// Oldest returns the first entries in the order of Append: at most limit, and at most as many as have maxBytes in
 	// total, but at least one if there is any.
 	Oldest(limit, maxBytes int) ([]SpoolEntry, error)
 	// Remove removes all entries up to and including one.
 	Remove(upTo uint64) error
+	// Probe fails if the spool takes no pings because its file is no longer there: the error is [ErrReplaced]. With write, it
+	// also fails if it cannot write.
+	Probe(write bool) error
 	// Size returns the number of entries and the bytes in them, from memory.
 	Size() (entries int, bytes int64)
 }

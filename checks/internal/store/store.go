@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +13,21 @@ import (
 
 // ErrUnavailable is [checks.ErrUnavailable]. A store wraps the errors of its driver in it.
 var ErrUnavailable = checks.ErrUnavailable
+
+// ErrPartly is an [ErrUnavailable] of a database that answers: a transaction failed and had no effect, but one on other rows
+// may succeed.
+var ErrPartly = fmt.Errorf("%w", ErrUnavailable)
+
+// ErrRefused means that the database refuses the data of a transaction, such as a value out of range. Trying again does not
+// help.
+var ErrRefused = errors.New("the database refuses the data")
+
+// ErrReplaced means that the file that a store or a [Spool] has open is no longer the one at its path, so that what it writes
+// would be gone at the next start.
+var ErrReplaced = errors.New("the file was replaced or removed while it is in use; stop the server, put the right file there, and start the server again")
+
+// Away reports whether an error means that the whole database is unavailable.
+func Away(err error) bool { return errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrPartly) }
 
 // Store is the database of a monitor. The package comment says what holds for all methods.
 type Store interface {

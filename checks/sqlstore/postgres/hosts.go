@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -213,14 +212,9 @@ func (e *connectError) Error() string {
 
 func (e *connectError) Unwrap() []error { return e.errs }
 
-// Is reports whether the failure may pass by itself, as when a host is out of reach or takes no writes. The answer of a
-// server, such as about a password, counts for itself.
-func (e *connectError) Is(target error) bool {
-	return target == store.ErrUnavailable && slices.ContainsFunc(e.errs, func(err error) bool {
-		_, answered := errors.AsType[*pgconn.PgError](err)
-		return !answered
-	})
-}
+// Is reports that the database is unavailable, also if a server refuses the user or does not have the database: somebody may
+// mend that.
+func (e *connectError) Is(target error) bool { return target == store.ErrUnavailable }
 
 // reason returns why a host was not reached.
 func reason(err error) string {

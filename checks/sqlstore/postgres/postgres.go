@@ -28,7 +28,7 @@ const (
 // Open opens the store in the database that a URL names, and migrates it; [ParseURL] says which URLs it takes. Close
 // the store after Monitor.Stop.
 //
-// If the database is out of reach, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
+// If the database is out of reach, refuses the user or fails, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
 // as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the password.
 func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	config, err := ParseURL(url)

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"modernc.org/sqlite"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Primary result codes of SQLite that Explain translates.
@@ -25,6 +27,9 @@ type fileError struct {
 func (e *fileError) Error() string { return "sqlite: " + e.path + " " + e.reason }
 
 func (e *fileError) Unwrap() error { return e.err }
+
+// Is reports that the database is unavailable if the system, or SQLite, said so: that may pass.
+func (e *fileError) Is(target error) bool { return target == store.ErrUnavailable && e.err != nil }
 
 // Explain returns what is wrong with the database, for the people who run the program: "is locked by another process",
 // "is read-only", "is damaged". It takes the errors of this package, of a store and of the driver, and returns "" for
