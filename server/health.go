@@ -61,6 +61,8 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, lo
 		case !c.OK():
 			status = http.StatusServiceUnavailable
 			text.WriteString(c.Part + ": " + c.Problem + "\n")
+		case query.Has("verbose") && c.Err != nil:
+			text.WriteString(c.Part + ": " + c.Detail + "\n")
 		case query.Has("verbose") && c.Detail != "":
 			text.WriteString(c.Part + ": ok, " + c.Detail + "\n")
 		case query.Has("verbose"):

@@ -61,6 +61,7 @@ type Metrics struct {
 
 	queue, pending, oldest, healthy  *prometheus.Desc
 	spoolPings, spoolBytes, spoolAge *prometheus.Desc
+	spoolStuck                       *prometheus.Desc
 
 	mu      sync.Mutex
 	source  source // nil before Bind
@@ -107,7 +108,7 @@ func New() *Metrics {
 		pingsFailed:   counter("pings_failed_total", "Pings that could not be written to the database."),
 		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
 		pingsSpooled:  counter("pings_spooled_total", "Pings written to the spool, because the database was unavailable."),
-		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped for lack of a check.", "result"),
+		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped because they have no check or are at fault.", "result"),
 		spoolHeld:     counter("pings_held_total", "Pings at the head of the spool that waited for other servers for longer than --spool-wait."),
 		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that failed."),
 		batchSize: histogram("ping_batch_size", "Pings recorded in one transaction.",
@@ -141,6 +142,8 @@ func New() *Metrics {
 		spoolBytes: prometheus.NewDesc("rollcall_spool_bytes", "Bytes in the spool.", nil, nil),
 		spoolAge: prometheus.NewDesc("rollcall_spool_oldest_age_seconds",
 			"Time since the oldest ping in the spool was received, 0 if the spool is empty.", nil, nil),
+		spoolStuck: prometheus.NewDesc("rollcall_spool_stuck_pings",
+			"Pings out of the spool that cannot be recorded, although others can, and are tried again.", nil, nil),
 	}
 	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Ignored} {
 		m.pings.WithLabelValues(string(kind)) // so that their rates start at 0
@@ -261,6 +264,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.spoolPings
 	to <- m.spoolBytes
 	to <- m.spoolAge
+	to <- m.spoolStuck
 }
 
 // Collect implements [prometheus.Collector]. It leaves out the metrics of the outbox if the database does not answer
@@ -301,6 +305,7 @@ func (m *Metrics) collectSpool(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.spoolPings, prometheus.GaugeValue, float64(stats.Pings))
 	to <- prometheus.MustNewConstMetric(m.spoolBytes, prometheus.GaugeValue, float64(stats.Bytes))
 	to <- prometheus.MustNewConstMetric(m.spoolAge, prometheus.GaugeValue, m.age(stats.Oldest))
+	to <- prometheus.MustNewConstMetric(m.spoolStuck, prometheus.GaugeValue, float64(stats.Stuck))
 }
 
 // refresh reads the outbox, unless the last attempt was less than backlogEvery ago.

@@ -223,7 +223,7 @@ func (s *source) Queued() int { return 7 }
 func (s *source) OldestHealthy() time.Time { return noon.Add(-3 * time.Second) }
 
 func (s *source) Spooled() (monitor.SpoolStats, bool) {
-	return monitor.SpoolStats{Pings: 3, Bytes: 400, Oldest: noon.Add(-time.Minute)}, s.err != nil
+	return monitor.SpoolStats{Pings: 3, Bytes: 400, Stuck: 2, Oldest: noon.Add(-time.Minute)}, s.err != nil
 }
 
 func (s *source) Backlog(ctx context.Context) (monitor.Backlog, error) {
@@ -261,7 +261,7 @@ func TestScrapesAreCheap(t *testing.T) {
 	broken := &source{err: errors.New("the database is away")}
 	metrics.BindSource(m, broken, func() time.Time { return noon })
 	broken.is(t, m, map[string]float64{
-		"rollcall_ping_queue_length{}": 7, "rollcall_delivery_healthy_oldest_due_age_seconds{}": 3, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60,
+		"rollcall_ping_queue_length{}": 7, "rollcall_delivery_healthy_oldest_due_age_seconds{}": 3, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60, "rollcall_spool_stuck_pings{}": 2,
 	})
 }
 

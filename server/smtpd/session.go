@@ -133,11 +133,18 @@ func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 		return recipient{}, errNoCheck
 	case errors.Is(err, checks.ErrAmbiguousSlug):
 		return recipient{}, errAmbiguous
-	case spools && (errors.Is(err, checks.ErrUnavailable) || ctx.Err() != nil):
+	case spools: // any other error is an outage
 		return address, nil
 	}
-	s.log.Error("cannot look up a recipient", "error", err)
+	s.logFailure("cannot look up a recipient", err)
 	return recipient{}, errUnavailable
+}
+
+// logFailure logs why a client must try again later: one line a second.
+func (s *Server) logFailure(what string, err error) {
+	if unlogged, ok := s.failures.Pass(s.mon.Now()); ok {
+		s.log.Error(what, "error", err, "unlogged", unlogged)
+	}
 }
 
 // Data receives a message and pings its checks.
@@ -251,7 +258,7 @@ func (s *Server) ping(list []recipient, signal pings.Signal) *smtp.SMTPError {
 		case errors.Is(err, checks.ErrNotFound): // deleted since RCPT
 			gone++
 		case err != nil:
-			s.log.Error("cannot store a message", "recipients", len(list), "error", err)
+			s.logFailure("cannot store a message", err)
 			return errUnavailable
 		}
 	}

@@ -105,13 +105,13 @@ type Observer interface {
 
 // Server is an SMTP server for pings. It is safe for concurrent use.
 type Server struct {
-	mon     *monitor.Monitor
-	log     *slog.Logger
-	config  Config
-	smtp    *smtp.Server
-	refused limit.Lines
-	unknown limit.Names   // character sets
-	parsing chan struct{} // counting semaphore; parsing takes several times the length of a message in memory
+	mon               *monitor.Monitor
+	log               *slog.Logger
+	config            Config
+	smtp              *smtp.Server
+	refused, failures limit.Lines
+	unknown           limit.Names   // character sets
+	parsing           chan struct{} // counting semaphore; parsing takes several times the length of a message in memory
 
 	// ctx is the context of all calls to the monitor. It ends when Shutdown cuts off connections.
 	ctx    context.Context

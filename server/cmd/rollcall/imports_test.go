@@ -65,7 +65,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/watch":        {"checks/internal/hold", "checks/internal/store"},
 		"checks/internal/feed":         {"channels", "checks", "checks/internal/background", "checks/internal/store"},
 		"checks/sqlstore":              append([]string{"checks", "checks/audit", "checks/internal/runs", "checks/internal/selection", "checks/internal/store"}, leaves...),
-		"checks/sqlstore/sqlite":       {"checks/sqlstore"},
+		"checks/sqlstore/sqlite":       {"checks/sqlstore", "checks/internal/store"},
 		"checks/sqlstore/postgres":     {"checks/sqlstore", "checks/internal/store"},
 		"checks/spool":                 {"checks/internal/store"},
 		"checks/monitor/explain":       append([]string{"checks", "checks/internal/selection", "checks/monitor", "checks/verdict", "pings/email"}, leaves...),

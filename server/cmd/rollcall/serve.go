@@ -168,15 +168,15 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err := s.Operate.validateHeartbeat(s.webListener.Addr(), s.BaseURL, s.PingBaseURL); err != nil {
 		return err
 	}
-	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout), func(store *sqlstore.Store) error {
-		if files := d.exposed(); len(files) > 0 {
-			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
-		}
+	begin := func(store *sqlstore.Store) error {
 		if err := s.assemble(ctx, store); err != nil {
 			return err
 		}
-		if err := c.greet(ctx, s, a.stdout); err != nil {
-			return err
+		return c.greet(ctx, s, a.stdout)
+	}
+	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout, begin), func(*sqlstore.Store) error {
+		if files := d.exposed(); len(files) > 0 {
+			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
 		}
 		component(s.log, "serve").Info("started", "version", version(buildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		s.announce(a.stdout)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/smtp"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +80,82 @@ func TestSpoolWithoutDatabase(t *testing.T) {
 	pingIs(t, p, "/ping/"+c.UUID, 200)
 	if count := strings.Count(p.stdout.String(), "listening on"); count != 1 {
 		t.Errorf("the address was printed %d times", count)
+	}
+}
+
+// TestFaultsOfTheDatabase breaks a database on PostgreSQL that still answers. A server without a spool answers 503 with
+// Retry-After. One with a spool takes all pings, also if it starts meanwhile, and records them when the fault is mended.
+func TestFaultsOfTheDatabase(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	admin := db.Bun(t)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := admin.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--spool", t.TempDir()}
+	p, plain := start(t, db.URL, args...), start(t, db.URL)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	want := 0
+	for _, table := range []string{"rollcall_pings", "rollcall_projects", "rollcall_settings"} {
+		exec("ALTER TABLE " + table + " RENAME TO lost")
+		for _, again := range []bool{false, true} {
+			if again {
+				p.kill()
+				p = start(t, db.URL, args...)
+			}
+			for range 5 {
+				pingIs(t, p, "/ping/"+c.UUID, 200)
+				want++
+			}
+		}
+		if table == "rollcall_pings" {
+			r := request{method: http.MethodPost, url: plain.url + "/ping/" + c.UUID}
+			if status, text, err := r.do(); status != 503 || err != nil {
+				t.Errorf("without a spool: %d %s %v", status, text, err)
+			}
+		}
+		exec("ALTER TABLE lost RENAME TO " + table)
+		recorded := func() bool {
+			r := request{method: http.MethodGet, url: p.url + "/api/v3/checks/" + c.UUID, header: http.Header{"X-Api-Key": {key}}}
+			_, text, _ := r.do()
+			return strings.Contains(strings.ReplaceAll(text, " ", ""), fmt.Sprintf(`"n_pings":%d,`, want))
+		}
+		if !eventually(patience, recorded) {
+			t.Fatalf("the check does not have %d pings after the loss of %s\n%s", want, table, p.stderr.String())
+		}
+	}
+}
+
+// TestReplacedFile replaces the database of a server on SQLite. Within a second or two it acknowledges no ping any more, and says
+// what to do. A start on the new file works.
+func TestReplacedFile(t *testing.T) {
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	pingIs(t, p, "/ping/"+c.UUID, 200)
+	if out, err := exec.CommandContext(t.Context(), "rollcall", "--database", db.URL, "backup", db.Path()+".backup").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.Rename(db.Path()+".backup", db.Path()); err != nil {
+		t.Fatal(err)
+	}
+	refused := func() bool {
+		status, _, _ := (request{method: http.MethodPost, url: p.url + "/ping/" + c.UUID}).do()
+		return status == 503
+	}
+	if !eventually(patience, refused) {
+		t.Fatal("pings are still acknowledged")
+	}
+	status, text, err := (request{method: http.MethodGet, url: p.url + "/readyz"}).do()
+	if err != nil || status != 503 || !strings.Contains(text, "database: its file was replaced or removed") {
+		t.Errorf("readiness: %d %s %v", status, text, err)
+	}
+	if !strings.Contains(p.stderr.String(), "stop the server, put the right file there, and start the server again") {
+		t.Errorf("the log does not say what to do: %s", p.stderr.String())
 	}
 }
 

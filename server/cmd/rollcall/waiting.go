@@ -63,11 +63,21 @@ func (s *service) openSpool() (err error) {
 	return err
 }
 
-// awaitDatabase returns a function that opens the database. With a spool, that waits while the database is unavailable, and pings
-// go to the spool meanwhile.
-func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Context) (*sqlstore.Store, error) {
-	return func(ctx context.Context) (*sqlstore.Store, error) {
+// awaitDatabase returns a function that opens the database and begins to use it. With a spool, that waits while the database is
+// unavailable, and pings go to the spool meanwhile.
+func (s *service) awaitDatabase(d database, stdout io.Writer, use func(*sqlstore.Store) error) func(context.Context) (*sqlstore.Store, error) {
+	open := func(ctx context.Context) (*sqlstore.Store, error) {
 		db, err := d.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := use(db); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return db, nil
+	}
+	return func(ctx context.Context) (*sqlstore.Store, error) {
+		db, err := open(ctx)
 		if s.spool == nil || !errors.Is(err, checks.ErrUnavailable) {
 			return db, err
 		}
@@ -86,7 +96,7 @@ func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Conte
 				return nil, err
 			case <-time.After(openEvery):
 			}
-			db, err = d.open(ctx)
+			db, err = open(ctx)
 		}
 		return db, err
 	}
