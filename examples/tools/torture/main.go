@@ -21,10 +21,10 @@
 //	    The same, on a primary of PostgreSQL with a synchronous standby. The primary is killed and the standby promoted,
 //	    again and again; the killed one joins it by pg_rewind or a new base backup. All three servers must take pings again
 //	    2 seconds after a promotion, and no check that is pinged may go down.
-//	refused, silent
-//	    PostgreSQL is gone under load: it does not run, or it accepts connections and never answers. The server must
-//	    refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
-//	spool, spool-silent, spool-kill
+//	refused, silent, broken
+//	    PostgreSQL is gone under load: it does not run, it accepts connections and never answers, or it answers but has lost
+//	    a table. The server must refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
+//	spool, spool-silent, spool-broken, spool-kill
 //	    The same outages, of three servers with a spool each. No ping may be refused, lost or recorded twice, none may change
 //	    its time, and no check that reported in may go down. Checks that fail at one server and succeed at the next have
 //	    gone down and up, as at one server. In spool-kill, servers are killed during the outage and while
@@ -139,6 +139,7 @@ type trial struct {
 	postgres   bool
 	replicated bool // PostgreSQL has a standby
 	silent     bool // in an outage PostgreSQL does not stop, but freezes
+	broken     bool // in an outage PostgreSQL answers, but has lost a table
 	spooled    bool // each server has a spool
 	killed     bool // servers die during the outage
 	servers    int
@@ -154,8 +155,10 @@ func allTrials() []trial {
 		{name: "failover", postgres: true, replicated: true, servers: 3, run: runFailover},
 		{name: "refused", postgres: true, servers: 1, run: runOutage},
 		{name: "silent", postgres: true, silent: true, servers: 1, run: runOutage},
+		{name: "broken", postgres: true, broken: true, servers: 1, run: runOutage},
 		{name: "spool", postgres: true, spooled: true, servers: 3, run: runSpool},
 		{name: "spool-silent", postgres: true, spooled: true, silent: true, servers: 3, run: runSpool},
+		{name: "spool-broken", postgres: true, spooled: true, broken: true, servers: 3, run: runSpool},
 		{name: "spool-kill", postgres: true, spooled: true, killed: true, servers: 3, run: runSpool},
 		{name: "abuse", servers: 1, run: runAbuse},
 	}

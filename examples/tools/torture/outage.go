@@ -21,12 +21,17 @@ const (
 	maxOutageMemory = 512 << 20
 )
 
-// takeDatabase takes PostgreSQL away from the servers: it stops, or it accepts connections and never answers, as behind a
-// network that drops packets.
+// takeDatabase takes PostgreSQL away from the servers: it stops, it accepts connections and never answers, as behind a network
+// that drops packets, or it loses the table of pings.
 func (s *site) takeDatabase() {
-	if s.silent {
+	switch {
+	case s.silent:
 		s.freeze(syscall.SIGSTOP)
-	} else {
+	case s.broken:
+		if _, err := s.db.Exec("ALTER TABLE rollcall_pings RENAME TO lost"); err != nil {
+			s.problem("take a table away: %v", err)
+		}
+	default:
 		s.pg.Stop()
 	}
 }
@@ -36,6 +41,10 @@ func (s *site) giveDatabaseBack(ctx context.Context) error {
 	if s.silent {
 		s.freeze(syscall.SIGCONT)
 		return nil
+	}
+	if s.broken {
+		_, err := s.db.ExecContext(ctx, "ALTER TABLE lost RENAME TO rollcall_pings")
+		return err
 	}
 	return s.pg.Start(ctx)
 }
@@ -93,7 +102,9 @@ func runOutage(ctx context.Context, s *site, o options) (report string, err erro
 	s.takeDatabase()
 	r.went = time.Since(s.began)
 	sleep(ctx, o.Outage/2)
-	s.checkStatus(ctx)
+	if !s.broken { // its query needs no table
+		s.checkStatus(ctx)
+	}
 	sleep(ctx, time.Until(s.began.Add(r.gone+o.Outage)))
 	r.restoring = time.Since(s.began)
 	if err := s.giveDatabaseBack(ctx); err != nil {
