@@ -179,11 +179,11 @@ func (h *Health) spool() (c Condition, ok bool) {
 	return c, ok
 }
 
-// spoolFails returns why the spool takes no pings, or "".
+// spoolFails returns why the spool takes no pings, or "". While the database records pings, a probe decides.
 func (h *Health) spoolFails() (problem string, cause error) {
 	failing := h.Unspooled()
 	cause = failing.Err
-	if cause == nil || h.Clock().Sub(failing.Last) > failingNow {
+	if cause == nil || h.Clock().Sub(failing.Last) > failingNow || h.Failing().Err == nil {
 		cause = h.ProbeSpool(cause != nil)
 	}
 	if cause != nil {
