@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -160,10 +162,37 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 	}
 	types, err := standard.New(&c)
 	if err != nil {
-		return usageError{err}
+		return usageError{namingSettings(err)}
 	}
 	config.Channels = namingFlags(types)
 	return nil
+}
+
+// mailFields are the fields of email.Config in its errors, with their flags.
+var mailFields = map[string]string{
+	"Host": "--mail-host", "HELO": "--mail-helo", "Port": "--mail-port", "TLS": "--mail-tls", "From": "--mail-from", "Username": "--mail-username",
+	"Password": "--mail-password", "OAuth": "--mail-oauth-token-url", "TokenURL": "--mail-oauth-token-url", "File": "--mail-oauth-token-file",
+	"ClientID": "--mail-oauth-client-id", "ClientSecret": "--mail-oauth-client-secret", "Scope": "--mail-oauth-scope",
+	"Domain": "--mail-dkim-domain", "Selector": "--mail-dkim-selector", "Key": "--mail-dkim-key",
+}
+
+var (
+	mailField     = regexp.MustCompile(`\b[A-Z]\w+`)
+	twilioSetting = regexp.MustCompile(`^(?:sms|whatsapp|call): ([a-z_]+)`)
+)
+
+// namingSettings returns an error of the configuration of notifiers with the flags in place of its fields.
+func namingSettings(err error) error {
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, "the mail server: email: "); ok {
+		said, value, _ := strings.Cut(rest, ":")
+		said = mailField.ReplaceAllStringFunc(said, func(word string) string { return cmp.Or(mailFields[word], word) })
+		return errors.New(strings.TrimSuffix(said+":"+value, ":"))
+	}
+	if found := twilioSetting.FindStringSubmatch(text); found != nil {
+		return errors.New("--twilio-" + strings.ReplaceAll(found[1], "_", "-") + strings.TrimPrefix(text, found[0]))
+	}
+	return err
 }
 
 // mail returns the configuration of the mail server.

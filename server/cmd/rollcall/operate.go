@@ -74,7 +74,7 @@ func (f *operateFlags) pinger() (*client.Pinger, error) {
 	}
 	p, err := client.NewPinger(f.HeartbeatURL, nil)
 	if err != nil {
-		return nil, fmt.Errorf("--heartbeat-url: %w", err)
+		return nil, fmt.Errorf("--heartbeat-url: %w", pingError(err))
 	}
 	return p, nil
 }
