@@ -20,8 +20,8 @@
 //
 // # Sessions
 //
-// Changing a password or a second factor deletes the sessions of the person in its transaction, and [Person].Revision refuses those
-// of sign-ins that are still running. Nothing caches sessions, so they end at once on every server. A new role ends none: read the
+// Changing a password and resetting the second factors delete the sessions of the person in their transaction, and
+// [Person].Revision refuses those of sign-ins that are still running. Nothing caches sessions, so they end at once on every server. A new role ends none: read the
 // roles at each request.
 //
 // # Gains

@@ -204,9 +204,11 @@ func TestLookAlikes(t *testing.T) {
 				v.Errorf("%q: %v, %v", email, p, err)
 			}
 		}
-		for _, email := range []string{"mi\u212ae@example.org", "m\u0130ke@example.org", "\uff4dike@example.org", "mike@example.org\u202e", "mike@\u200bexample.org"} {
+		for _, email := range []string{"mi\u212ae@example.org", "m\u0130ke@example.org", "\uff4dike@example.org", "mike@example.org\u202e", "mike@\u200bexample.org",
+			"mike@example.org\x00", "m\xffke@example.org", "m\ufffdke@example.org", "\xff", ""} {
 			_, err := v.ByEmail(v.Context(), email)
 			v.is(err, checks.ErrNotFound)
+			v.is(v.signIn(email, password, "192.0.2.1"), people.ErrRefused)
 			_, _, err = v.Create(v.Context(), people.Spec{Email: email})
 			if _, ok := errors.AsType[*checks.FieldError](err); !ok {
 				v.Errorf("%q: %v", email, err)

@@ -4,8 +4,8 @@
 //	known, err := people.New(store, nil)
 //	config := &dashboard.Config{Accounts: accounts.New(known, &accounts.Config{KeySignIn: true})}
 //
-// A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password or a second
-// factor changes. The database keeps it, so it outlives the server, and each page looks it up, so its end holds on every server at
+// A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password changes or
+// the second factors are reset. The database keeps it, so it outlives the server, and each page looks it up, so its end holds on every server at
 // once. A new role takes effect at the next request. The stream of an open page asks for both every five seconds.
 package accounts
 
