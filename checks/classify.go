@@ -24,11 +24,10 @@ func (c Check) Classify(s pings.Signal) pings.Kind {
 		}
 		return c.byKeyword([]byte(text))
 	case overHTTP && c.FilterHTTPBody:
-		body := s.Filtered
-		if body == nil {
-			body = s.Body
+		if s.Filtered != nil {
+			return c.byKeyword(s.Filtered)
 		}
-		return c.byKeyword(body[:min(len(body), keywords.MaxHTTPBody)])
+		return c.byKeyword(s.Body[:min(len(s.Body), keywords.MaxHTTPBody)])
 	}
 	return s.Kind
 }

@@ -113,6 +113,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 		N: c.NPings, Kind: kind, At: at,
 		Scheme: signal.Scheme, Method: signal.Method, RemoteAddr: signal.RemoteAddr, UserAgent: signal.UserAgent,
 		RunID: signal.RunID, ExitStatus: signal.ExitStatus, Body: signal.Body, BodySize: int64(len(signal.Body)),
+		BodyCut: signal.BodyCut, BodyCharset: signal.BodyCharset,
 	}
 	switch {
 	case !signal.At.IsZero():

@@ -45,6 +45,11 @@ type Ping struct {
 	Duration *time.Duration
 	// BodySize is the length of the stored body in bytes.
 	BodySize int64
+	// BodyCut is how many bytes of a longer body were left out. They stood after the first half of the stored body, which is
+	// BodySize / 2 bytes. It is 0 in lists.
+	BodyCut int64
+	// BodyCharset is the character set of the body's text, or "" if the job did not say. It is empty in lists.
+	BodyCharset string
 	// Body is the body. It is nil in lists, and if the body is in object storage.
 	Body []byte
 	// BodyKey is the name of the object in object storage that holds the body. It is empty in lists.

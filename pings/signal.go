@@ -38,8 +38,12 @@ type Signal struct {
 	// Body is the output of the job, stored unchanged. The caller bounds its length. Do not modify the bytes afterwards:
 	// the monitor keeps a reference until the ping is stored.
 	Body []byte
-	// Filtered, unless nil, is the text to search for keywords instead of Body. An HTTP server sets it if it stores less
-	// of a body than the keyword search needs.
+	// BodyCut is how many bytes of a longer body the caller left out of the middle: Body is then its beginning and its end, as
+	// [Cut] returns them. BodyCharset is the character set of the text in the body, for those who show it; it is "" for UTF-8.
+	BodyCut     int64
+	BodyCharset string
+	// Filtered, unless nil, is the text to search for keywords instead of the first 10,000 bytes of Body. An HTTP server sets it
+	// if it stores less of a body than the keyword search needs, and if the text is in another character set or compressed.
 	Filtered []byte
 	// Mail is the text of the message, for a signal that came by e-mail.
 	Mail *Mail
@@ -91,11 +95,27 @@ func (s Signal) Normalized() (Signal, error) {
 	if !s.RunID.Valid {
 		s.RunID = uuid.NullUUID{}
 	}
+	if s.BodyCut < 0 || len(s.Body) == 0 {
+		s.BodyCut = 0
+	}
+	s.BodyCharset = clean(s.BodyCharset, maxLabel)
 	s.Scheme = clean(s.Scheme, maxLabel)
 	s.Method = clean(s.Method, maxLabel)
 	s.RemoteAddr = clean(s.RemoteAddr, maxLabel)
 	s.UserAgent = clean(s.UserAgent, maxUserAgent)
 	return s, nil
+}
+
+// Cut returns at most limit bytes of a body, and how many it left out: its first limit/2 bytes and its last ones are what stays
+// of a longer body.
+func Cut(body []byte, limit int) (kept []byte, cut int64) {
+	limit = max(limit, 0)
+	if len(body) <= limit {
+		return body, 0
+	}
+	head := limit / 2
+	kept = append(append(make([]byte, 0, limit), body[:head]...), body[len(body)-(limit-head):]...)
+	return kept, int64(len(body) - limit)
 }
 
 func clean(text string, limit int) string {

@@ -204,7 +204,7 @@ func (s *database) subjects(ctx context.Context, alerts []alertRow) (map[int64]s
 	err = s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?0) AS body, p.object,
 			substr(p.body, CASE WHEN length(p.body) > ?1 THEN length(p.body) - ?1 + 1 ELSE 1 END) AS body_end
 		FROM rollcall_states AS s JOIN rollcall_pings AS p ON p.id = s.log_head AND p.check_id = s.check_id
-		WHERE s.check_id IN (?2)`, channels.MaxBody, channels.MaxEnd, bun.List(ids)).Scan(ctx, &newest)
+		WHERE s.check_id IN (?2)`, channels.MaxBody, store.AlertEnd, bun.List(ids)).Scan(ctx, &newest)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func testAlerts(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c, quiet := f.watched(t, ops), f.watched(t, ops)
 	f.flip(t, quiet, noon, 1)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: append(bytes.Repeat([]byte{0xff}, channels.MaxBody), "the end"...)}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: append(bytes.Repeat([]byte{0xff}, store.AlertEnd), "the end"...), BodyCut: 12, BodyCharset: "koi8-r"}, noon)
 	f.flip(t, c, noon.Add(time.Second), 0)
 	claimed := f.claimed(t, noon.Add(time.Minute))
 	list := f.alerts(t, claimed)
@@ -35,11 +35,11 @@ func testAlerts(t *testing.T, f fixture) {
 	if got.Project != f.project.Name || got.Check.NPings != 1 || !got.UpAt.IsZero() || !got.DownAt.IsZero() || len(got.Earlier) != 0 {
 		t.Errorf("alert %+v", got)
 	}
-	if p := got.Ping; p.Kind != pings.Failure || *p.ExitStatus != 2 || p.BodySize != channels.MaxBody+7 ||
+	if p := got.Ping; p.Kind != pings.Failure || *p.ExitStatus != 2 || p.BodySize != store.AlertEnd+7 || p.BodyCut != 12 || p.BodyCharset != "koi8-r" ||
 		!bytes.Equal(p.Body, bytes.Repeat([]byte{0xff}, channels.MaxBody)) {
 		t.Errorf("newest ping %d is %v with %d bytes, size %d", p.N, p.Kind, len(p.Body), p.BodySize)
 	}
-	if len(got.BodyEnd) != channels.MaxEnd || !bytes.HasSuffix(got.BodyEnd, []byte("\xff\xffthe end")) {
+	if len(got.BodyEnd) != store.AlertEnd || !bytes.HasSuffix(got.BodyEnd, []byte("\xff\xffthe end")) {
 		t.Errorf("the end of the body is %d bytes: …%q", len(got.BodyEnd), got.BodyEnd[max(0, len(got.BodyEnd)-20):])
 	}
 

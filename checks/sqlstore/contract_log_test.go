@@ -61,6 +61,13 @@ func testPingBodies(t *testing.T, f fixture) {
 	for _, p := range received { // the caller uses the memory again
 		clear(p.Body)
 	}
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure, Body: []byte("cut"), BodyCut: 1 << 40, BodyCharset: "utf-16le"}, noon)
+	failed := f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Failed: true, Limit: 10})[c.ID]
+	for i, p := range append(failed, f.body(t, c.ID, 6)) {
+		if string(p.Body) != "cut" || p.BodyCut != 1<<40 || p.BodyCharset != "utf-16le" {
+			t.Errorf("%d: of a cut body %+v", i, p)
+		}
+	}
 	for i, body := range bodies {
 		n := int64(i + 1)
 		if p := f.body(t, c.ID, n); p.N != n || !bytes.Equal(p.Body, body) || p.BodySize != int64(len(body)) {
@@ -71,8 +78,8 @@ func testPingBodies(t *testing.T, f fixture) {
 		n           int64
 		limit, want int
 	}{
-		{0, 10, 0}, {-1, 10, 0}, {6, 10, 0}, {1 << 60, 10, 0},
-		{3, 2, 0}, {4, 2, 1}, // the newest two of five
+		{0, 10, 0}, {-1, 10, 0}, {7, 10, 0}, {1 << 60, 10, 0},
+		{4, 2, 0}, {5, 2, 1}, // the newest two of six
 	} {
 		if n := len(f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Number: &test.n, Limit: test.limit})[c.ID]); n != test.want {
 			t.Errorf("ping %d among the newest %d: found %d, want %d", test.n, test.limit, n, test.want)

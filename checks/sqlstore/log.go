@@ -26,6 +26,8 @@ type pingRow struct {
 	ExitStatus *int          `bun:"exit_status"`
 	Duration   *int64        `bun:"duration"`
 	BodySize   int64         `bun:"body_size"`
+	BodyCut    int64         `bun:"body_cut"`
+	Charset    string        `bun:"body_charset"`
 	Body       []byte        `bun:"body"`
 	Object     string        `bun:"object"`
 }
@@ -37,7 +39,8 @@ func (r *pingRow) ping() (pings.Ping, error) {
 	}
 	p := pings.Ping{
 		N: r.N, Kind: kind, At: instant(r.At), Scheme: r.Scheme, Method: r.Method, RemoteAddr: r.RemoteAddr,
-		UserAgent: r.UA, RunID: r.Run, ExitStatus: r.ExitStatus, BodySize: r.BodySize, Body: r.Body, BodyKey: r.Object,
+		UserAgent: r.UA, RunID: r.Run, ExitStatus: r.ExitStatus, BodySize: r.BodySize, BodyCut: r.BodyCut,
+		BodyCharset: r.Charset, Body: r.Body, BodyKey: r.Object,
 	}
 	if r.Duration != nil {
 		p.Duration = new(time.Duration(*r.Duration) * time.Microsecond)
@@ -45,7 +48,7 @@ func (r *pingRow) ping() (pings.Ping, error) {
 	return p, nil
 }
 
-const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
+const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size, p.body_cut, p.body_charset"
 
 // chains walks the logs of checks at once, each back from its newest entry. The entry that prev names may have been pruned,
 // and on SQLite its identifier may belong to another check's entry. ended grows by a step with each entry in a row that
@@ -62,10 +65,10 @@ const chains = `WITH RECURSIVE chains AS (
 const (
 	briefColumns = "p.kind, p.at, p.run, p.exit_status, p.duration, p.body_size"
 	moreColumns  = ", p.scheme, p.method, p.remote_addr, p.ua"
-	bodyColumns  = ", p.body, coalesce(p.object, '')"
-	bodyEnd      = ", substr(p.body, CASE WHEN length(p.body) > {end} THEN length(p.body) - {end} + 1 ELSE 1 END), ''"
+	bodyColumns  = ", p.body, coalesce(p.object, ''), p.body_cut, p.body_charset" // SQLite finds the last two behind the body
+	bodyEnd      = ", substr(p.body, CASE WHEN length(p.body) > {end} THEN length(p.body) - {end} + 1 ELSE 1 END), '', p.body_cut, p.body_charset"
 	noMore       = ", '', '', '', ''"
-	noBody       = ", NULL, ''"
+	noBody       = ", NULL, '', 0, ''"
 )
 
 // Pings returns the newest pings of checks.
@@ -129,7 +132,7 @@ func (s *database) addPings(ctx context.Context, logs map[uuid.UUID][]pings.Ping
 		pingRow
 	}
 	list, err := scanList(rows, err, &row, &row.check, &row.N, &row.Kind, &row.At, &row.Run, &row.ExitStatus, &row.Duration, &row.BodySize,
-		&row.Scheme, &row.Method, &row.RemoteAddr, &row.UA, &row.Body, &row.Object)
+		&row.Scheme, &row.Method, &row.RemoteAddr, &row.UA, &row.Body, &row.Object, &row.BodyCut, &row.Charset)
 	if err != nil {
 		return err
 	}

@@ -16,15 +16,15 @@ import (
 // that of insertPings, and the parameters of insertPings follow those of updateStates.
 var insertPings = statement{
 	sqlite: `INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status,
-			duration, body_size, body)
-		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			duration, body_size, body, body_cut, body_charset)
+		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	postgres: `WITH inserted AS (
 			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
-				body_size, body)
+				body_size, body, body_cut, body_charset)
 			SELECT unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), nullif(unnest($9::bigint[]), 0),
 				unnest($10::smallint[]), unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]),
 				unnest($15::text[]), unnest($16::uuid[]), unnest($17::smallint[]), unnest($18::bigint[]), unnest($19::bigint[]),
-				unnest($20::bytea[])
+				unnest($20::bytea[]), unnest($21::bigint[]), unnest($22::text[])
 		) `,
 }
 
@@ -235,7 +235,7 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 	}
 	return []any{
 		id, row.id, p.N, row.logHead, code(kinds[:], p.Kind), micros(p.At), p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, p.RunID,
-		exitStatus, duration, p.BodySize, body,
+		exitStatus, duration, p.BodySize, body, p.BodyCut, p.BodyCharset,
 	}
 }
 

@@ -2,12 +2,15 @@ package text_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/hex"
 	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
@@ -86,4 +89,69 @@ func FuzzDecode(f *testing.F) {
 			t.Error("no name is known")
 		}
 	})
+}
+
+// compressed returns a text as gzip compresses it.
+func compressed(content string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte(content))
+	w.Close()
+	return b.String()
+}
+
+// utf16 returns ASCII in UTF-16.
+func utf16(content string) string {
+	var b strings.Builder
+	for _, c := range []byte(content) {
+		b.Write([]byte{c, 0})
+	}
+	return b.String()
+}
+
+// TestEnds reads bodies as they are stored: whole, cut in the middle, and their ends alone.
+func TestEnds(t *testing.T) {
+	const long = "first line\nsecond line\nthird line\nfourth line\n" // 46 bytes
+	for _, test := range []struct {
+		name       string
+		ping       pings.Ping
+		head, tail string
+		ok         bool
+		lines      string
+	}{
+		{"none", pings.Ping{}, "", "", true, ""},
+		{"whole", pings.Ping{Body: []byte("a\ncaf\xe9")}, "a\ncafé", "", true, "a\ncafé"},
+		{"in a character set", pings.Ping{Body: []byte("\xe4\xc1"), BodyCharset: "koi8-r"}, "Да", "", true, "Да"},
+		{"UTF-16 with a mark", pings.Ping{Body: []byte("\xff\xfe" + utf16("a\nb"))}, "a\nb", "", true, "a\nb"},
+		{"compressed", pings.Ping{Body: []byte(compressed("a\nb"))}, "a\nb", "", true, "a\nb"},
+		{"compressed UTF-16", pings.Ping{Body: []byte(compressed(utf16("a\nb"))), BodyCharset: "utf-16le"}, "a\nb", "", true, "a\nb"},
+		{"compressed and cut", pings.Ping{Body: []byte(compressed("a\nb")), BodySize: 26, BodyCut: 100}, "a\n", "", true, "a\n"},
+		{"binary", pings.Ping{Body: []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00")}, "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00", "", false, ""},
+		{"cut", pings.Ping{Body: []byte(long), BodySize: 46, BodyCut: 5}, long[:23], long[23:], true, "first line\nsecond line\nfourth line\n"},
+		{"cut within lines", pings.Ping{Body: []byte("first line\nerror: no|error: line\nlast line\n"), BodyCut: 5}, "first line\nerror: no|", "error: line\nlast line\n", true, "first line\nlast line\n"},
+		{"the end", pings.Ping{Body: []byte(long[15:]), BodySize: 46}, long[15:], "", true, "third line\nfourth line\n"},
+		{"the end of a cut one, with both", pings.Ping{Body: []byte(long[15:]), BodySize: 46, BodyCut: 5}, long[15:23], long[23:], true, "fourth line\n"},
+		{"the end of a cut one", pings.Ping{Body: []byte(long[30:]), BodySize: 46, BodyCut: 5}, "", long[30:], true, "fourth line\n"},
+		{"cut within characters", pings.Ping{Body: []byte("€€€€"[:4] + "€€"[2:]), BodySize: 8, BodyCut: 5}, "€", "€", true, ""},
+		{"cut UTF-16", pings.Ping{Body: []byte("\xff\xfe" + utf16("ab\n") + "\x00" + utf16("c\nd") + "\x00"), BodySize: 16, BodyCut: 3, BodyCharset: "utf-16le"}, "ab\n", "c\nd", true, "ab\nd"},
+	} {
+		head, tail, ok := text.Ends(test.ping)
+		if head != test.head || tail != test.tail || ok != test.ok || text.Lines(test.ping) != test.lines {
+			t.Errorf("%s: %q, %q, %v, lines %q", test.name, head, tail, ok, text.Lines(test.ping))
+		}
+	}
+}
+
+// TestBombs: what gzip has compressed is read up to a limit.
+func TestBombs(t *testing.T) {
+	bomb := []byte(compressed(strings.Repeat("x", 50_000_000)))
+	if got := text.Gunzip(bomb, 10_000); len(got) != 10_000 {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got, ok := text.Read("", bomb); len(got) != 1<<20 || !ok {
+		t.Errorf("%d bytes, %v", len(got), ok)
+	}
+	if text.Gunzip([]byte("no gzip"), 10) != nil || string(text.Gunzip(bomb[:len(bomb)/2], 3)) != "xxx" {
+		t.Error("what is no gzip, or only its start")
+	}
 }

@@ -159,9 +159,13 @@ type Alert struct {
 	// Ping is the newest entry of the check's log, with its BodySize and the first [channels.MaxBody] bytes of its body,
 	// or its BodyKey. It is the zero value if the log is empty.
 	Ping pings.Ping
-	// BodyEnd is the last [channels.MaxEnd] bytes of the body of Ping, or empty if Ping has a BodyKey.
+	// BodyEnd is the last [AlertEnd] bytes of the body of Ping, or empty if Ping has a BodyKey.
 	BodyEnd []byte
 }
+
+// AlertEnd is how many bytes of the end of a body the courier gets: enough for [channels.MaxEnd] bytes of text in every
+// character set.
+const AlertEnd = 4 * channels.MaxEnd
 
 // AlertFlip is a flip with the reason of its [checks.Transition].
 type AlertFlip struct {
