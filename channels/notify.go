@@ -52,11 +52,14 @@ type Ping struct {
 	ExitStatus *int
 	// Duration is how long the run took that the ping ended, or 0 if it is unknown.
 	Duration time.Duration
-	// Body is the body of the ping: any bytes, cut at [MaxBody].
+	// Body is the body of the ping, cut at [MaxBody]: text in UTF-8, whatever the job sent, or any bytes if that is no text or came
+	// by e-mail.
 	Body []byte
-	// End is the end of the body: any bytes, at most [MaxEnd]. The last lines of a job's output say what went wrong. It is
-	// empty for a ping by e-mail.
+	// End is the end of the body, at most [MaxEnd]: text or bytes like Body. The last lines of a job's output say what went wrong.
+	// It is empty for a ping by e-mail.
 	End []byte
+	// BodyCut is how many bytes of the middle of the body were left out when it was received.
+	BodyCut int64
 }
 
 // MaxBody is the maximum length of a ping's body in a notification, and MaxEnd that of its end, in bytes.

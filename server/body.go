@@ -69,6 +69,56 @@ func (b *body) readTo(ctx context.Context, n int64) ([]byte, error) {
 	return b.buf.Bytes(), nil
 }
 
+// readEnds reads all of a body. It keeps at most limit bytes: those of a longer body are its beginning and its end, as [pings.Cut]
+// has them, and cut is how many it left out. start has the first bytes of the body, at most searched. If the rest of a longer body
+// does not arrive, what has arrived is the body, because a job may hang up as soon as it has sent its ping.
+func (b *body) readEnds(ctx context.Context, limit, searched int64) (kept, start []byte, cut int64, err error) {
+	all, err := b.readTo(ctx, max(limit, searched))
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	start = all[:min(int64(len(all)), searched)]
+	total := int64(len(all))
+	if total < limit || total == limit && b.ended {
+		return all, start, 0, nil
+	}
+	head := limit / 2
+	if err := b.reserve(ctx, total+limit-head-freeBody); err != nil {
+		return nil, nil, 0, err
+	}
+	end := ring{buf: make([]byte, limit-head)}
+	end.Write(all[head:])
+	if !b.ended {
+		n, _ := io.Copy(&end, b.src)
+		total += n
+		b.ended = true
+	}
+	if total <= limit {
+		return all, start, 0, nil
+	}
+	return append(bytes.Clone(all[:head]), end.bytes()...), start, total - limit, nil
+}
+
+// ring keeps the last bytes that are written to it.
+type ring struct {
+	buf  []byte
+	next int // where the next byte goes, once the buffer is full
+}
+
+// Write keeps the end of p. More than the buffer holds has to be written in all.
+func (r *ring) Write(p []byte) (int, error) {
+	n := len(p)
+	p = p[max(0, n-len(r.buf)):]
+	for len(p) > 0 {
+		copied := copy(r.buf[r.next:], p)
+		r.next = (r.next + copied) % len(r.buf)
+		p = p[copied:]
+	}
+	return n, nil
+}
+
+func (r *ring) bytes() []byte { return append(bytes.Clone(r.buf[r.next:]), r.buf[:r.next]...) }
+
 // reserve raises the reservation to n bytes. The wait has its own bound: a client that has closed its writing side may still read.
 func (b *body) reserve(ctx context.Context, n int64) error {
 	if n <= b.reserved {

@@ -2,10 +2,14 @@ package server_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -24,7 +28,9 @@ func TestBodies(t *testing.T) {
 			{[]byte("\xff\xfe<script>\x00"), []byte("\xff\xfe<script>\x00")},
 			{bytes.Repeat([]byte("x"), 100_000), bytes.Repeat([]byte("x"), 100_000)},
 			{bytes.Repeat([]byte("x"), 100_001), bytes.Repeat([]byte("x"), 100_000)},
-			{bytes.Repeat(all, 20_000), bytes.Repeat(all, 400)[:100_000]}, // 5 MB
+			{append(bytes.Repeat([]byte("x"), 100_000), "the reason"...), append(bytes.Repeat([]byte("x"), 99_990), "the reason"...)},
+			{bytes.Repeat(all, 20_000), slices.Concat(bytes.Repeat(all, 400)[:50_000], bytes.Repeat(all, 400)[102_400-50_000:])}, // 5 MB
+			{append(bytes.Repeat([]byte("y"), 20_000_000), "end"...), append(bytes.Repeat([]byte("y"), 99_997), "end"...)},
 		} {
 			for _, method := range []string{"POST", "GET"} {
 				n++
@@ -34,6 +40,11 @@ func TestBodies(t *testing.T) {
 					s.Errorf("body of %d bytes came back with %d bytes, or with others", len(c.sent), len(r.body))
 				}
 				s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain")
+				want := ""
+				if cut := len(c.sent) - len(c.kept); cut > 0 {
+					want = fmt.Sprint(cut)
+				}
+				s.equal("Ping-Body-Cut", r.header.Get("Ping-Body-Cut"), want)
 			}
 		}
 		s.send("POST", check["ping_url"].(string), "").text(200, "OK")
@@ -85,7 +96,11 @@ func TestSmallBodyLimit(t *testing.T) {
 				continue
 			}
 			got := s.send("GET", ping["body_url"].(string), nil, "X-Api-Key", s.keys.ReadWrite).is(200)
-			s.equal("body", got.body, c.body[:min(10, len(c.body))])
+			want := c.body
+			if len(want) > 10 {
+				want = want[:5] + want[len(want)-5:]
+			}
+			s.equal("body", got.body, want)
 		}
 	})
 }
@@ -164,6 +179,80 @@ func TestIgnoredBeforeKeywords(t *testing.T) {
 			}
 			got := s.get(check)
 			s.equal("counted", []any{got["n_pings"], got["last_ping"]}, []any{5.0, nil})
+		}
+	})
+}
+
+// TestTextOfBodies: keywords are searched in the text of a body, as a byte order mark, a charset and gzip say, and the body comes
+// back as it was sent.
+func TestTextOfBodies(t *testing.T) {
+	wide := func(text string, order binary.AppendByteOrder) string {
+		var b []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			b = order.AppendUint16(b, unit)
+		}
+		return string(b)
+	}
+	packed := func(text string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+		return b.String()
+	}
+	each(t, nil, func(s *site) {
+		words := object{"filter_http_body": true, "failure_kw": "Störung,disk full", "success_kw": "Ende gut"}
+		for _, c := range []struct{ name, body, contentType, encoding, kind string }{
+			{"UTF-16 with a mark", "\xff\xfe" + wide("eine Störung", binary.LittleEndian), "", "", "fail"},
+			{"big-endian", "\xfe\xff" + wide("eine Störung", binary.BigEndian), "text/plain", "", "fail"},
+			{"UTF-16 without a mark", wide("eine Störung", binary.LittleEndian), "text/plain; charset=UTF-16", "", "fail"},
+			{"UTF-8 with a mark", "\xef\xbb\xbfStörung", "", "", "fail"},
+			{"a charset", "eine St\xf6rung", "text/plain; charset=iso-8859-1", "", "fail"},
+			{"a charset in quotes", "eine St\x94rung", `text/plain; format=flowed; Charset="CP437"`, "", "fail"},
+			{"not the UTF-8 that it says", "eine St\xf6rung", "text/plain;charset=utf-8", "", "fail"},
+			{"no charset: bytes", "eine St\xf6rung", "text/plain", "", "ign"},
+			{"an unknown charset: bytes", "eine St\xf6rung", "text/plain; charset=x-nobody", "", "ign"},
+			{"gzip", packed("the disk full of logs"), "", "gzip", "fail"},
+			{"gzip, in another case", packed("the disk full of logs"), "", " GZip", "fail"},
+			{"gzip with a charset", packed("eine St\xf6rung"), "text/plain; charset=latin1", "x-gzip", "fail"},
+			{"gzip with a mark", packed("\xff\xfe" + wide("eine Störung", binary.LittleEndian)), "", "gzip", "fail"},
+			{"no gzip, for all it says", "disk full", "", "gzip", "fail"},
+			{"a gzip that it does not say", packed("disk full"), "", "", "ign"},
+			{"gzip within 10,000 bytes", packed(strings.Repeat(".", 9_991) + "disk full"), "", "gzip", "fail"},
+			{"gzip beyond", packed(strings.Repeat(".", 9_992) + "disk full"), "", "gzip", "ign"},
+			{"a bomb", packed(strings.Repeat(".", 20_000_000)), "", "gzip", "ign"},
+			{"UTF-16 within 10,000 bytes", wide(strings.Repeat(".", 4_991)+"disk full", binary.LittleEndian), "text/plain; charset=utf-16le", "", "fail"},
+			{"UTF-16 beyond", wide(strings.Repeat(".", 4_992)+"disk full", binary.LittleEndian), "text/plain; charset=utf-16le", "", "ign"},
+			{"more bytes in UTF-8", strings.Repeat("\xf6", 9_991) + "disk full", "text/plain; charset=latin1", "", "fail"},
+			{"decomposed", "eine Sto\u0308rung", "", "", "fail"},
+			{"a wrapped line", "disk\r\n\tfull", "", "", "fail"},
+			{"a no-break space", "disk\u00a0full", "", "", "fail"},
+		} {
+			check := s.create(words)
+			s.send("POST", check["ping_url"].(string), c.body, "Content-Type", c.contentType, "Content-Encoding", c.encoding).text(200, "OK")
+			ping := s.pings(check)[0]
+			s.equal(c.name, ping["type"], any(c.kind))
+			if len(c.body) <= 100_000 {
+				got := s.send("GET", ping["body_url"].(string), nil, "X-Api-Key", s.keys.ReadWrite).is(200)
+				s.equal(c.name+": body", got.body == c.body, true)
+			}
+		}
+	})
+}
+
+// TestCutByClient: the number of bytes that a client has left out counts too.
+func TestCutByClient(t *testing.T) {
+	each(t, &server.Config{PingBodyLimit: 10}, func(s *site) {
+		check := s.create(nil)
+		for i, c := range []struct{ body, header, want string }{
+			{"0123456789", "90", "90"}, {"0123456789ab", "90", "92"}, {"0123456789", "-1", ""}, {"0123456789", "x", ""}, {"", "5", ""},
+		} {
+			s.send("POST", check["ping_url"].(string), c.body, "Ping-Body-Cut", c.header).text(200, "OK")
+			if c.body == "" {
+				continue
+			}
+			r := s.send("GET", fmt.Sprintf("%s/pings/%d/body", path(check), i+1), nil, "X-Api-Key", s.keys.ReadWrite).is(200)
+			s.equal(c.body, r.header.Get("Ping-Body-Cut"), c.want)
 		}
 	})
 }

@@ -49,11 +49,14 @@ func (c *call) pingBody() error {
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
 		return errNotFound
 	}
-	body, err := c.mon.Project(c.check.ProjectID).PingBody(c.r.Context(), c.check.ID, n)
+	ping, err := c.mon.Project(c.check.ProjectID).PingWithBody(c.r.Context(), c.check.ID, n)
 	if err != nil {
 		return err
 	}
-	write(c.w, http.StatusOK, "text/plain", body)
+	if ping.BodyCut > 0 {
+		c.w.Header().Set(cutHeader, strconv.FormatInt(ping.BodyCut, 10))
+	}
+	write(c.w, http.StatusOK, "text/plain", ping.Body)
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/keywords"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -70,7 +69,7 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 	}
 	body := s.newBody(r)
 	defer body.release()
-	if signal.Body, signal.Filtered, err = readPingBody(r.Context(), body, s.bodyLimit); err != nil {
+	if err := s.readPingBody(r, body, &signal); err != nil {
 		return false, err
 	}
 	// A job may hang up as soon as it has sent its ping, which counts all the same.
@@ -89,19 +88,6 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 		return false, errNotFound
 	}
 	return created, err
-}
-
-// readPingBody reads the start of a body. kept is the part to store, at most limit bytes, or nil if the body is empty.
-// filtered is the part to search for keywords if that is longer (server/API.md section 2.1.1), otherwise nil.
-func readPingBody(ctx context.Context, b *body, limit int64) (kept, filtered []byte, err error) {
-	kept, err = b.readTo(ctx, max(limit, keywords.MaxHTTPBody))
-	if err != nil || len(kept) == 0 {
-		return nil, nil, err
-	}
-	if int64(len(kept)) > limit {
-		kept, filtered = kept[:limit:limit], kept[:min(len(kept), keywords.MaxHTTPBody)]
-	}
-	return kept, filtered, nil
 }
 
 // parseRunID parses the parameter rid of a ping's query.

@@ -98,7 +98,8 @@ type Config struct {
 	// With Authorize, it is for each name and project. Pages have a limit of their own, 10 times as high.
 	// Pings and badges do not count. Default: no limit.
 	RateLimit int
-	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Longer bodies are truncated.
+	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Of a longer body, the first half of them
+	// are its first bytes, and the others its last.
 	// Default: 100,000.
 	PingBodyLimit int64
 	// Authorize says what the sender of a request without an X-Api-Key header may see and change, for example by a session of
@@ -182,8 +183,10 @@ type Server struct {
 	accessLog     bool
 	outageLog     limit.Lines // requests that got 503
 	createLog     limit.Lines // pings that created no check
-	draining      atomic.Bool
-	unsubscribers *secret.Secret // signs the links to unsubscribe
+	// unknownCharsets has those of pings.
+	unknownCharsets limit.Names
+	draining        atomic.Bool
+	unsubscribers   *secret.Secret // signs the links to unsubscribe
 }
 
 // New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.

@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func newMonitor(t *testing.T) *monitor.Monitor {
@@ -176,34 +177,48 @@ func TestMounting(t *testing.T) {
 	}
 }
 
-func TestReadPingBody(t *testing.T) {
+func TestReadEnds(t *testing.T) {
 	const text = "0123456789"
 	long := strings.Repeat(text, 2000)
 	for _, c := range []struct {
-		body           string
-		limit          int64
-		kept, filtered string
+		body        string
+		limit       int64
+		kept, start string
+		cut         int64
 	}{
-		{"", 5, "", ""},
-		{text, 10, text, ""},
-		{text, 9, text[:9], text},
-		{long, 9_999, long[:9_999], long[:10_000]},
-		{long, 10_000, long[:10_000], ""},
-		{long, 15_000, long[:15_000], ""},
-		{long, 1 << 40, long, ""},
+		{"", 5, "", "", 0},
+		{text, 11, text, text, 0},
+		{text, 10, text, text, 0},
+		{text, 9, text[:4] + text[5:], text, 1},
+		{text, 1, text[9:], text, 9},
+		{long, 9_999, long[:4_999] + long[15_000:], long[:10_000], 10_001},
+		{long, 10_000, long[:5_000] + long[15_000:], long[:10_000], 10_000},
+		{long, 15_000, long[:7_500] + long[12_500:], long[:10_000], 5_000},
+		{long, 19_999, long[:9_999] + long[10_000:], long[:10_000], 1},
+		{long, 20_000, long, long[:10_000], 0},
+		{long, 1 << 40, long, long[:10_000], 0},
 	} {
 		// The announced length is only a hint.
 		for _, length := range []int64{-1, 0, 3, int64(len(c.body)), 1 << 60} {
 			b := &body{src: iotest.OneByteReader(strings.NewReader(c.body)), length: length, memory: semaphore.NewWeighted(1e6)}
-			kept, filtered, err := readPingBody(t.Context(), b, c.limit)
-			if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
-				t.Errorf("%d bytes, limit %d: kept %d, to filter %d, error %v", len(c.body), c.limit, len(kept), len(filtered), err)
+			kept, start, cut, err := b.readEnds(t.Context(), c.limit, 10_000)
+			if err != nil || string(kept) != c.kept || string(start) != c.start || cut != c.cut {
+				t.Errorf("%d bytes, limit %d: kept %d, start %d, cut %d, error %v", len(c.body), c.limit, len(kept), len(start), cut, err)
+			}
+			if same, cut := pings.Cut([]byte(c.body), int(c.limit)); string(same) != c.kept || cut != c.cut {
+				t.Errorf("%d bytes, limit %d: pings.Cut returns %d and %d", len(c.body), c.limit, len(same), cut)
 			}
 		}
 	}
 	half := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if _, _, err := readPingBody(t.Context(), &body{src: half, length: 100}, 100); err == nil {
+	if _, _, _, err := (&body{src: half, length: 100}).readEnds(t.Context(), 100, 10_000); err == nil {
 		t.Error("half a body was accepted")
+	}
+	// A job that hangs up after more than is kept has sent its ping.
+	half = io.MultiReader(strings.NewReader(long), iotest.ErrReader(io.ErrUnexpectedEOF))
+	b := &body{src: half, length: 1 << 40, memory: semaphore.NewWeighted(1e6)}
+	if kept, _, cut, err := b.readEnds(t.Context(), 10_000, 10_000); err != nil || len(kept) != 10_000 || cut != 10_000 {
+		t.Errorf("kept %d, cut %d, %v", len(kept), cut, err)
 	}
 }
 

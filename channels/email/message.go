@@ -141,7 +141,10 @@ func newView(c channels.Channel, n channels.Notification) view {
 	}
 	output, whole := message.Output(n.Ping)
 	v.Output, v.OutputTitle = strings.Join(output, "\n"), "End of the last ping's body:"
-	if whole {
+	switch {
+	case n.Ping.BodyCut > 0:
+		v.OutputTitle = fmt.Sprintf("End of the last ping's body, of whose middle %d bytes were left out:", n.Ping.BodyCut)
+	case whole:
 		v.OutputTitle = "Body of the last ping:"
 	}
 	if c.Name != "" {

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // maxOutput is the maximum length of the output in an alert, in characters.
@@ -31,15 +33,15 @@ func WithoutSequences(text []byte) []byte {
 // Output returns the last lines of the body of a ping: plain text of at most 1,000 characters in all, without the
 // control sequences of terminals, control characters, invisible characters and blank lines. A line that carriage returns
 // overwrite, such as a progress bar, is what was written last. whole reports whether the lines are all of the body.
-// Output returns nothing if the body is not text in UTF-8.
+// Output returns nothing if the body is not text.
 func Output(p channels.Ping) (lines []string, whole bool) {
-	end := p.End[max(0, len(p.End)-channels.MaxEnd):]
-	whole = len(p.End) < channels.MaxEnd
-	text := bytes.ReplaceAll(WithoutSequences(wholeCharacters(end)), []byte("\r\n"), []byte("\n"))
-	if !utf8.Valid(text) {
+	whole = len(p.End) < channels.MaxEnd && p.BodyCut == 0
+	content, ok := text.Read("", p.End[max(0, len(p.End)-channels.MaxEnd):])
+	if !ok {
 		return nil, false
 	}
-	all := strings.Split(string(text), "\n")
+	content = strings.ReplaceAll(string(WithoutSequences([]byte(content))), "\r\n", "\n")
+	all := strings.Split(content, "\n")
 	if !whole && len(all) > 1 {
 		all = all[1:] // its beginning is missing
 	}
@@ -49,22 +51,6 @@ func Output(p channels.Ping) (lines []string, whole bool) {
 		}
 	}
 	return lastLines(lines, whole)
-}
-
-// wholeCharacters removes a character that was cut from either end.
-func wholeCharacters(text []byte) []byte {
-	for i := 0; i < min(utf8.UTFMax-1, len(text)); i++ {
-		if utf8.RuneStart(text[i]) {
-			text = text[i:]
-			break
-		}
-	}
-	for range utf8.UTFMax - 1 {
-		if r, size := utf8.DecodeLastRune(text); r == utf8.RuneError && size == 1 {
-			text = text[:len(text)-1]
-		}
-	}
-	return text
 }
 
 // outputLine returns a line as a terminal shows it. It keeps the blanks at its beginning, and a tab becomes four.
@@ -176,7 +162,10 @@ func (r renderer) quote(p channels.Ping, room int) []string {
 		room -= len(r.quoted(lines[kept])) + 1
 	}
 	heading := some
-	if whole && kept == 0 {
+	switch {
+	case p.BodyCut > 0:
+		heading = fmt.Sprintf("End of the last ping's body, of whose middle %d bytes were left out:", p.BodyCut)
+	case whole && kept == 0:
 		heading = all
 	}
 	quote := []string{heading}

@@ -50,6 +50,7 @@ type pingDocument struct {
 	Duration   *float64 `json:"duration"`
 	Body       string   `json:"body"`
 	BodyEnd    string   `json:"body_end"`
+	BodyCut    int64    `json:"body_cut,omitempty"`
 }
 
 type changeDocument struct {
@@ -66,7 +67,7 @@ func newDocument(n channels.Notification) document {
 	}
 	if p := n.Ping; !p.At.IsZero() {
 		d.Ping = &pingDocument{
-			At: formatTime(p.At), Kind: p.Kind, ExitStatus: p.ExitStatus, Body: string(p.Body), BodyEnd: string(p.End),
+			At: formatTime(p.At), Kind: p.Kind, ExitStatus: p.ExitStatus, Body: string(p.Body), BodyEnd: string(p.End), BodyCut: p.BodyCut,
 		}
 		if p.Duration > 0 {
 			d.Ping.Duration = new(p.Duration.Seconds())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // BodyStore keeps the bodies of pings outside the database. Package s3store has one for S3-compatible object storage.
@@ -24,21 +25,24 @@ type BodyStore interface {
 	Remove(ctx context.Context, keys []string) error
 }
 
-// pingBody returns the body of ping number n of a check.
-func (m *Monitor) pingBody(ctx context.Context, projectID, id uuid.UUID, n int64) ([]byte, error) {
+// pingWithBody returns ping number n of a check with its body.
+func (m *Monitor) pingWithBody(ctx context.Context, projectID, id uuid.UUID, n int64) (p pings.Ping, err error) {
 	limit, err := m.admin.PingLimit(ctx, projectID, id)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	all, err := m.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Number: &n, Limit: limit})
-	switch found := all[id]; {
-	case err != nil:
-		return nil, err
-	case len(found) == 0 || found[0].BodySize == 0:
-		return nil, checks.ErrNotFound
-	case found[0].BodyKey == "":
-		return found[0].Body, nil
-	default:
-		return m.bodies.Read(ctx, found[0])
+	if err != nil {
+		return p, err
 	}
+	if found := all[id]; len(found) > 0 {
+		p = found[0]
+	}
+	switch {
+	case p.BodySize == 0:
+		return p, checks.ErrNotFound
+	case p.BodyKey != "":
+		p.Body, err = m.bodies.Read(ctx, p)
+	}
+	return p, err
 }

@@ -211,8 +211,18 @@ func (p *Project) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
 // [checks.ErrNotFound] if [Project.Pings] does not return the ping, or it has no body, and [checks.ErrBodyUnavailable] if
 // object storage is unavailable.
 func (p *Project) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
-	body, err := p.mon.pingBody(ctx, p.id, id, n)
-	return body, about("check", id, err)
+	ping, err := p.PingWithBody(ctx, id, n)
+	return ping.Body, err
+}
+
+// PingWithBody returns ping number n with its body and what was left out of that, as only this method and [Views.LastFailures]
+// tell. Errors: those of [Project.PingBody].
+func (p *Project) PingWithBody(ctx context.Context, id uuid.UUID, n int64) (pings.Ping, error) {
+	ping, err := p.mon.pingWithBody(ctx, p.id, id, n)
+	if err != nil {
+		return pings.Ping{}, about("check", id, err)
+	}
+	return ping, nil
 }
 
 // Channels returns the channels of the project, oldest first.

@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/cause"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 func (b *builder) explainDown() {
@@ -101,8 +102,8 @@ func (b *builder) failed(t checks.Transition) {
 		if p.ExitStatus != nil {
 			parts = append(parts, plain(" with exit status "+strconv.Itoa(*p.ExitStatus)))
 		}
-		if text := Cause(p); text != "" {
-			parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
+		if line := Cause(p); line != "" {
+			parts = append(parts, plain(": "), Part{Kind: Output, Text: line})
 		}
 	}
 	b.say(append(parts, b.lastSuccess(t)...)...)
@@ -111,13 +112,13 @@ func (b *builder) failed(t checks.Transition) {
 // Cause returns the line of a ping's body that says why the job failed, or "" if the body has no text. It prefers the exception
 // that ended the job, then the lines near the end that name an error, then warnings, then the last line. The line is valid
 // UTF-8 without control characters, of at most 160 characters and "…" in place of the middle of a longer one. It may hold any
-// markup: escape it. Cause returns "" for a ping that is no failure, and for a message that came by e-mail, whose body is not
-// the text.
+// markup: escape it. It is never one that was cut where bytes of the body were left out. p.Body may be only the end of the body.
+// Cause returns "" for a ping that is no failure, and for a message that came by e-mail, whose body is not the text.
 func Cause(p pings.Ping) string {
 	if p.Kind != pings.Failure || p.Scheme == "email" {
 		return ""
 	}
-	return cause.Line(p.Body)
+	return cause.Line([]byte(text.Lines(p)))
 }
 
 // CauseKey returns what failures with a like cause share, for a line that [Cause] returned, so that they can be counted

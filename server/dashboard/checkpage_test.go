@@ -103,8 +103,14 @@ func TestBodyPage(t *testing.T) {
 	b.get(path+"1").is(http.StatusOK).has(`<span class="f1 bold">failed</span>`, "&lt;script&gt;").hasNo("<script>alert", "Previous")
 	b.get(path+"2").has("fertig ü", "All done", "Previous", "Next").hasNo("<script>alert")
 	b.get(path + "3").has("Not text").hasNo("<pre")
-	b.get(path + "4").has("100 kB more")
+	b.get(path+"4").has("100 kB are left out here; the download has them.", "6789</pre>")
 	b.get(path + "5").has("This ping has no body")
+	cut := pings.Signal{Kind: pings.Failure, Scheme: "http", Method: "POST", Body: []byte("\xe9 begins\nfatal error: n|nt\nSt\xf6rung\n"), BodyCut: 1234}
+	if _, err := s.mon.Ping(t.Context(), c.ID, cut); err != nil {
+		t.Fatal(err)
+	}
+	b.get(path+"6").has("é begins\nfatal er</pre>", "1 kB were left out here when the ping arrived.", "Störung\n</pre>", "35 bytes, 1 kB left out")
+	b.get("/checks/"+c.UniqueKey()).has("[1234 bytes were left out here]", "<q>Störung</q>").hasNo("<q>fatal")
 	raw := b.get(path + "2/raw").is(http.StatusOK)
 	if raw.body != mail {
 		t.Errorf("downloaded %q", raw.body)
@@ -114,7 +120,7 @@ func TestBodyPage(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	for _, missing := range []string{"6", "0", "-1", "x", "5/raw", "99999999999999999999"} {
+	for _, missing := range []string{"7", "0", "-1", "x", "5/raw", "99999999999999999999"} {
 		b.get(path + missing).is(http.StatusNotFound)
 	}
 }

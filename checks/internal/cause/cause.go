@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // MaxLength is the maximum length of a [Line] in characters, without the "…" in one that was cut.
@@ -43,13 +44,13 @@ type candidate struct {
 //
 // It may hold any markup, and whatever the job wrote: escape it.
 func Line(output []byte) string {
-	text := clean(output)
-	if text == "" {
+	content := clean(output)
+	if content == "" {
 		return ""
 	}
 	s := scanner{}
 	last := ""
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(content, "\n") {
 		line = shown(line)
 		if strings.TrimSpace(line) == "" {
 			s.blank()
@@ -86,12 +87,11 @@ func clean(output []byte) string {
 			output = output[i+1:] // its beginning is missing
 		}
 	}
-	output = message.WithoutSequences(output)
-	text := strings.ToValidUTF8(string(output), "")
-	if odd := len(output) - len(text) + strings.Count(text, "\x00"); odd*10 > len(output) {
+	content, ok := text.Read("", output)
+	if !ok {
 		return ""
 	}
-	return text
+	return string(message.WithoutSequences([]byte(content)))
 }
 
 // shown returns a line as a terminal shows it: what was written after the last carriage return.

@@ -54,7 +54,7 @@ func TestLineOdd(t *testing.T) {
 		{"blank", " \r\n\t\n", ""},
 		{"a number", "\n42\n", "42"},
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00", ""},
-		{"one bad byte", "caf\xe9 is closed: no such day", "caf is closed: no such day"},
+		{"one bad byte", "caf\xe9 is closed: no such day", "café is closed: no such day"},
 		{"direction", "error: \u202egpj.exe\u2069 is missing", "error: gpj.exe is missing"},
 		{"progress only", "10% [====>     ] 3 MB/s\r20% [======>   ] 3 MB/s", "20% [======> ] 3 MB/s"},
 		{"all noise", "Traceback (most recent call last):\n  File \"x\", line 1", `File "x", line 1`},

@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // bodyTime bounds reading a body from object storage. After that, the alert goes out without the body.
@@ -33,16 +34,14 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		Check:    c.describe(a.Check, a.Project),
 		Status:   status(a.Flip.Up),
 		At:       a.Flip.At,
-		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
+		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus, BodyCut: a.Ping.BodyCut},
 		Reason:   reasonText(a.Flip, a.Ping),
 		Verdict:  say(output),
 		Reminder: a.Reminder,
 		Done:     merged(a.Done, a.Held), Recipient: a.Recipient,
 	}
 	if causedBy(a.Flip, a.Ping) {
-		last := a.Ping
-		last.Body = output
-		n.Cause = verdict.Cause(last)
+		n.Cause = verdict.Cause(withOutput(a.Ping, output))
 	}
 	down := a.Flip.At
 	switch {
@@ -114,9 +113,7 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 	}
 	in := verdict.Input{Check: a.Check, Now: now}
 	if a.Ping.N > 0 {
-		last := a.Ping
-		last.Body = output
-		in.Pings = []pings.Ping{last}
+		in.Pings = []pings.Ping{withOutput(a.Ping, output)}
 	}
 	flip := verdict.Flip{
 		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
@@ -139,30 +136,43 @@ func (c *Courier) describe(check checks.Check, project string) channels.Check {
 	return d
 }
 
-// output returns the beginning and the end of the last ping's body, and both as one text. They are nil if object storage
-// does not return the body in time. A message that came by e-mail has no end: its last lines are seldom those of its text.
-func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, both []byte) {
-	body, end = a.Ping.Body, a.BodyEnd
-	if a.Ping.BodyKey != "" && c.Body != nil {
+// withOutput returns a ping whose body is an output.
+func withOutput(p pings.Ping, output []byte) pings.Ping {
+	p.Body, p.BodySize, p.BodyCut, p.BodyCharset = output, int64(len(output)), 0, ""
+	return p
+}
+
+// output returns the beginning and the end of the last ping's body, and the whole lines of both as one text. They are in UTF-8
+// unless nobody can read them, and nil if object storage does not return the body in time. A message that came by e-mail has no
+// end: its last lines are seldom those of its text.
+func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, lines []byte) {
+	p, tail := a.Ping, a.BodyEnd
+	if p.BodyKey != "" && c.Body != nil {
 		limited, cancel := context.WithTimeout(ctx, bodyTime)
 		defer cancel()
-		stored, err := c.Body(limited, a.Ping)
+		stored, err := c.Body(limited, p)
 		if err != nil {
 			if ctx.Err() == nil {
 				c.Log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
 			return nil, nil, nil
 		}
-		body, end = stored, bytes.Clone(stored[max(0, len(stored)-channels.MaxEnd):])
+		p.Body = stored[:min(len(stored), channels.MaxBody)]
+		tail = bytes.Clone(stored[max(0, len(stored)-store.AlertEnd):])
 	}
-	if a.Ping.Scheme == "email" {
-		end = nil
+	if p.Scheme == "email" {
+		return p.Body, nil, p.Body
 	}
-	body = body[:min(len(body), channels.MaxBody)]
-	if a.Ping.BodySize <= channels.MaxBody {
-		return body, end, body
+	first, last, ok := text.Parts(p, tail)
+	switch {
+	case !ok:
+		return p.Body, tail[max(0, len(tail)-channels.MaxEnd):], nil
+	case p.BodySize > int64(len(p.Body)) || p.BodyCut > 0: // what is between them is missing
+		lines = []byte(text.Uncut(first, last))
+	default:
+		lines = []byte(first)
 	}
-	return body, end, slices.Concat(body, []byte("\n"), end) // what is between them is missing
+	return text.First(first, channels.MaxBody), text.Last(last, channels.MaxEnd), lines
 }
 
 // incidentID identifies the outage of a check that began at an instant.

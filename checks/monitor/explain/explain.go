@@ -67,15 +67,16 @@ func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
 		if p.Kind == pings.Failure && p.At.Equal(at) && p.BodySize > 0 {
 			limited, cancel := context.WithTimeout(ctx, bodyTime)
 			defer cancel()
-			body, err := mon.Project(in.Check.ProjectID).PingBody(limited, in.Check.ID, p.N)
+			p, err := mon.Project(in.Check.ProjectID).PingWithBody(limited, in.Check.ID, p.N)
 			if err != nil {
 				return
 			}
 			if p.Scheme == "email" {
-				message := email.Parse(body)
-				body, in.Pings[i].Scheme = []byte(cmp.Or(message.Text, message.HTML)), ""
+				message := email.Parse(p.Body)
+				p.Scheme, p.Body = "", []byte(cmp.Or(message.Text, message.HTML))
+				p.BodySize = int64(len(p.Body))
 			}
-			in.Pings[i].Body = body
+			in.Pings[i] = p
 			return
 		}
 	}

@@ -33,7 +33,7 @@ type serveCmd struct {
 	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings are not limited."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
 	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`
-	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. Longer bodies are truncated."`
+	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. Of a longer one, the first and the last half are kept."`
 
 	AcceptLate time.Duration `default:"0s" group:"Limits:" placeholder:"DURATION" help:"Maximum age of pings that carry their own time in the header Rollcall-At, up to 744h. By default the header is ignored."`
 

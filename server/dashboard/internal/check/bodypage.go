@@ -5,12 +5,11 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
+	"github.com/rollcall-dev/rollcall/pings/text"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -19,20 +18,20 @@ const bodyShown = 200_000
 
 // bodyView is the data of the page of a ping.
 type bodyView struct {
-	Row    ui.Row
-	Ping   pings.Ping
-	Kind   string
-	Parts  []bodyPart
-	Binary bool
-	// Cut is how many bytes the page leaves out.
-	Cut                int64
+	Row                ui.Row
+	Ping               pings.Ping
+	Kind               string
+	Parts              []bodyPart
+	Binary             bool
 	Previous, Followed int64 // the numbers of the pings beside this one, or 0
 }
 
-// bodyPart is a part of a body with a title, "" for a body as a whole.
+// bodyPart is a part of a body with a title, "" for a body as a whole. NotKept and NotShown are how many bytes before it the
+// server did not keep, and the page leaves out.
 type bodyPart struct {
-	Title string
-	Text  template.HTML
+	Title             string
+	Text              template.HTML
+	NotKept, NotShown int64
 }
 
 // ping returns the ping that the path names, as the log has it.
@@ -65,19 +64,18 @@ func bodyPage(q *ui.Request) error {
 		view.Followed = ping.N + 1
 	}
 	if ping.BodySize > 0 {
-		body, err := q.Mon.Project(q.Check.ProjectID).PingBody(q.Ctx(), q.Check.ID, ping.N)
-		if err != nil {
+		if view.Ping, err = q.Mon.Project(q.Check.ProjectID).PingWithBody(q.Ctx(), q.Check.ID, ping.N); err != nil {
 			return err
 		}
-		view.read(body, ping.Scheme == "email")
+		view.read()
 	}
 	return q.Render("body", fmt.Sprintf("Ping %d of %s", ping.N, ui.NameOf(q.Check)), view)
 }
 
-// read makes parts of a body.
-func (v *bodyView) read(body []byte, mail bool) {
-	if mail {
-		message := email.Parse(body)
+// read makes parts of the body.
+func (v *bodyView) read() {
+	if v.Ping.Scheme == "email" {
+		message := email.Parse(v.Ping.Body)
 		for _, part := range []struct{ title, text string }{{"Subject", message.Subject}, {"Text", message.Text}, {"Text of the HTML part", message.HTML}} {
 			if part.text != "" {
 				v.add(part.title, part.text)
@@ -85,35 +83,26 @@ func (v *bodyView) read(body []byte, mail bool) {
 		}
 		return
 	}
-	if v.Binary = !isText(body); !v.Binary {
-		v.add("", string(body))
+	head, tail, ok := text.Ends(v.Ping)
+	if v.Binary = !ok; v.Binary {
+		return
+	}
+	if v.add("", head); v.Ping.BodyCut > 0 {
+		after := len(v.Parts)
+		v.add("", tail)
+		v.Parts[after].NotKept = v.Ping.BodyCut
 	}
 }
 
-func (v *bodyView) add(title, text string) {
-	if len(text) > bodyShown {
-		cut := bodyShown
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		v.Cut += int64(len(text) - cut)
-		text = text[:cut]
+// add adds a part, of a long one its beginning and its end.
+func (v *bodyView) add(title, content string) {
+	if len(content) <= bodyShown {
+		v.Parts = append(v.Parts, bodyPart{Title: title, Text: terminal(content)})
+		return
 	}
-	v.Parts = append(v.Parts, bodyPart{title, terminal(text)})
-}
-
-// isText reports whether people can read a body: few of its first bytes are neither text nor ANSI escapes.
-func isText(body []byte) bool {
-	head := body[:min(len(body), 4096)]
-	odd := strings.Count(string(head), "\x00") * 4
-	for rest := head; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 {
-			odd++
-		}
-		rest = rest[size:]
-	}
-	return odd*10 <= len(head)
+	first, last := text.First(content, bodyShown/2), text.Last(content, bodyShown/2)
+	v.Parts = append(v.Parts, bodyPart{Title: title, Text: terminal(string(first))},
+		bodyPart{Text: terminal(string(last)), NotShown: int64(len(content) - len(first) - len(last))})
 }
 
 // rawBody lets the viewer download a body as it was received. No browser takes it for a page.

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
+	"github.com/rollcall-dev/rollcall/pings/text"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -89,20 +91,25 @@ func usual(log []pings.Ping) time.Duration {
 }
 
 // outputOf returns the output that a ping carried, or why there is none to show.
-func outputOf(q *ui.Request, p pings.Ping) (text, problem string) {
+func outputOf(q *ui.Request, p pings.Ping) (output, problem string) {
 	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
 	defer cancel()
-	body, err := q.Mon.Project(q.Check.ProjectID).PingBody(ctx, q.Check.ID, p.N)
-	switch {
-	case err != nil:
+	p, err := q.Mon.Project(q.Check.ProjectID).PingWithBody(ctx, q.Check.ID, p.N)
+	if err != nil {
 		return "", "The output cannot be read at the moment."
-	case p.Scheme == "email":
-		mail := email.Parse(body)
+	}
+	if p.Scheme == "email" {
+		mail := email.Parse(p.Body)
 		return cmp.Or(mail.Text, mail.HTML), ""
-	case !isText(body):
+	}
+	head, tail, ok := text.Ends(p)
+	if !ok {
 		return "", "The output is not text."
 	}
-	return string(body), ""
+	if p.BodyCut > 0 {
+		head = fmt.Sprintf("%s\n[%d bytes were left out here]\n%s", head, p.BodyCut, tail)
+	}
+	return head, ""
 }
 
 // linesOf returns the lines of an output as a terminal leaves them: of a progress bar, what was written last. It leaves out

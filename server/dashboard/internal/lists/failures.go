@@ -120,7 +120,9 @@ func failuresBetween(q *ui.Request, list []checks.Check, from, to time.Time) (ro
 				continue
 			}
 			if p.BodySize > 0 && len(rows) < outputsRead { // what cannot be read has no cause
-				p.Body, _ = q.Mon.Project(q.Project.ID).PingBody(ctx, id, p.N)
+				if whole, err := q.Mon.Project(q.Project.ID).PingWithBody(ctx, id, p.N); err == nil {
+					p = whole
+				}
 			}
 			add(p.At, p.N, ui.FailureOf(p).Why())
 		}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"cmp"
 	"strconv"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
+	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 const (
@@ -104,12 +104,13 @@ func FailureOf(p pings.Ping) Failure {
 	if p.Scheme == "email" && int64(len(p.Body)) == p.BodySize { // else its beginning is missing
 		mail := email.Parse(p.Body)
 		p.Scheme, p.Body = "", []byte(cmp.Or(mail.Text, mail.HTML))
+		p.BodySize = int64(len(p.Body))
 	}
-	if cut := len(p.Body) - causeBytes; cut > 0 {
-		p.Body = p.Body[cut:]
-		if i := bytes.IndexByte(p.Body, '\n'); i >= 0 && i < len(p.Body)-1 {
-			p.Body = p.Body[i+1:] // its beginning is missing
-		}
+	output := p.BodySize > 0
+	if p.Scheme != "email" {
+		p.Body, p.BodyCut, p.BodyCharset = []byte(text.Lines(p)), 0, ""
+		p.BodySize = int64(len(p.Body))
+		p.Body = p.Body[max(0, len(p.Body)-causeBytes):]
 	}
-	return Failure{N: p.N, At: p.At, Output: p.BodySize > 0, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
+	return Failure{N: p.N, At: p.At, Output: output, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
 }
