@@ -116,7 +116,8 @@ func (c Check) confirm(now time.Time, effects *Effects) Check {
 }
 
 // nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not arrive
-// either, or a run in progress does not end in time. expected is the value of ExpectedAt after that failure. Both are the zero time when no ping is expected any more.
+// either, or a run in progress does not end in time. expected is the value of ExpectedAt after that failure. Both are the
+// zero time when no ping is expected any more.
 func (c Check) nextFailure() (at, expected time.Time) {
 	a := c.Alerting
 	if expected = c.ExpectedAfter(a.ExpectedAt); expected.After(a.ExpectedAt) {

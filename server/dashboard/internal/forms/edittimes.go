@@ -84,9 +84,9 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 // zoneProblem says what is wrong with a time zone.
 func zoneProblem(err error) string {
 	if found, ok := errors.AsType[*schedule.Error](err); ok {
-		return "Unknown time zone: " + found.Reason + "."
+		return sentence(found.Reason)
 	}
-	return "Unknown time zone. Use an IANA name, such as Europe/Riga."
+	return "The time zone is not known. Use an IANA name, such as Europe/Riga."
 }
 
 // list adds the runs after an instant, in its location.
