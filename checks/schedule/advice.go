@@ -14,8 +14,8 @@ func advise(expr string, err *Error) *Error {
 	reason := ""
 	switch entry, isEntry := ReadEntry(text); {
 	case isEntry && entry.TZ != "":
-		reason = fmt.Sprintf("%s does not belong into an expression: write %s as the time zone and %s as the schedule",
-			bare(text[:strings.IndexByte(text, '=')+1]), quote(entry.TZ), quote(entry.Schedule))
+		reason = fmt.Sprintf("a cron expression has no time zone: write %s as the time zone and %s as the schedule",
+			quote(entry.TZ), quote(entry.Schedule))
 	case isEntry:
 		reason = fmt.Sprintf("this is a line of a crontab with a command: write %s alone", quote(entry.Schedule))
 	default:
@@ -46,7 +46,7 @@ var dialects = []struct {
 	}},
 	{regexp.MustCompile(`(?i)^rate\((.*)\)$`), func(found []string) string { return interval(found[0], found[1]) }},
 	{regexp.MustCompile(`(?i)^@every\s+(.+)$`), func(found []string) string { return interval(found[0], found[1]) }},
-	{regexp.MustCompile(`(?i)^(?:every|each)\s+(.+)$`), func(found []string) string { return interval(found[0], found[1]) }},
+	{regexp.MustCompile(`(?i)^(?:every|each)\s+(\d.*|minute|hour)$`), func(found []string) string { return interval(found[0], found[1]) }},
 	{regexp.MustCompile(`^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec\s*=\s*(.*)$`), func(found []string) string {
 		return interval(found[0], found[1])
 	}},

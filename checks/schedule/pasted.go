@@ -65,7 +65,7 @@ func Plain(expr string) string {
 type Entry struct {
 	// Schedule is the expression, which [Read] accepts.
 	Schedule string
-	// TZ is the zone of TZ= or CRON_TZ= in front of the expression, or "". It may be unknown.
+	// TZ is the zone of TZ= or CRON_TZ= in front of the expression, which may be unknown, or a known one behind it, or "".
 	TZ string
 	// Command is the rest of the line. A user before the command is part of it.
 	Command string
@@ -73,7 +73,7 @@ type Entry struct {
 
 var zoneInFront = regexp.MustCompile(`^(?:CRON_)?TZ=(\S+)\s+`)
 
-// ReadEntry splits a line of a crontab that has a command, a time zone in front of its expression, or both. It reports whether
+// ReadEntry splits a line of a crontab that has a command, a time zone, or both. It reports whether
 // the line is one. An expression alone, which [Read] accepts, is none.
 func ReadEntry(line string) (e Entry, ok bool) {
 	rest := strings.TrimSpace(line)
@@ -95,6 +95,9 @@ func ReadEntry(line string) (e Entry, ok bool) {
 	last := parts[n-1]
 	end := last.offset + len(last.text)
 	e.Schedule, e.Command = rest[:end], strings.TrimSpace(comment.ReplaceAllString(rest[end:], ""))
+	if _, err := loadLocation(e.Command); err == nil && e.TZ == "" && strings.Contains(e.Command, "/") {
+		e.TZ, e.Command = e.Command, ""
+	}
 	if !readable(e.Schedule) || len(parts) > n && n == cronParts && mayBeField(parts[n].text) {
 		return Entry{}, false
 	}

@@ -64,7 +64,7 @@ func TestReadRefuses(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	const interval, generic = " is an interval, not a schedule: give the check a timeout of ", "write five fields without seconds and years, and weekdays by their names"
 	for expr, want := range map[string]string{
-		"TZ=Europe/London 0 9 * * *":        `TZ= does not belong into an expression: write "Europe/London" as the time zone and "0 9 * * *" as the schedule`,
+		"TZ=Europe/London 0 9 * * *":        `a cron expression has no time zone: write "Europe/London" as the time zone and "0 9 * * *" as the schedule`,
 		"CRON_TZ=Europe/London 0 9 * * *":   `write "Europe/London" as the time zone and "0 9 * * *" as the schedule`,
 		"CRON_TZ=Europe/London\n0 9 * * *":  `write "Europe/London" as the time zone and "0 9 * * *" as the schedule`,
 		"TZ='Europe/London' @daily":         `write "Europe/London" as the time zone and "@daily" as the schedule`,
@@ -78,6 +78,7 @@ func TestAdvice(t *testing.T) {
 		"cron(0 8 1 1 ? 2027)":              generic,
 		"rate(5 minutes)":                   "rate(5 minutes)" + interval + "5 minutes instead",
 		"@every 1h":                         "@every 1h" + interval + "1h instead",
+		"0 9 * * 1-5 America/New_York":      `write "America/New_York" as the time zone and "0 9 * * 1-5" as the schedule`,
 		"every 5 minutes":                   interval + "5 minutes instead",
 		"1h30m":                             interval + "1h30m instead",
 		"OnUnitActiveSec=15min":             interval + "15min instead",
@@ -117,6 +118,7 @@ func TestReadEntry(t *testing.T) {
 		"TZ=Europe/Riga 0 3 * * * backup":                {Schedule: "0 3 * * *", TZ: "Europe/Riga", Command: "backup"},
 		"@daily backup":                                  {Schedule: "@daily", Command: "backup"},
 		"0 3 * * *":                                      {},
+		"0 9 * * * Europe/Riga":                          {Schedule: "0 9 * * *", TZ: "Europe/Riga"},
 		"0 3 * * * # nightly":                            {},
 		"0 0 3 * * *":                                    {},
 		"0 0 3 * * MON-FRI":                              {},

@@ -35,9 +35,9 @@ const (
 	KindOnCalendar Kind = "oncalendar"
 )
 
-// Detect returns the language in which [Read] reads expr, and [Parse] if it accepts it: [KindCron] for a single line of five parts separated by
-// blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks around the expression. The expression
-// need not be valid.
+// Detect returns the language in which [Read] reads expr, and [Parse] if it accepts it: [KindCron] for a single line of five
+// parts separated by blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks around the expression. The
+// expression need not be valid.
 func Detect(expr string) Kind { return detect(Plain(expr)) }
 
 func detect(expr string) Kind {

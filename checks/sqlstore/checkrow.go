@@ -136,7 +136,7 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 				stored.Version, stateVersion)
 		case err != nil:
 			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
-		case stored.Version < stateVersion:
+		case stored.Version < stateVersion && (len(stored.Runs) > 0 || !stored.LastStart.IsZero()):
 			stored.adopt()
 		}
 	}
@@ -161,18 +161,14 @@ type storedState struct {
 	*checks.State
 }
 
-// stored returns the JSON of a state.
-func stored(s *checks.State) ([]byte, error) {
-	doc := storedState{Version: 1, State: s}
-	if len(s.Runs) > 0 {
-		oldest, newest := s.Runs.Span()
-		if oldest != newest {
-			doc.Version = 2
-		} else {
-			doc.LastStart, doc.LastStartRun = newest.StartedAt, newest.ID
-		}
+// choose chooses the version for the runs of a state.
+func (s *storedState) choose() {
+	oldest, newest := s.Runs.Span()
+	if oldest != newest {
+		s.Version = 2
+		return
 	}
-	return json.Marshal(doc)
+	s.LastStart, s.LastStartRun = newest.StartedAt, newest.ID
 }
 
 // adopt gives a state of version 1 its open run.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -241,7 +242,11 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 
 // stateValues returns the values of updateStates.
 func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
-	state, err := stored(s)
+	doc := storedState{Version: 1, State: s}
+	if len(s.Runs) > 0 {
+		doc.choose()
+	}
+	state, err := json.Marshal(doc)
 	return []any{string(state), row.logHead, row.revision, s.NPings, row.id}, err
 }
 
