@@ -45,7 +45,9 @@ func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error
 			end = end.AddDate(0, 1, -1)
 		}
 	}
-	start = end.AddDate(0, 0, 1-statsDays)
+	if start = end.AddDate(0, 0, 1-statsDays); start.Year() < 1 {
+		start = time.Time{} // the first day that a date can name
+	}
 	if query.Has("start") {
 		if start, _, err = statsDay(query, "start"); err != nil {
 			return start, end, err
@@ -63,11 +65,10 @@ func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error
 // statsDay reads a day, or a month as its first day.
 func statsDay(query url.Values, name string) (day time.Time, month bool, err error) {
 	text := query.Get(name)
-	if day, err = time.Parse(time.DateOnly, text); err == nil {
-		return day, false, nil
-	}
-	if day, err = time.Parse("2006-01", text); err == nil {
-		return day, true, nil
+	for _, form := range []string{time.DateOnly, "2006-01"} {
+		if day, err = time.Parse(form, text); err == nil && day.Year() > 0 {
+			return day, form != time.DateOnly, nil
+		}
 	}
 	return day, false, &checks.FieldError{Field: name, Reason: "is neither a day such as 2026-10-31 nor a month such as 2026-10"}
 }

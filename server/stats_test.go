@@ -50,6 +50,8 @@ func TestStats(t *testing.T) {
 			"?end=" + url.QueryEscape("2026-٠٣"): "end is neither a day such as 2026-10-31 nor a month such as 2026-10",
 			"?start=2026-03-17":                  "start is after end",
 			"?start=2025-03-15&end=2026-03-16":   "start is too long before end: the maximum is 366 days",
+			"?end=0000-01-01":                    "end is neither a day such as 2026-10-31 nor a month such as 2026-10",
+			"?start=0000-12&end=0001-01":         "start is neither a day such as 2026-10-31 nor a month such as 2026-10",
 			"?start=0001-01-01&end=9999-12-31":   "start is too long before end: the maximum is 366 days",
 		} {
 			field, _, _ := strings.Cut(text, " ")
@@ -57,5 +59,7 @@ func TestStats(t *testing.T) {
 		}
 		s.api("GET", path(check)+"/stats/?start=%zz", nil).refused(400, "the query is not properly escaped")
 		read("?start=2025-03-16&end=2026-03-16")
+		s.equal("start", fields(read("?end=0001-01-05"), "start", "end"), []any{"0001-01-01", "0001-01-05"}) // no date is earlier
+		s.equal("end", fields(read("?start=9999-12&end=9999-12"), "start", "end"), []any{"9999-12-01", "9999-12-31"})
 	})
 }

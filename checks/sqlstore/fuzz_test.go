@@ -45,7 +45,8 @@ func FuzzDecodeHistory(f *testing.F) {
 		LastSuccess: at, LastSuccessDuration: time.Hour,
 		Today: checks.Day{Date: at.UTC().Truncate(24 * time.Hour), Totals: checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Hour}},
 	}}).history
-	for _, seed := range [][]byte{nil, {0}, {1}, {2, 0}, full, full[:7], bytes.Repeat([]byte{0xff}, 25), append([]byte{1}, bytes.Repeat([]byte{0}, 9)...)} {
+	for _, seed := range [][]byte{nil, {0}, {1}, {2, 0}, full, full[:7], bytes.Repeat([]byte{0xff}, 25), append([]byte{1}, bytes.Repeat([]byte{0}, 9)...),
+		[]byte("\x01\xd3\xd3\xd3\xd3\xd3\xd3000000000")} { // a day whose seconds overflow
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {

@@ -92,7 +92,7 @@ func decodeHistory(b []byte) (h checks.History, err error) {
 		return h, nil
 	}
 	r := reader{rest: b[1:]}
-	if day := r.signed(); day != 0 {
+	if day := r.date(); day != 0 {
 		h.Today.Date = time.Unix(day*secondsOfDay, 0).UTC()
 	}
 	h.Today.Totals = checks.Totals{
@@ -115,6 +115,16 @@ type reader struct {
 func (r *reader) signed() int64 {
 	v, n := binary.Varint(r.rest)
 	return took(r, v, n)
+}
+
+// date reads a day since 1970. Like every instant, it is one that has microseconds.
+func (r *reader) date() int64 {
+	v := r.signed()
+	if most := int64(math.MaxInt64 / 1_000_000 / secondsOfDay); v > most || v < -most {
+		r.failed = true
+		return 0
+	}
+	return v
 }
 
 func (r *reader) unsigned() uint64 {

@@ -72,3 +72,28 @@ func TestTooLargeForm(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileQueries: no number, instant or text in a query makes a page fail.
+func TestHostileQueries(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup"), Tags: []string{"db"}})
+	b := s.signedIn(s.keys.ReadWrite)
+	values := []string{
+		"9223372036854775807", "9223372036854775808", "-9223372036854775808", "92233720368547758", "-1", "0", "1e300", "NaN", "0x10", "\x00", "\xff",
+		"0000-01-01T00:00Z", "0001-01-01T00:00Z", "9999-12-31T23:59Z", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00", "9999-12-31T23:59",
+		"9223372036854775807-9223372036854775807", "-62135596800000000-1",
+	}
+	for path, names := range map[string][]string{
+		s.path(""): {"page", "sort", "state", "tag", "reach"}, s.path("board"): {"at", "span"}, s.path("failures"): {"at", "check"},
+		s.path("history"): {"before", "integration", "kind"}, s.path("deliveries"): {"before", "integration", "state", "check"}, s.path("badges"): {"page", "as"},
+		"/checks/" + c.UniqueKey(): {"before", "kind", "rehearse"}, "/checks/" + c.UniqueKey() + "/rehearse": {"rehearse", "at"}, s.path("integrations/new"): {"kind"},
+	} {
+		for _, name := range names {
+			for _, value := range values {
+				if a := b.get(path + "?" + name + "=" + url.QueryEscape(value)); a.status >= 500 {
+					t.Errorf("%s?%s=%q: status %d", path, name, value, a.status)
+				}
+			}
+		}
+	}
+}

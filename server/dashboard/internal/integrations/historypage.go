@@ -79,11 +79,12 @@ type historyCursor struct {
 	delivery int64
 }
 
-func parseHistoryCursor(text string) (c historyCursor) {
+// parseHistoryCursor reads a cursor. A text that is none, or names an instant that has not come, stands for the first page.
+func parseHistoryCursor(text string, now time.Time) (c historyCursor) {
 	at, id, _ := strings.Cut(text, "-")
 	micros, err := strconv.ParseInt(at, 10, 64)
 	n, err2 := strconv.ParseInt(id, 10, 64)
-	if err == nil && err2 == nil && n >= 0 {
+	if err == nil && err2 == nil && n >= 0 && micros <= now.UnixMicro() {
 		c = historyCursor{time.UnixMicro(micros).UTC(), n}
 	}
 	return c
@@ -94,7 +95,7 @@ func parseHistoryCursor(text string) (c historyCursor) {
 func historyPage(q *ui.Request) error {
 	values := q.R.URL.Query()
 	kind, channel := values.Get("kind"), values.Get("integration")
-	cursor := parseHistoryCursor(values.Get("before"))
+	cursor := parseHistoryCursor(values.Get("before"), q.Mon.Now())
 	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -37,9 +36,7 @@ func parseListQuery(v url.Values) listQuery {
 			q.pingKey, q.slug = found[1], found[2]
 		}
 	}
-	if q.Page, _ = strconv.Atoi(v.Get("page")); q.Page < 1 {
-		q.Page = 1
-	}
+	q.Page = ui.PageNumber(v.Get("page"))
 	return q
 }
 

@@ -60,9 +60,7 @@ func parseBadgeQuery(v url.Values) badgeQuery {
 	if as := v.Get("as"); slices.ContainsFunc(badgeCodes, func(c ui.Choice) bool { return c.Value == as }) {
 		q.As = as
 	}
-	if q.Page, _ = strconv.Atoi(v.Get("page")); q.Page < 1 {
-		q.Page = 1
-	}
+	q.Page = ui.PageNumber(v.Get("page"))
 	return q
 }
 

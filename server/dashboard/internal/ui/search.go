@@ -3,6 +3,7 @@ package ui
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -18,6 +19,15 @@ func Ticked(form url.Values, name string) map[string]bool {
 		set[value] = true
 	}
 	return set
+}
+
+// PageNumber reads the number of a page of a list, from 1 on. No list has a million pages.
+func PageNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 1
+	}
+	return n
 }
 
 // Search finds rows by words, all of which must occur.
