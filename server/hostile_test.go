@@ -368,6 +368,27 @@ func TestHostileJSON(t *testing.T) {
 	})
 }
 
+// TestTargetsWithoutPath: a target that is no path says nothing about where the handler is mounted, and leaves the only warning about
+// that to a request that does.
+func TestTargetsWithoutPath(t *testing.T) {
+	s := serve(t, dbtest.SQLite(t), &server.Config{BaseURL: "https://rollcall.example.org/ops"})
+	for sent, want := range map[string]int{
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n": 404, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n": 200, "GET * HTTP/1.1\r\nHost: x\r\n\r\n": 404,
+		"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n":               404,
+		"GET http://example.org/ HTTP/1.1\r\nHost: example.org\r\n\r\n":                   404,
+		"GET http://example.org/ops/api/v3/status/ HTTP/1.1\r\nHost: example.org\r\n\r\n": 200,
+	} {
+		s.raw(sent).is(want)
+	}
+	if s.log.String() != "" {
+		s.Errorf("the log has %s", s.log)
+	}
+	s.raw("GET /api/v3/checks/ HTTP/1.1\r\nHost: x\r\n\r\n").is(404)
+	if !strings.Contains(s.log.String(), "mount the handler at the path of BaseURL") {
+		s.Errorf("the log has %s", s.log)
+	}
+}
+
 // TestHugeFields puts each kind of huge value into each field of each endpoint. It is refused, and no transaction begins.
 func TestHugeFields(t *testing.T) {
 	each(t, nil, func(s *site) {

@@ -47,8 +47,12 @@ func unusual(r rune) bool {
 
 // Misplaced reports whether a request without a page shows that the handler is mounted elsewhere than where the URL says:
 // the request is not below its path, or [http.Request.Pattern] is the mount of another path. It is no proof of the opposite,
-// because not every router sets the pattern.
+// because not every router sets the pattern. A request whose target is no path shows nothing: "*", a host to connect to, or a URL as
+// proxies get it.
 func (u URL) Misplaced(r *http.Request) bool {
+	if r.URL.Host != "" || !strings.HasPrefix(r.URL.Path, "/") {
+		return false
+	}
 	if !below(r.URL.Path, u.Path) {
 		return true
 	}

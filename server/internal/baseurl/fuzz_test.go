@@ -53,6 +53,8 @@ func TestMisplaced(t *testing.T) {
 		{"https://example.org/jobs", "", "/jobs/nothing", false},
 		{"https://example.org", "/", "/nothing", false},
 		{"https://example.org", "", "/jobs/checks/", false},
+		{"https://example.org/jobs", "", "*", false},
+		{"https://example.org/jobs", "", "", false}, // CONNECT
 	} {
 		base, err := baseurl.Parse("BaseURL", c.base)
 		if err != nil {

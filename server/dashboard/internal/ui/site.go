@@ -254,7 +254,7 @@ func events(q *Request) error {
 		defer cancel()
 		access, err := q.Authorize(q.W, r)
 		if err != nil {
-			return errors.Is(err, checks.ErrUnavailable) // nothing changes meanwhile
+			return errors.Is(err, checks.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) // nothing changes meanwhile
 		}
 		return access.Right(q.Project.ID) == q.Right // a page for another right must be loaded anew
 	})
