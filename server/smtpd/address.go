@@ -40,3 +40,15 @@ func parseRecipient(local string) (recipient, bool) {
 	id, err := uuid.Parse(local)
 	return recipient{id: id}, err == nil && id.String() == local // uuid.Parse accepts other forms too
 }
+
+// redactKey returns an address for the log, without the ping key, and cut after 200 bytes. The UUID of a check stays, as in
+// logged paths.
+func redactKey(to string) string {
+	local, domain, _ := strings.Cut(to, "@")
+	if _, slug, found := strings.Cut(local, "+"); found {
+		to = "(key)+" + slug + "@" + domain
+	} else if checks.ValidPingKey(strings.ToLower(local)) {
+		to = "(key)@" + domain
+	}
+	return to[:min(len(to), maxLogged)]
+}

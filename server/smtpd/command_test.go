@@ -96,6 +96,8 @@ func TestRefusedMail(t *testing.T) {
 	}{
 		"no check":  {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<nobody@" + domain + ">"}, []string{"code=550", "recipient=nobody@" + domain, "remote_addr=127.0.0.1"}, 550, 1, 0},
 		"relay":     {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<a@elsewhere.example>"}, []string{"code=550", "recipient=a@elsewhere.example"}, 550, 1, 0},
+		"no slug":   {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<ABcdefghijklmnopqrstuv+x@" + domain + ">"}, []string{"code=550", "recipient=(key)+x@" + domain}, 550, 1, 0},
+		"no plus":   {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<abcdefghijklmnopqrstuv@" + domain + ">"}, []string{"code=550", "recipient=(key)@" + domain}, 550, 1, 0},
 		"announced": {[]string{"MAIL FROM:<a@b.example> SIZE=1001"}, []string{"code=552", "size=1001"}, 552, 0, 1},
 		"sent":      {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<ID>", "DATA", strings.Repeat("x", 1001) + "\r\n."}, []string{"code=552"}, 552, 0, 1},
 	} {

@@ -193,7 +193,7 @@ func (s *Server) refuse(c *conn, reply *smtp.SMTPError, to string, size int64) *
 	if unlogged, ok := s.refused.Pass(s.mon.Now()); ok {
 		args := []any{"code", reply.Code, "reason", reply.Message, "remote_addr", c.addr.String(), "unlogged", unlogged}
 		if to != "" {
-			args = append(args, "recipient", to[:min(len(to), maxLogged)])
+			args = append(args, "recipient", redactKey(to))
 		}
 		if size > 0 {
 			args = append(args, "size", size)
