@@ -165,7 +165,10 @@ func (h *Health) spool() (c Condition, ok bool) {
 	case s.Pings > 0:
 		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes, age)
 	case !s.Oldest.IsZero():
-		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits for other servers", age)
+		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits", age)
+		if h.Failing().Err == nil {
+			c.Detail += " for other servers"
+		}
 	}
 	if s.Stuck > 0 {
 		c.Detail += fmt.Sprintf("; %d wait in the database because they cannot be recorded", s.Stuck)
