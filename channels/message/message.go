@@ -343,7 +343,10 @@ func count(n int64, unit string) string {
 func Line(text string, limit int) string {
 	var b strings.Builder
 	length, blank := 0, false
-	for _, r := range visible(text) {
+	if strings.ContainsFunc(text, invisible) {
+		text = visible(text)
+	}
+	for _, r := range text {
 		if unicode.IsSpace(r) {
 			blank = length > 0
 			continue

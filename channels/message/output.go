@@ -55,10 +55,13 @@ func Output(p channels.Ping) (lines []string, whole bool) {
 
 // outputLine returns a line as a terminal shows it. It keeps the blanks at its beginning, and a tab becomes four.
 func outputLine(text string) string {
+	if strings.ContainsFunc(text, invisible) {
+		text = visible(text)
+	}
 	var shown string
 	for part := range strings.SplitSeq(text, "\r") {
 		var b strings.Builder
-		for _, r := range visible(part) {
+		for _, r := range part {
 			switch {
 			case r == '\t':
 				b.WriteString("    ")
@@ -109,9 +112,6 @@ func invisible(r rune) bool {
 // visible returns a text without invisible characters. It keeps those that belong to a letter or an emoji: joiners between two
 // of them, without which Persian and Hindi are misspelt and families fall apart, and the tags of a flag.
 func visible(text string) string {
-	if !strings.ContainsFunc(text, invisible) {
-		return text
-	}
 	characters := []rune(text)
 	kept := make([]rune, 0, len(characters))
 	for i, r := range characters {

@@ -1,6 +1,7 @@
 package courier
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	lanes, used := l.load(now)
 	list := turns(due, l.after, lanes)
 	parts := share(list, used)
-	l.setOldest(oldest(due, lanes, nil))
+	l.oldest.Store(new(oldest(due, lanes, nil)))
 	if len(parts) == 0 && next != uuid.Nil {
 		l.after = next
 	}
@@ -43,7 +44,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	}
 	if len(parts) > 0 {
 		l.after = parts[len(parts)-1].Channel
-		l.setOldest(oldest(due, lanes, parts))
+		l.oldest.Store(new(oldest(due, lanes, parts)))
 	}
 	return claimed, len(parts) > 0 && len(parts) < len(list), nil
 }
@@ -77,17 +78,26 @@ func (l *loop) due(ctx context.Context, now time.Time) (due []store.DueChannel, 
 	for _, r := range l.results {
 		if r.State != store.DeliveryPending {
 			for _, channel := range append([]uuid.UUID{r.ChannelID}, r.Copies...) {
-				due = append(due, store.DueChannel{Channel: channel, Project: projectOf(channel, r.about.Project), Due: now})
+				due = append(due, store.DueChannel{Channel: channel, Project: r.about.Project, Due: now})
 			}
 		}
 	}
-	due = slices.DeleteFunc(due, func(d store.DueChannel) bool { return !l.Serves(d.Channel) || l.isPaused(d.Channel, now) })
-	return due, next, nil
+	return slices.DeleteFunc(due, func(d store.DueChannel) bool { return !l.Serves(d.Channel) }), next, nil
 }
 
-// load returns what the courier is busy with.
+// load returns what the courier is busy with. It forgets what no longer counts of the paces.
 func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
-	lanes := l.currentPaces(now)
+	lanes := make(map[uuid.UUID]laneState, len(l.paces)+1)
+	for channel, p := range l.paces {
+		if now.Sub(p.at) >= windowTime {
+			p.window = 1
+		}
+		if now.Sub(p.at) >= slowTime || !p.slow && p.window == 1 {
+			delete(l.paces, channel)
+			continue
+		}
+		l.paces[channel], lanes[channel] = p, laneState{pace: p}
+	}
 	lanes[store.OnAlert.ID] = laneState{pace: pace{window: ahead * l.SendsPerChannel}} // a function of this program
 	for s := range l.sends {
 		state := lanes[s.ChannelID]
@@ -99,11 +109,12 @@ func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
 	}
 	used := pool{size: l.Sends, used: len(l.sends), projects: make(map[uuid.UUID]int)}
 	for s := range l.sends {
-		used.projects[projectOf(s.ChannelID, s.Check.ProjectID)]++
+		used.projects[cmp.Or(s.Channel.ProjectID, s.ChannelID)]++
 		if lanes[s.ChannelID].slow {
 			used.slow++
 		}
 	}
+	l.addPaused(lanes, now)
 	return lanes, used
 }
 

@@ -11,6 +11,7 @@ package courier
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,12 +26,11 @@ type Courier struct {
 	notifiers  map[channels.Kind]channels.Notifier // includes OnAlert
 	toChannels bool                                // there are notifiers besides OnAlert
 	raised     chan struct{}                       // signals that this process has raised an alert
+	oldest     atomic.Pointer[time.Time]           // see OldestDue
 
 	mu     sync.Mutex
 	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
 	left   map[uuid.UUID]bool      // channels that are left to another process, as far as is known
-	paces  map[uuid.UUID]pace      // of channels with recent attempts
-	oldest time.Time               // see OldestDue
 }
 
 // New returns a courier. It starts nothing.
@@ -41,7 +41,6 @@ func New(config Config) (*Courier, error) {
 	c := &Courier{
 		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1),
 		raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time), left: make(map[uuid.UUID]bool),
-		paces: make(map[uuid.UUID]pace),
 	}
 	c.Limits.setDefaults()
 	for _, t := range config.Types {
@@ -111,50 +110,24 @@ func (c *Courier) pause(channel uuid.UUID, until time.Time) {
 	}
 }
 
-// isPaused reports whether a channel is paused.
-func (c *Courier) isPaused(channel uuid.UUID, now time.Time) bool {
+// addPaused marks the paused channels.
+func (c *Courier) addPaused(lanes map[uuid.UUID]laneState, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	until, found := c.paused[channel]
-	if found && !now.Before(until) {
-		delete(c.paused, channel)
-	}
-	return now.Before(until)
-}
-
-// answered notes how a channel answered an attempt.
-func (c *Courier) answered(channel uuid.UUID, took time.Duration, failed bool) {
-	now := c.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.paces[channel] = c.paces[channel].next(took, failed, now, c.SendsPerChannel)
-}
-
-// currentPaces returns the paces that differ from the zero value, and forgets the others.
-func (c *Courier) currentPaces(now time.Time) map[uuid.UUID]laneState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list := make(map[uuid.UUID]laneState, len(c.paces))
-	for channel, p := range c.paces {
-		if p = p.current(now); p.slow || p.window > 1 {
-			list[channel] = laneState{pace: p}
+	for channel, until := range c.paused {
+		if now.Before(until) {
+			lanes[channel] = laneState{paused: true}
 		} else {
-			delete(c.paces, channel)
+			delete(c.paused, channel)
 		}
 	}
-	return list
 }
 
 // OldestDue returns when the oldest alert became due that waits although its channel is not slow, or the zero time. It is as
 // of the last claim.
 func (c *Courier) OldestDue() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.oldest
-}
-
-func (c *Courier) setOldest(at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.oldest = at
+	if at := c.oldest.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }

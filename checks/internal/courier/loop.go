@@ -16,6 +16,7 @@ type loop struct {
 	lanes    map[uuid.UUID]*lane // by channel
 	finished chan *send
 	results  results            // not recorded yet
+	paces    map[uuid.UUID]pace // of channels with recent attempts
 	after    uuid.UUID          // the channel whose turn was last
 	renewing bool               // renew the leases of unfinished sends
 	halted   chan struct{}      // closed to keep further sends from beginning
@@ -38,6 +39,7 @@ func newLoop(c *Courier) *loop {
 		finished: make(chan *send, c.Sends), // no goroutine blocks after the loop has ended
 		halted:   make(chan struct{}),
 		results:  make(results),
+		paces:    make(map[uuid.UUID]pace),
 		failing:  make(map[uuid.UUID]bool),
 	}
 }
@@ -53,12 +55,4 @@ type send struct {
 	began   atomic.Pointer[time.Time] // when the attempt began
 	open    string                    // what is open at the receiver after the attempt
 	err     error
-}
-
-// projectOf returns the project that the alerts of a channel count for.
-func projectOf(channel, project uuid.UUID) uuid.UUID {
-	if channel == store.OnAlert.ID {
-		return channel
-	}
-	return project
 }

@@ -33,7 +33,7 @@ func (l *loop) record(ctx context.Context, s *send) {
 			return
 		}
 	}
-	l.answered(s.ChannelID, s.took(), s.err != nil)
+	l.paces[s.ChannelID] = l.paces[s.ChannelID].next(s.took(), s.err != nil, l.Now(), l.SendsPerChannel)
 	l.conclude(ctx, s)
 }
 
@@ -41,7 +41,10 @@ func (l *loop) record(ctx context.Context, s *send) {
 func (l *loop) conclude(ctx context.Context, s *send) {
 	now := l.Now()
 	r := store.DeliveryResult{QueuedDelivery: s.QueuedDelivery, Claim: s.Attempts}
-	left := l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	left := remainder{done: s.Done}
+	if s.err != nil || len(s.Held) > 0 {
+		left = l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	}
 	r.State, r.Due = l.judge(s.QueuedDelivery, left.err, now)
 	r.Done, r.Error = left.done, ""
 	if left.err != nil {

@@ -189,22 +189,11 @@ type pace struct {
 	at     time.Time // when the last attempt ended
 }
 
-// current returns what still counts of a pace. The zero value is that of a channel without attempts.
-func (p pace) current(now time.Time) pace {
-	if now.Sub(p.at) >= slowTime {
-		p.slow = false
-	}
-	if p.window < 1 || now.Sub(p.at) >= windowTime {
-		p.window = 1
-	}
-	return p
-}
-
 // next returns the pace after an attempt. The window begins with one alert and grows by one with each attempt, so a
 // channel that hangs after a rest holds one alert at a time, however many are due. Only quick channels get alerts ahead of
 // their sends.
 func (p pace) next(took time.Duration, failed bool, now time.Time, perChannel int) pace {
-	n := pace{window: p.current(now).window + 1, slow: took >= slowAfter, at: now}
+	n := pace{window: max(p.window, 1) + 1, slow: took >= slowAfter, at: now}
 	switch {
 	case !n.slow:
 		n.window = min(n.window, ahead*perChannel)
@@ -220,6 +209,7 @@ func (p pace) next(took time.Duration, failed bool, now time.Time, perChannel in
 type laneState struct {
 	pace
 	claimed int
+	paused  bool // the receiver asked for a pause
 }
 
 // room is how many more alerts to a channel may be claimed.
@@ -234,9 +224,18 @@ type room struct {
 func turns(due []store.DueChannel, after uuid.UUID, lanes map[uuid.UUID]laneState) (list []room) {
 	for _, d := range due {
 		lane := lanes[d.Channel]
+		if lane.paused {
+			continue
+		}
 		if n := max(lane.window, 1) - lane.claimed; n > 0 {
 			list = append(list, room{store.ChannelRoom{Channel: d.Channel, N: n}, d.Project, lane.slow})
 		}
+	}
+	rank := func(last bool) int {
+		if last {
+			return 1
+		}
+		return 0
 	}
 	passed := func(r room) bool { return bytes.Compare(r.Channel[:], after[:]) <= 0 }
 	slices.SortFunc(list, func(a, b room) int {
@@ -250,18 +249,11 @@ func turns(due []store.DueChannel, after uuid.UUID, lanes map[uuid.UUID]laneStat
 func oldest(due []store.DueChannel, lanes map[uuid.UUID]laneState, parts []store.ChannelRoom) (at time.Time) {
 	for _, d := range due {
 		got := slices.ContainsFunc(parts, func(p store.ChannelRoom) bool { return p.Channel == d.Channel })
-		if !got && !lanes[d.Channel].slow && (at.IsZero() || d.Due.Before(at)) {
+		if !got && !lanes[d.Channel].slow && !lanes[d.Channel].paused && (at.IsZero() || d.Due.Before(at)) {
 			at = d.Due
 		}
 	}
 	return at
-}
-
-func rank(last bool) int {
-	if last {
-		return 1
-	}
-	return 0
 }
 
 // pool says what the alerts that a courier has claimed are about.

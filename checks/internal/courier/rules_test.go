@@ -183,8 +183,8 @@ func TestTurns(t *testing.T) {
 		due = append(due, store.DueChannel{Channel: channelN(n), Project: projectN(int(n))})
 	}
 	lanes := map[uuid.UUID]laneState{
-		channelN(1): {pace{window: 4}, 3}, channelN(2): {pace{window: 4}, 4}, channelN(3): {pace{window: 4}, 9},
-		channelN(4): {pace{window: 4}, 0}, channelN(5): {pace{slow: true}, 0},
+		channelN(1): {pace{window: 4}, 3, false}, channelN(2): {pace{window: 4}, 4, false}, channelN(3): {pace{window: 4}, 9, false},
+		channelN(4): {pace{window: 4}, 0, false}, channelN(5): {pace{slow: true}, 0, false},
 	}
 	one := room{store.ChannelRoom{Channel: channelN(1), N: 1}, projectN(1), false}
 	four := room{store.ChannelRoom{Channel: channelN(4), N: 4}, projectN(4), false}
@@ -213,7 +213,6 @@ func TestPace(t *testing.T) {
 		"quick": {{0, 0, false, 2, false}, {0, time.Second, true, 3, false}, {0, 0, false, 4, false}},
 		"hangs": {{0, 0, false, 2, false}, {0, 30 * time.Second, true, 1, true}, {0, 30 * time.Second, true, 1, true}, {0, 0, false, 2, false}},
 		"slow":  {{0, 9 * time.Second, false, 2, true}, {0, 9 * time.Second, false, 3, true}, {0, 9 * time.Second, false, 3, true}},
-		"rests": {{0, 0, false, 2, false}, {0, 0, false, 3, false}, {windowTime, 0, false, 2, false}},
 	} {
 		var p pace
 		now := noon
@@ -232,8 +231,22 @@ func TestPace(t *testing.T) {
 	if p.window != ahead*perChannel {
 		t.Errorf("the window opens to %d", p.window)
 	}
-	if p := (pace{8, true, noon}).current(noon.Add(slowTime)); p.slow || p.window != 1 {
-		t.Errorf("after slowTime: %+v", p)
+}
+
+// TestLoad forgets what no longer counts: the window of a channel that rests, and that it was slow.
+func TestLoad(t *testing.T) {
+	l := newLoop(&Courier{Config: Config{Limits: Limits{Sends: 8, SendsPerChannel: 3}}})
+	l.paces[channelN(2)], l.paces[channelN(3)] = pace{8, true, noon}, pace{8, false, noon}
+	for _, tt := range []struct {
+		after time.Duration
+		want  []pace
+	}{
+		{0, []pace{{8, true, noon}, {8, false, noon}}}, {windowTime, []pace{{1, true, noon}, {}}}, {slowTime, []pace{{}, {}}},
+	} {
+		lanes, used := l.load(noon.Add(tt.after))
+		if lanes[channelN(2)].pace != tt.want[0] || lanes[channelN(3)].pace != tt.want[1] || used.size != 8 {
+			t.Errorf("after %v: %+v", tt.after, lanes)
+		}
 	}
 }
 

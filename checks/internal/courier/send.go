@@ -56,7 +56,7 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 
 // settle records the result of an alert that needs no attempt.
 func (l *loop) settle(a store.Alert, r store.DeliveryResult) {
-	l.answered(a.ChannelID, 0, false)
+	l.paces[a.ChannelID] = l.paces[a.ChannelID].next(0, false, l.Now(), l.SendsPerChannel)
 	l.finish(a, r)
 }
 

@@ -29,6 +29,10 @@
 //	    its time, and no check that reported in may go down. Checks that fail at one server and succeed at the next have
 //	    gone down and up, as at one server. In spool-kill, servers are killed during the outage and while
 //	    they record their spools. Deadlines pass during the outage if it takes a minute.
+//	receivers
+//	    Hundreds of receivers accept requests and never answer, or let the answer drip, and one of two recipients of an
+//	    integration fails. Alerts to all others must arrive within 2 seconds, and the one that failed must get what it has
+//	    missed, in order and once.
 //	abuse
 //	    Slow clients, endless bodies and ten thousand idle connections. Jobs must not notice.
 //
@@ -160,6 +164,7 @@ func allTrials() []trial {
 		{name: "spool-silent", postgres: true, spooled: true, silent: true, servers: 3, run: runSpool},
 		{name: "spool-broken", postgres: true, spooled: true, broken: true, servers: 3, run: runSpool},
 		{name: "spool-kill", postgres: true, spooled: true, killed: true, servers: 3, run: runSpool},
+		{name: "receivers", servers: 1, run: runReceivers},
 		{name: "abuse", servers: 1, run: runAbuse},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -36,7 +37,7 @@ type site struct {
 	pg       *dbtest.PostgresServer // nil on SQLite and with --postgres; the primary, if it has a standby
 	standby  *dbtest.PostgresServer // nil unless the trial has one
 	db       *bun.DB                // to look at what the servers have written
-	mon      *monitor.Monitor       // on db; it only reads
+	mon      *monitor.Monitor       // on db; it delivers nothing
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
@@ -87,7 +88,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 		return s, err
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
-	s.mon, err = monitor.New(store, nil)
+	s.mon, err = monitor.New(store, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
 	s.began = time.Now()
 	return s, err
 }
