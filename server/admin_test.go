@@ -213,6 +213,23 @@ func TestChannelsByAPI(t *testing.T) {
 	})
 }
 
+// TestChannelWarning warns of a webhook whose body breaks at a name with a quote, where it is created and replaced.
+func TestChannelWarning(t *testing.T) {
+	eachAdmin(t, nil, func(a *admin) {
+		const list = "/api/v3/channels/"
+		hook := func(body string) object {
+			return object{"kind": "webhook", "name": "hook", "settings": object{"url_down": "https://x.example", "body_down": body}}
+		}
+		warned := func(r reply) bool { return strings.Contains(r.header.Get("Warning"), "body_down: is not JSON where the value of $NAME has a quote") }
+		created := a.as("POST", list, hook(`{"text": "$NAME"}`))
+		id := created.object(201)["id"].(string)
+		replaced, right := a.as("PUT", list+id, hook(`{"text": "$NAME!"}`)), a.as("PUT", list+id, hook(`{"text": $NAME_JSON}`))
+		if !warned(created) || !warned(replaced) || right.header.Get("Warning") != "" {
+			t.Errorf("warnings %q, %q, %q", created.header.Get("Warning"), replaced.header.Get("Warning"), right.header.Get("Warning"))
+		}
+	})
+}
+
 // TestHostileChannels sends bodies that must not pass.
 func TestHostileChannels(t *testing.T) {
 	eachAdmin(t, nil, func(a *admin) {

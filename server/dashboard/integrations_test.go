@@ -344,6 +344,24 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 	}
 }
 
+// TestIntegrationWarning warns on the page of a webhook whose body breaks at a name with a quote, until it is mended.
+func TestIntegrationWarning(t *testing.T) {
+	types, err := standard.New(&standard.Config{AllowPrivateNetworks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSiteOn(t, &monitor.Config{Channels: types})
+	b := s.signedIn(s.keys.ReadWrite)
+	const warning = "“Body down” is not JSON where the value of $NAME has a quote or a line break: write $NAME_JSON in place of &#34;$NAME&#34;."
+	form := url.Values{"name": {"hook"}, "s.url_down": {"https://x.example/"}, "s.body_down": {`{"text": "$NAME"}`}, "use": {"none"}}
+	made := s.created(b.post(s.path("integrations/new?kind=webhook"), form))
+	path := s.path("integrations/" + made.ID.String())
+	b.get(path).is(http.StatusOK).has(warning)
+	form.Set("s.body_down", `{"text": $NAME_JSON}`)
+	b.post(path, form).is(http.StatusSeeOther)
+	b.get(path).is(http.StatusOK).hasNo("is not JSON")
+}
+
 // TestIntegrationsOfOthers checks that the integrations of one project are nothing to another, and that other sites cannot
 // act.
 func TestIntegrationsOfOthers(t *testing.T) {
