@@ -44,9 +44,6 @@ func newLoop(c *Courier) *loop {
 	}
 }
 
-// room returns how many more deliveries the loop may claim.
-func (l *loop) room() int { return l.Sends - len(l.sends) }
-
 // send is a claimed alert.
 type send struct {
 	store.Alert

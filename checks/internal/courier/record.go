@@ -41,20 +41,13 @@ func (l *loop) record(ctx context.Context, s *send) {
 func (l *loop) conclude(ctx context.Context, s *send) {
 	now := l.Now()
 	r := store.DeliveryResult{QueuedDelivery: s.QueuedDelivery, Claim: s.Attempts}
-	left := remainder{done: s.Done}
-	if s.err != nil || len(s.Held) > 0 {
-		left = l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	keeper, keeps := l.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
+	err := s.err
+	if r.Error = ""; err != nil || len(s.Held) > 0 {
+		err, r.Done, r.Handovers = l.remainder(s, keeps, now)
 	}
-	r.State, r.Due = l.judge(s.QueuedDelivery, left.err, now)
-	r.Done, r.Error = left.done, ""
-	if left.err != nil {
-		r.Error = l.errorText(s.Channel, left.err)
-	}
-	for _, h := range left.handed {
-		if h.err != nil {
-			h.Error = l.errorText(s.Channel, h.err)
-		}
-		r.Handovers = append(r.Handovers, h.Handover)
+	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
+		r.Error = l.errorText(s.Channel, err)
 	}
 	switch r.State {
 	case store.DeliverySent:
@@ -65,19 +58,30 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	case store.DeliveryFailed:
 		r.Mark = &store.ChannelMark{FailedAt: now, Error: r.Error}
 	}
-	if keeper, keeps := l.notifiers[s.Channel.Kind].(channels.IncidentNotifier); keeps {
+	if keeps {
 		r.Incident = incidentAfter(keeper, s, now)
 	}
 	if s.err != nil || l.failing[s.ChannelID] {
 		l.logEnd(ctx, s, r)
 	}
-	l.finish(s.Alert, r)
+	l.results.add(result{r, Change{Project: s.Check.ProjectID, Check: s.Check.ID}})
 	l.Attempted(s.Channel.Kind, r.State, s.took())
 }
 
-// finish adds the result of an alert to those to record.
-func (l *loop) finish(a store.Alert, r store.DeliveryResult) {
-	l.results.add(result{r, Change{Project: a.Check.ProjectID, Check: a.Check.ID}})
+// remainder returns the error that is left for a delivery itself, the recipients that it does not go to any more, and those
+// that get deliveries of their own. An incident has only one delivery at a time.
+func (l *loop) remainder(s *send, keeps bool, now time.Time) (left error, done []string, list []store.Handover) {
+	if keeps {
+		return s.err, merged(s.Done, channels.Accepted(s.err)), nil
+	}
+	r := l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	for _, h := range r.handed {
+		if h.err != nil {
+			h.Error = l.errorText(s.Channel, h.err)
+		}
+		list = append(list, h.Handover)
+	}
+	return r.err, r.done, list
 }
 
 // giveBack returns deliveries to the outbox as if nobody had claimed them.

@@ -57,6 +57,7 @@ type remainder struct {
 	handed []handed // those that get deliveries of their own
 }
 
+// handed is a recipient that gets a delivery of its own, with the error of the attempt to send to it, if there was one.
 type handed struct {
 	store.Handover
 	err error

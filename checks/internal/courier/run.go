@@ -97,7 +97,7 @@ func (l *loop) turn(ctx, sending context.Context) (again bool, err error) {
 		return again, err
 	}
 	err = l.begin(ctx, sending, claimed)
-	return again || l.room() > 0 || len(l.results) > 0, err
+	return again || len(l.sends) < l.Sends || len(l.results) > 0, err
 }
 
 // wait pauses after a failure of the database and records the ends of sends meanwhile.

@@ -57,7 +57,7 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 // settle records the result of an alert that needs no attempt.
 func (l *loop) settle(a store.Alert, r store.DeliveryResult) {
 	l.paces[a.ChannelID] = l.paces[a.ChannelID].next(0, false, l.Now(), l.SendsPerChannel)
-	l.finish(a, r)
+	l.results.add(result{r, Change{Project: a.Check.ProjectID, Check: a.Check.ID}})
 }
 
 // errNoMembers means that no member of a group exists.
