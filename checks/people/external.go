@@ -63,10 +63,6 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	if known.Proved && !verified && known.Admin == e.Admin && maps.Equal(known.Roles, roles) {
 		return known, nil
 	}
-	inviter, err := p.inviter(ctx, known.ID)
-	if err != nil {
-		return Person{}, err
-	}
 	var signed *document
 	err = p.update(ctx, known.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
@@ -81,7 +77,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 		}
 		changes, more := p.takeRoles(ctx, d, e.Admin, roles)
 		if more {
-			ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
+			ended, err := p.gain(ctx, tx, d, d.coveredBy)
 			return false, append(append(entries, changes...), ended...), err
 		}
 		return false, append(entries, changes...), nil

@@ -22,22 +22,8 @@ func makerOf(ctx context.Context, person uuid.UUID) uuid.UUID {
 	return id
 }
 
-// inviter returns who created the newest link of a person, for a transaction that locks the person. It is the zero value for a
-// program, a command, and somebody who is gone.
-func (p *People) inviter(ctx context.Context, person uuid.UUID) (Person, error) {
-	d, err := p.document(ctx, person)
-	if err != nil || d.Inviter == uuid.Nil {
-		return Person{}, err
-	}
-	by, err := p.ByID(ctx, d.Inviter)
-	if errors.Is(err, checks.ErrNotFound) {
-		err = nil
-	}
-	return by, err
-}
-
-// covers reports whether a person may do all that the account of another allows.
-func (q Person) covers(d *document) bool {
+// coveredBy reports whether a person may do all that the account allows.
+func (d *document) coveredBy(q Person) bool {
 	if q.Admin || d.Admin {
 		return q.Admin
 	}
@@ -49,10 +35,23 @@ func (q Person) covers(d *document) bool {
 	return true
 }
 
-// gain expels others from an account that has got a right, unless its inviter is still trusted with it. The person is locked.
-func (p *People) gain(ctx context.Context, tx store.Tx, d *document, inviter Person, trusted bool) ([]audit.Entry, error) {
-	if d.Inviter == uuid.Nil || d.Inviter == inviter.ID && trusted {
-		return nil, nil
+// trusts reports whether who created the newest link of a person still has an account with the rights for it. Programs and commands
+// always have. It locks the record of the inviter until the transaction ends. The person is locked.
+func (p *People) trusts(ctx context.Context, tx store.Tx, d *document, may func(inviter Person) bool) (bool, error) {
+	if d.Inviter == uuid.Nil {
+		return true, nil
+	}
+	by, err := p.lock(ctx, tx, d.Inviter)
+	if errors.Is(err, checks.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && may(by.person()), err
+}
+
+// gain expels others from an account that has got a right, unless its inviter is still trusted. The person is locked.
+func (p *People) gain(ctx context.Context, tx store.Tx, d *document, may func(inviter Person) bool) ([]audit.Entry, error) {
+	if trusted, err := p.trusts(ctx, tx, d, may); err != nil || trusted {
+		return nil, err
 	}
 	d.NeedsLink = d.Issuer == ""
 	return p.expel(ctx, tx, d)

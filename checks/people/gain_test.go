@@ -190,6 +190,43 @@ func TestGainOfOwn(t *testing.T) {
 	})
 }
 
+// TestInviterChangesMeanwhile: what the inviter may do counts in the transaction that uses a link or gives a right.
+func TestInviterChangesMeanwhile(t *testing.T) {
+	each(t, func(v *town) {
+		ctx, n := v.Context(), 0
+		for name, lose := range map[string]func(h *holder) error{
+			"role":    func(h *holder) error { return h.SetRole(ctx, h.owner.ID, h.a, people.Editor) },
+			"account": func(h *holder) error { return h.Delete(ctx, h.owner.ID) },
+		} {
+			for what, use := range map[string]func(known *people.People, h *holder) error{
+				"link": func(known *people.People, h *holder) error {
+					_, err := known.UseLink(ctx, h.link.Token, "", "", password)
+					v.is(err, checks.ErrNotFound)
+					return nil
+				},
+				"role": func(known *people.People, h *holder) error {
+					return known.SetRole(ctx, h.invited.ID, h.a, people.Editor)
+				},
+			} {
+				n++
+				h := v.invite(fmt.Sprintf("boss%d@example.org", n), false)
+				known, err := people.New(&dbtest.Hooked{Store: v.store, Around: func(op string, do func() error) error {
+					if op == "Update" {
+						v.must(lose(h))
+					}
+					return do()
+				}}, &people.Config{Now: v.clock.Now})
+				v.must(err)
+				v.must(use(known, h))
+				ways := h.opens()
+				if ways = strings.TrimPrefix(ways, "sign-in in progress"); ways != "" {
+					v.Errorf("the inviter loses the %s before the transaction of a %s, and still has: %s", name, what, ways)
+				}
+			}
+		}
+	})
+}
+
 // TestLinkOfTheDemoted: a kept link gives nobody back what they have lost.
 func TestLinkOfTheDemoted(t *testing.T) {
 	each(t, func(v *town) {

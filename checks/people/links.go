@@ -50,13 +50,9 @@ func (p *People) administered(ctx context.Context) (bool, error) {
 // ResetPassword deletes the password, the sessions and the older links of a person, and returns a link to choose a new password.
 // Second factors go too if they may be those of an inviter who is no administrator.
 func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, err error) {
-	inviter, err := p.inviter(ctx, id)
-	if err != nil {
-		return Link{}, err
-	}
 	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		maker := makerOf(ctx, id)
-		entries, err := p.gain(ctx, tx, d, inviter, inviter.Admin || maker == inviter.ID)
+		entries, err := p.gain(ctx, tx, d, func(inviter Person) bool { return inviter.Admin || maker == inviter.ID })
 		if err != nil {
 			return false, nil, err
 		}
@@ -116,7 +112,7 @@ func (p *People) linked(ctx context.Context, id uuid.UUID) (Person, error) {
 		return Person{}, err
 	}
 	if d.Inviter != uuid.Nil {
-		if by, err := p.ByID(ctx, d.Inviter); err != nil || !by.covers(d) {
+		if by, err := p.ByID(ctx, d.Inviter); err != nil || !d.coveredBy(by) {
 			return Person{}, cmp.Or(err, checks.ErrNotFound)
 		}
 	}
@@ -158,6 +154,9 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 	}
 	var used *document
 	err = p.update(ctx, link.Person.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+		if trusted, err := p.trusts(ctx, tx, d, d.coveredBy); err != nil || !trusted {
+			return false, nil, cmp.Or(err, checks.ErrNotFound)
+		}
 		proof, err := p.takeLink(ctx, tx, token)
 		if err != nil {
 			return false, nil, err

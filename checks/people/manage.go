@@ -100,10 +100,6 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 			return err
 		}
 	}
-	inviter, err := p.inviter(ctx, id)
-	if err != nil {
-		return err
-	}
 	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		before := d.Roles[project]
 		if before == role {
@@ -119,7 +115,7 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 		if d.Admin || role.Right() <= before.Right() {
 			return false, entries, nil
 		}
-		ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
+		ended, err := p.gain(ctx, tx, d, d.coveredBy)
 		return false, append(entries, ended...), err
 	})
 }
@@ -127,10 +123,6 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 // SetAdmin makes a person an administrator, or revokes that. Unless the inviter of the person is an administrator, the gain ends what
 // others may hold of the account, and sets NeedsLink. The error is [ErrLastAdmin] for the last administrator.
 func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
-	inviter, err := p.inviter(ctx, id)
-	if err != nil {
-		return err
-	}
 	change := func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Admin == on {
 			return false, nil, nil
@@ -140,7 +132,7 @@ func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 		if !on {
 			return false, entries, nil
 		}
-		ended, err := p.gain(ctx, tx, d, inviter, inviter.covers(d))
+		ended, err := p.gain(ctx, tx, d, d.coveredBy)
 		return false, append(entries, ended...), err
 	}
 	if on {
