@@ -220,7 +220,9 @@ func TestChannelWarning(t *testing.T) {
 		hook := func(body string) object {
 			return object{"kind": "webhook", "name": "hook", "settings": object{"url_down": "https://x.example", "body_down": body}}
 		}
-		warned := func(r reply) bool { return strings.Contains(r.header.Get("Warning"), "body_down: is not JSON where the value of $NAME has a quote") }
+		warned := func(r reply) bool {
+			return strings.Contains(r.header.Get("Warning"), "body_down: is not JSON where the value of $NAME has a quote")
+		}
 		created := a.as("POST", list, hook(`{"text": "$NAME"}`))
 		id := created.object(201)["id"].(string)
 		replaced, right := a.as("PUT", list+id, hook(`{"text": "$NAME!"}`)), a.as("PUT", list+id, hook(`{"text": $NAME_JSON}`))

@@ -35,6 +35,9 @@ func WithoutSequences(text []byte) []byte {
 // overwrite, such as a progress bar, is what was written last. whole reports whether the lines are all of the body.
 // Output returns nothing if the body is not text.
 func Output(p channels.Ping) (lines []string, whole bool) {
+	if len(p.End) == 0 {
+		return nil, true
+	}
 	whole = len(p.End) < channels.MaxEnd && p.BodyCut == 0
 	content, ok := text.Read("", p.End[max(0, len(p.End)-channels.MaxEnd):])
 	if !ok {

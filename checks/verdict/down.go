@@ -115,7 +115,7 @@ func (b *builder) failed(t checks.Transition) {
 // markup: escape it. It is never one that was cut where bytes of the body were left out. p.Body may be only the end of the body.
 // Cause returns "" for a ping that is no failure, and for a message that came by e-mail, whose body is not the text.
 func Cause(p pings.Ping) string {
-	if p.Kind != pings.Failure || p.Scheme == "email" {
+	if p.Kind != pings.Failure || p.Scheme == "email" || len(p.Body) == 0 {
 		return ""
 	}
 	return cause.Line([]byte(text.Lines(p)))

@@ -160,7 +160,7 @@ func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, lines [
 		p.Body = stored[:min(len(stored), channels.MaxBody)]
 		tail = bytes.Clone(stored[max(0, len(stored)-store.AlertEnd):])
 	}
-	if p.Scheme == "email" {
+	if p.Scheme == "email" || len(p.Body) == 0 {
 		return p.Body, nil, p.Body
 	}
 	first, last, ok := text.Parts(p, tail)
