@@ -218,22 +218,6 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 	return lines, nil
 }
 
-// RetryDeliveries makes failed deliveries pending again. It locks them in the order of their keys, to prevent deadlocks.
-func (t *transaction) RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (int, error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	failed := t.tx.NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
-		Where("f.id IN (?) AND f.state = 'failed'", bun.List(ids)).OrderExpr("f.id")
-	res, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
-		WHERE id IN (?)`, micros(due), t.s.d.forUpdate(failed, "f", "")).Exec(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	return int(n), err
-}
-
 // resultRow is a result as RecordResults passes it to the database.
 type resultRow struct {
 	ID       int64  `json:"delivery"`

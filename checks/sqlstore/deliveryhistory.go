@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -85,4 +86,20 @@ func (r *historyRow) delivery() store.Delivery {
 		d.Due = instant(r.DueAt)
 	}
 	return d
+}
+
+// RetryDeliveries makes failed deliveries pending again. It locks them in the order of their keys, to prevent deadlocks.
+func (t *transaction) RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	failed := t.tx.NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
+		Where("f.id IN (?) AND f.state = 'failed'", bun.List(ids)).OrderExpr("f.id")
+	res, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
+		WHERE id IN (?)`, micros(due), t.s.d.forUpdate(failed, "f", "")).Exec(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
 }
