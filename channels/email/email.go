@@ -237,7 +237,7 @@ func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		return err
 	}
 	text := strings.Join(problems, "; ")
-	if len(to) > 1 {
+	if len(to) > 1 && n.Recipient == "" {
 		text = fmt.Sprintf("the mail server accepted the message for %d of %d addresses: %s", len(to)-len(problems), len(to), text)
 	}
 	return summary{err, message.Line(text, maxProblems)}

@@ -380,6 +380,17 @@ func TestGreylisting(t *testing.T) {
 	})
 }
 
+// TestOneRecipient checks that the error of a delivery to one of several addresses is about that address.
+func TestOneRecipient(t *testing.T) {
+	s := start(t, email.StartTLS)
+	s.say("b@example.org", refuse(451, "greylisted"))
+	n := down()
+	n.Recipient = "b@example.org"
+	err := s.notifier(t, nil).Notify(t.Context(), channel("a@example.org, b@example.org, c@example.org"), n)
+	equal(t, "error", text(err), `b@example.org: 451 "greylisted"`)
+	equal(t, "delivered", len(s.got()), 0)
+}
+
 // TestLongAddress checks that the name of an address in Done keeps to the limit of channels.Partial.
 func TestLongAddress(t *testing.T) {
 	s := start(t, email.StartTLS)

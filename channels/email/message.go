@@ -50,9 +50,9 @@ func (e *notifier) message(ctx context.Context, c channels.Channel, n channels.N
 // header begins a message.
 func (e *notifier) header(subject string, to []*netmail.Address) *mail.Msg {
 	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	msg.FromMailAddress(e.from)
-	msg.ToMailAddress(to...)
-	msg.Subject(encodeSubject(subject))
+	setAddresses(msg, mail.HeaderFrom, e.from)
+	setAddresses(msg, mail.HeaderTo, to...)
+	msg.Subject(encode(subject))
 	msg.SetDateWithValue(e.config.Now())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetUserAgent("rollcall")
@@ -79,9 +79,25 @@ func (e *notifier) setUnsubscribe(ctx context.Context, msg *mail.Msg, c channels
 	}
 }
 
-// encodeSubject encodes a subject that is not ASCII, or contains the mark of an encoded word, so that mail programs show it
-// literally. The library's first word would have no room on the line of the name, which would be left empty.
-func encodeSubject(text string) string {
+// setAddresses sets a header with addresses and their names.
+func setAddresses(msg *mail.Msg, header mail.AddrHeader, list ...*netmail.Address) {
+	texts := make([]string, len(list))
+	for i, a := range list {
+		if strings.ContainsFunc(a.Address, func(r rune) bool { return r > unicode.MaxASCII }) {
+			msg.SetAddrHeaderFromMailAddress(header, list...) // must not be encoded
+			return
+		}
+		texts[i] = a.String()
+		if name := encode(a.Name); name != a.Name {
+			texts[i] = name + " " + path(a)
+		}
+	}
+	msg.SetGenHeader(mail.Header(header), texts...)
+}
+
+// encode encodes a subject or a name that is not ASCII, or contains the mark of an encoded word, so that mail programs show it
+// literally. The library's first word would have no room on the line of the header's name, which would be left empty.
+func encode(text string) string {
 	if !strings.Contains(text, "=?") && !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return text
 	}

@@ -3,6 +3,7 @@ package email_test
 import (
 	"mime"
 	"net/mail"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +61,50 @@ func TestSubjectsThatLookEncoded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNames checks that mail programs show the names of people literally, and that no header begins with an empty line.
+func TestNames(t *testing.T) {
+	s := start(t, email.NoTLS)
+	for _, name := range []string{
+		"Operators",
+		"Jānis Bērziņš",
+		"夜間バックアップ監視, サーバー二号",
+		strings.Repeat("Ž", 60),
+		"=?utf-8?q?all?=",
+		`Kārlis "K." O'Brien, night <shift>`,
+		strings.Repeat("The operators ", 12) + "of Rīga",
+	} {
+		for _, address := range []string{"ops@example.org", "odd name@example.org", "jānis@example.org"} {
+			t.Run(name+address, func(t *testing.T) {
+				want := &mail.Address{Name: name, Address: address}
+				from := &mail.Address{Name: name, Address: "rollcall@example.org"}
+				n := s.notifier(t, func(c *email.Config) { c.From = from.String() })
+				if err := n.Notify(t.Context(), channel(want.String()+", Second Ž <b@example.org>"), down()); err != nil {
+					t.Fatal(err)
+				}
+				got := s.got()
+				equal(t, "messages", len(got), 2)
+				parsed, err := mail.ReadMessage(strings.NewReader(got[0].Data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for header, want := range map[string][]*mail.Address{"From": {from}, "To": {want, {Name: "Second Ž", Address: "b@example.org"}}} {
+					list, err := parsed.Header.AddressList(header)
+					if err != nil {
+						t.Fatal(header, err)
+					}
+					equal(t, header, list, want)
+				}
+				header, _, _ := strings.Cut(got[0].Data, "\r\n\r\n")
+				for line := range strings.Lines(header) {
+					empty := slices.Contains([]string{"From:", "To:"}, strings.TrimSpace(line))
+					if empty && address != "jānis@example.org" || len(strings.TrimRight(line, "\r\n")) > 78 {
+						t.Errorf("a line of %d characters: %s", len(line), line)
+					}
+				}
+			})
+		}
 	}
 }
