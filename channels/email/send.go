@@ -172,8 +172,8 @@ func (e *notifier) options(token string, connected func(*listening)) []mail.Opti
 	policy := map[TLSMode]mail.TLSPolicy{
 		StartTLS: mail.TLSMandatory, ImplicitTLS: mail.NoTLS, Opportunistic: mail.TLSOpportunistic, NoTLS: mail.NoTLS,
 	}
-	options := []mail.Option{
-		mail.WithPort(c.Port), mail.WithTimeout(c.Timeout), mail.WithTLSPolicy(policy[c.TLS]),
+	options := []mail.Option{ // the context of an attempt ends before the timeout, and says why
+		mail.WithPort(c.Port), mail.WithTimeout(2 * c.Timeout), mail.WithTLSPolicy(policy[c.TLS]),
 		mail.WithTLSConfig(tlsConfig),
 		mail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			var dialer net.Dialer
