@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,6 +23,9 @@ const defaultBodyLimit = 100_000
 
 // bodyLimitHeader is in every response to a ping.
 const bodyLimitHeader = "Ping-Body-Limit"
+
+// bodyCutHeader is in a ping from whose body the Pinger left out bytes.
+const bodyCutHeader = "Ping-Body-Cut"
 
 // maxBodyLimit bounds the bytes that a server can make a Pinger send and keep in memory.
 const maxBodyLimit = 10_000_000
@@ -39,8 +44,8 @@ const maxBodyLimit = 10_000_000
 // if another program answered, another [Error], or the failure of the connection; its text never contains the ping URL.
 // A ping that was retried may be in the log twice.
 //
-// If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
-// Before the first response, the limit is 100,000 bytes.
+// If a body is longer than the server keeps, a Pinger sends its beginning and its end, and how many bytes it left out. Every
+// response states the server's limit. Before the first response, the limit is 100,000 bytes.
 type Pinger struct {
 	sender sender
 	job    *job.Job
@@ -167,8 +172,8 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) e
 	return p.reports().Run(ctx, job)
 }
 
-// Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus and Body and ignores
-// the other fields. The error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses.
+// Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus, Body, BodyCut and
+// BodyCharset and ignores the other fields. The error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
 // Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops
@@ -211,7 +216,10 @@ func (s *sender) once(ctx context.Context, signal pings.Signal, at time.Time) er
 		meaning: refusal.ofPing, onHeader: s.learn, header: http.Header{},
 	}
 	if len(r.body) > 0 {
-		r.header.Set("Content-Type", "text/plain; charset=utf-8")
+		r.header.Set("Content-Type", mime.FormatMediaType("text/plain", map[string]string{"charset": cmp.Or(signal.BodyCharset, "utf-8")}))
+		if signal.BodyCut > 0 {
+			r.header.Set(bodyCutHeader, strconv.FormatInt(signal.BodyCut, 10))
+		}
 	}
 	if !at.IsZero() {
 		r.name = "queued " + r.name

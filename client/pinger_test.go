@@ -98,7 +98,7 @@ func TestPingCreates(t *testing.T) {
 	}
 }
 
-func TestBodyIsCutAtItsStart(t *testing.T) {
+func TestBodyIsCut(t *testing.T) {
 	s := serve(t, server.Config{PingBodyLimit: 10}, "paid")
 	c := s.create(checks.Spec{})
 	p := s.pinger(c.PingURL)
@@ -112,15 +112,25 @@ func TestBodyIsCutAtItsStart(t *testing.T) {
 	if p.BodyLimit() != 10 {
 		t.Errorf("limit %d", p.BodyLimit())
 	}
-	// "é" has two bytes, "€" three. The cut removes a character that it goes through.
-	for _, body := range []string{"0123456789", "x0123456789", "é123456789", "€123456789", "€12345678", strings.Repeat("\x80", 12), "\U0001F4A912345678"} {
-		if err := run.Log(t.Context(), []byte(body)); err != nil {
+	wide := []byte("\xff\xfea\x00b\x00c\x00d\x00e\x00f\x00") // 14 bytes of UTF-16
+	signals := []pings.Signal{
+		{Body: []byte("0123456789")}, {Body: []byte("0123456789x")}, {Body: []byte("01234" + strings.Repeat("€", 9) + "56789")},
+		{Body: []byte("0123456789x"), BodyCut: 7}, {Body: []byte("abcd"), BodyCut: 7}, {Body: wide, BodyCharset: "utf-16le"},
+	}
+	for _, signal := range signals {
+		signal.Kind, signal.RunID = pings.Log, uuid.NullUUID{UUID: run.ID(), Valid: true}
+		if err := p.Ping(t.Context(), signal); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, bodies := s.log(c)
-	equal(t, "bodies", bodies[1:], []string{
-		"0123456789", "0123456789", "123456789", "123456789", "12345678", strings.Repeat("\x80", 10), "12345678"})
+	equal(t, "bodies", bodies[1:], []string{"0123456789", "012346789x", "0123456789", "012346789x", "abcd", string(wide[:5]) + string(wide[9:])})
+	for i, cut := range []int64{0, 1, 27, 8, 7, 4} {
+		stored, err := s.mon.Project(s.project.ID).PingWithBody(t.Context(), c.ID, int64(i)+2)
+		if err != nil || stored.BodyCut != cut || i == 5 && stored.BodyCharset != "utf-16le" {
+			t.Errorf("ping %d: %d bytes left out, character set %q, %v; want %d", i, stored.BodyCut, stored.BodyCharset, err, cut)
+		}
+	}
 }
 
 func TestNewPingerRefuses(t *testing.T) {

@@ -95,15 +95,20 @@ func (q *queue) lock(ctx context.Context, end time.Time) (unlock func(), err err
 
 // waiting is a ping in a file.
 type waiting struct {
-	At         time.Time  `json:"at"`
-	Kind       pings.Kind `json:"kind"`
-	RunID      *uuid.UUID `json:"rid,omitempty"`
-	ExitStatus *int       `json:"exit_status,omitempty"`
-	Body       []byte     `json:"body,omitempty"`
+	At          time.Time  `json:"at"`
+	Kind        pings.Kind `json:"kind"`
+	RunID       *uuid.UUID `json:"rid,omitempty"`
+	ExitStatus  *int       `json:"exit_status,omitempty"`
+	Body        []byte     `json:"body,omitempty"`
+	BodyCut     int64      `json:"body_cut,omitempty"`
+	BodyCharset string     `json:"body_charset,omitempty"`
 }
 
 func newWaiting(s pings.Signal, at time.Time) waiting {
-	w := waiting{At: at.UTC().Truncate(time.Microsecond), Kind: s.Kind, ExitStatus: s.ExitStatus, Body: s.Body}
+	w := waiting{
+		At: at.UTC().Truncate(time.Microsecond), Kind: s.Kind, ExitStatus: s.ExitStatus,
+		Body: s.Body, BodyCut: s.BodyCut, BodyCharset: s.BodyCharset,
+	}
 	if s.RunID.Valid {
 		w.RunID = &s.RunID.UUID
 	}
@@ -111,7 +116,7 @@ func newWaiting(s pings.Signal, at time.Time) waiting {
 }
 
 func (w waiting) signal() pings.Signal {
-	s := pings.Signal{Kind: w.Kind, ExitStatus: w.ExitStatus, Body: w.Body}
+	s := pings.Signal{Kind: w.Kind, ExitStatus: w.ExitStatus, Body: w.Body, BodyCut: w.BodyCut, BodyCharset: w.BodyCharset}
 	if w.RunID != nil {
 		s.RunID = uuid.NullUUID{UUID: *w.RunID, Valid: true}
 	}

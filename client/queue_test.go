@@ -23,7 +23,9 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -114,6 +116,40 @@ func files(t *testing.T, dir, ext string) []string {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// A queue keeps how much was left out of a body, and adds what the server's limit takes by then.
+func TestQueueOfCutBodies(t *testing.T) {
+	s := serve(t, server.Config{PingBodyLimit: 10}, "paid")
+	c := s.create(checks.Spec{})
+	dir, away := t.TempDir(), true
+	p, err := client.NewPinger(c.PingURL, &client.Config{Queue: dir, Tries: 1, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if away {
+			return nil, errors.New("cut off")
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}, Job: job.Config{OnPingError: func(context.Context, error) {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{strings.Repeat("x", 100_000) + "the end", "0123456789abcdef"} {
+		if err := p.Ping(t.Context(), pings.Signal{Kind: pings.Log, Body: []byte(body), BodyCharset: "koi8-r"}); !errors.Is(err, client.ErrQueued) {
+			t.Error(err)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	away = false
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []pings.Ping{{Body: []byte("xxxxxe end"), BodyCut: 99_997}, {Body: []byte("01234bcdef"), BodyCut: 6}} {
+		got, err := s.mon.Project(s.project.ID).PingWithBody(t.Context(), c.ID, int64(i)+1)
+		if err != nil || string(got.Body) != string(want.Body) || got.BodyCut != want.BodyCut || got.BodyCharset != "koi8-r" {
+			t.Errorf("%q without %d bytes in %q, %v; want %q without %d", got.Body, got.BodyCut, got.BodyCharset, err, want.Body, want.BodyCut)
+		}
+	}
 }
 
 // Pings that could not be sent are sent later, in order and with their own time, before the next one.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -185,9 +184,9 @@ func (f *flush) one(ctx context.Context, name string) error {
 	if err != nil {
 		return f.setAside(name, corruptExt, err)
 	}
-	tail := job.NewTail(int(f.limit.Load())) // the server may have stated another limit since
-	_, _ = tail.Write(w.Body)
-	w.Body = tail.Bytes()
+	var cut int64
+	w.Body, cut = pings.Cut(w.Body, int(f.limit.Load())) // the server may have stated another limit since
+	w.BodyCut += cut
 	var at time.Time
 	if time.Since(w.At) > lateAfter {
 		at = w.At

@@ -32,8 +32,8 @@
 //
 // # Output and logs
 //
-// The last ping of a run carries the end of what the job wrote to [Output] with the context of the run, after the error.
-// A handler of [NewLogHandler] writes there what the job logs with that context, and passes every record on:
+// The last ping of a run carries what the job wrote to [Output] with the context of the run, after the error; of a long
+// output, the beginning and the end. A handler of [NewLogHandler] writes there what the job logs with that context, and passes every record on:
 //
 //	slog.SetDefault(slog.New(job.NewLogHandler(slog.NewJSONHandler(os.Stderr, nil), nil)))
 //

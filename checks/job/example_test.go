@@ -75,12 +75,15 @@ func ExampleConfig_traceID() {
 	// 42 files
 }
 
-func ExampleTail() {
-	tail := job.NewTail(10)
-	fmt.Fprint(tail, "copied 1 file\n")
-	fmt.Fprint(tail, "disk full\n")
-	fmt.Printf("%s", tail.Bytes())
-	// Output: disk full
+func ExampleEnds() {
+	output := job.NewEnds(24)
+	for i := range 1000 {
+		fmt.Fprintf(output, "file %04d\n", i)
+	}
+	fmt.Fprint(output, "disk full\n")
+	body, cut := output.Body()
+	fmt.Printf("%q, %d bytes left out", body, cut)
+	// Output: "file 0000\nfi9\ndisk full\n", 9986 bytes left out
 }
 
 // Keep a check for each job of a scheduler.

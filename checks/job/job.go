@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -55,7 +56,7 @@ type Config struct {
 // Job sends the pings of one job. It is safe for concurrent use. A nil *Job does nothing, and its Run only calls the
 // job.
 //
-// If a body is longer than the receiver keeps, a Job sends only its end.
+// If a body is longer than the receiver keeps, a Job sends its beginning and its end, and how many bytes it left out.
 type Job struct {
 	sender Sender
 	config Config
@@ -84,7 +85,7 @@ func (j *Job) bodyLimit() int {
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that
 // overlapping runs can be told apart. The run is usable even if Start returns an error.
 func (j *Job) Start(ctx context.Context) (*Run, error) {
-	r := &Run{job: j, id: uuid.New(), output: NewTail(maxOutput)}
+	r := &Run{job: j, id: uuid.New(), output: NewEnds(maxOutput)}
 	r.start = r.ping(ctx, pings.Signal{Kind: pings.Start})
 	return r, r.start
 }
@@ -145,8 +146,8 @@ func (j *Job) report(ctx context.Context, err error) {
 	}
 }
 
-// Ping sends a signal: its Kind, RunID, ExitStatus and Body. It ignores the other fields. The error is a
-// *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses; otherwise it is that of the Sender.
+// Ping sends a signal: its Kind, RunID, ExitStatus, Body, BodyCut and BodyCharset. It ignores the other fields. The error is
+// a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses; otherwise it is that of the Sender.
 func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	if j == nil {
 		return nil
@@ -155,28 +156,34 @@ func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	if err != nil {
 		return fmt.Errorf("job: %s ping: %w", s.Kind, &checks.FieldError{Field: "signal", Reason: "is not valid: " + err.Error(), Err: err})
 	}
-	return j.sender.Ping(ctx, pings.Signal{Kind: s.Kind, RunID: s.RunID, ExitStatus: s.ExitStatus, Body: j.body(ctx, s.Body)})
+	sent := pings.Signal{Kind: s.Kind, RunID: s.RunID, ExitStatus: s.ExitStatus, BodyCharset: s.BodyCharset}
+	sent.Body, sent.BodyCut = j.body(ctx, s)
+	return j.sender.Ping(ctx, sent)
 }
 
-// body returns the end of a body after the line with the trace, within the limit of the receiver.
-func (j *Job) body(ctx context.Context, body []byte) []byte {
-	line, room := j.firstLine(ctx)
-	body = lastBytes(body, room)
-	if line == "" {
-		return body
-	}
-	return append([]byte(line), body...)
-}
-
-// firstLine returns the line with the trace of ctx, or "", and the number of bytes that it leaves for the body.
-func (j *Job) firstLine(ctx context.Context) (line string, room int) {
+// body returns the body of a signal after the line with the trace, cut to the limit of the receiver. A body that was cut
+// before stays one with a single gap, after its first half: it gets no longer.
+func (j *Job) body(ctx context.Context, s pings.Signal) (body []byte, cut int64) {
 	limit := j.bodyLimit()
-	if j == nil || j.config.TraceID == nil {
-		return "", limit
+	if s.BodyCut > 0 {
+		limit = min(limit, len(s.Body))
+	}
+	body = s.Body
+	if line := j.traceLine(ctx); line != "" && len(line) <= limit/2 {
+		body = slices.Concat([]byte(line), body)
+	}
+	body, cut = pings.Cut(body, limit)
+	return body, cut + s.BodyCut
+}
+
+// traceLine returns the line with the trace of ctx, or "".
+func (j *Job) traceLine(ctx context.Context) string {
+	if j.config.TraceID == nil {
+		return ""
 	}
 	id, _, _ := strings.Cut(j.config.TraceID(ctx), "\n")
-	if line = "trace_id=" + id + "\n"; id == "" || len(line) > limit {
-		return "", limit
+	if id == "" {
+		return ""
 	}
-	return line, limit - len(line)
+	return "trace_id=" + id + "\n"
 }

@@ -288,7 +288,7 @@ func TestOnPingError(t *testing.T) {
 	equal(t, "errors", got, []string{"no start", "no fail", "no start\nno success"})
 }
 
-// A body keeps its end, but the report of a panic keeps its start, where the reason is. Neither loses the trace.
+// A body keeps its beginning and its end, the report of a panic the reason. Neither loses the trace.
 func TestLimitOfBodies(t *testing.T) {
 	each(t, func(t *testing.T, p place) {
 		c := p.create(t)
@@ -298,21 +298,25 @@ func TestLimitOfBodies(t *testing.T) {
 		must(t, r.Log(t.Context(), nil)) // its response states the server's limit
 		filler := strings.Repeat(".", p.limit-len(line)-1)
 		must(t, r.Success(traced, []byte("cut"+filler+"!")))
-		must(t, r.Success(traced, []byte("é"+filler))) // cut within a character
 		func() {
 			defer func() { _ = recover() }()
 			_ = r.Run(traced, func(context.Context) error { panic("out of tape" + filler) })
 		}()
-		_, bodies := p.log(t, c.ID)
-		for i, want := range []string{"", line + filler + "!", line + filler, line, line + "panic: out of tape" + filler} {
-			if want = want[:min(len(want), p.limit)]; bodies[i] != want {
-				t.Errorf("body %d has %d bytes and begins with %.40q, want %d and %.40q", i, len(bodies[i]), bodies[i], len(want), want)
-			}
+		list, bodies := p.log(t, c.ID)
+		for i := range list {
+			list[i], _ = p.mon.Project(p.project).PingWithBody(t.Context(), c.ID, list[i].N)
+		}
+		cut, left := pings.Cut([]byte(line+"cut"+filler+"!"), p.limit)
+		if bodies[1] != string(cut) || list[1].BodyCut != left {
+			t.Errorf("the body has %d bytes without %d and begins with %.40q", len(bodies[1]), list[1].BodyCut, bodies[1])
+		}
+		if want := line + "panic: out of tape..."; len(bodies[3]) != p.limit || !strings.HasPrefix(bodies[3], want) || list[3].BodyCut == 0 {
+			t.Errorf("the panic has %d bytes without %d and begins with %.40q, want %q", len(bodies[3]), list[3].BodyCut, bodies[3], want)
 		}
 	})
 }
 
-// A trace takes one line, and is left out where the receiver keeps less.
+// A trace takes one line, and is left out where that would be more than the beginning of a long body.
 func TestTraceLine(t *testing.T) {
 	for _, test := range []struct {
 		trace string
@@ -320,7 +324,7 @@ func TestTraceLine(t *testing.T) {
 		want  string
 	}{
 		{"abc", 100, "trace_id=abc\nbody"}, {"a\nb", 100, "trace_id=a\nbody"}, {"\n", 100, "body"}, {"", 100, "body"},
-		{"abc", 13, "trace_id=abc\n"}, {"abc", 12, "body"}, {"abc", 15, "trace_id=abc\ndy"}, {"abc", 0, ""},
+		{"abc", 25, "body"}, {"abc", 26, "trace_id=abc\nbody"}, {"abc", 12, "body"}, {"abc", 0, ""},
 	} {
 		var r recorder
 		j := job.New(&r, &job.Config{BodyLimit: func() int { return test.limit }, TraceID: func(context.Context) string { return test.trace }})

@@ -14,7 +14,7 @@ const maxOutput = defaultBodyLimit
 type runKey struct{}
 
 // Output returns a writer for the output of the run that ctx belongs to, such as that of a command. The ping that ends
-// the run carries the end of the output, up to 100,000 bytes. Without a run, the writer discards. It is safe for
+// the run carries the output; of more than 100,000 bytes, the beginning and the end. Without a run, the writer discards. It is safe for
 // concurrent use and never fails.
 func Output(ctx context.Context) io.Writer {
 	if r, ok := ctx.Value(runKey{}).(*Run); ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os/exec"
 	"strconv"
@@ -253,34 +254,30 @@ func TestLogValuerLogs(t *testing.T) {
 	equal(t, "body", r.last(), "level=INFO msg=inner\nlevel=INFO msg=outer v=v\n")
 }
 
-// The output is bounded: whole lines from its end follow the error.
+// The beginning and the end of the output, after the error, are together exactly as long as the receiver allows. The gap
+// is after the first half, as in every body.
 func TestOutputIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit int
 		err   error
-		lines int // of 10 bytes
 		text  string
 		want  string
+		cut   int64
 	}{
-		"fits":                   {100, nil, 2, "", "line 0000\nline 0001\n"},
-		"exactly":                {20, nil, 2, "", "line 0000\nline 0001\n"},
-		"a byte too many":        {19, nil, 2, "", "line 0001\n"},
-		"whole lines":            {25, nil, 9, "", "line 0007\nline 0008\n"},
-		"behind an error":        {25, errors.New("e"), 9, "", "e\n\nline 0007\nline 0008\n"},
-		"no room behind it":      {9, errors.New("error"), 9, "", "error\n\n8\n"},
-		"an error that is cut":   {5, errors.New("an error"), 9, "", "error"},
-		"without a line break":   {5, nil, 0, "0123456789", "56789"},
-		"after the last line":    {12, nil, 3, "end", "end"},
-		"negative":               {-5, nil, 3, "", ""},
-		"no body":                {0, nil, 3, "", ""},
-		"a rune cut in the line": {5, nil, 0, "€€", "€"},
+		"fits":                  {100, nil, "0123456789", "0123456789", 0},
+		"exactly":               {10, nil, "0123456789", "0123456789", 0},
+		"a byte too many":       {9, nil, "0123456789", "012356789", 1},
+		"behind an error":       {10, errors.New("e"), "0123456789", "e\n\n0156789", 3},
+		"an error that is long": {6, errors.New("an error"), "0123", "an 123", 8},
+		"without output":        {6, errors.New("an error"), "", "an ror", 2},
+		"one byte":              {1, nil, "0123", "3", 3},
+		"nothing":               {0, nil, "0123", "", 4},
+		"negative":              {-5, nil, "0123", "", 4},
+		"a cut character":       {4, nil, "€€", "\xe2\x82\x82\xac", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r recorder
 			err := job.New(&r, &job.Config{BodyLimit: func() int { return test.limit }}).Run(t.Context(), func(ctx context.Context) error {
-				for i := range test.lines {
-					fmt.Fprintf(job.Output(ctx), "line %04d\n", i)
-				}
 				fmt.Fprint(job.Output(ctx), test.text)
 				return test.err
 			})
@@ -288,21 +285,39 @@ func TestOutputIsBounded(t *testing.T) {
 				t.Error(err)
 			}
 			equal(t, "body", r.last(), test.want)
+			equal(t, "bytes left out", r.sent[len(r.sent)-1].BodyCut, test.cut)
 		})
 	}
-	t.Run("much", func(t *testing.T) {
-		var r recorder
-		err := job.New(&r, &job.Config{BodyLimit: func() int { return 1 << 20 }}).Run(t.Context(), func(ctx context.Context) error {
-			for i := range 100_001 {
-				fmt.Fprintf(job.Output(ctx), "%06d\n", i)
+}
+
+// A run keeps 100,000 bytes of its output. The error and the trace before it do not move the gap from the middle of the body.
+func TestMuchOutput(t *testing.T) {
+	trace := func(context.Context) string { return "4bf92f35" }
+	for name, test := range map[string]struct {
+		limit int
+		err   error
+		trace func(context.Context) string
+		start string
+	}{
+		"without an error": {1 << 20, nil, nil, ""}, "with an error": {1 << 20, errors.New("broken"), nil, "broken\n\n"},
+		"the usual limit": {100_000, errors.New("broken"), trace, "trace_id=4bf92f35\nbroken\n\n"}, "a trace": {1 << 20, nil, trace, "trace_id=4bf92f35\n"},
+		"less": {1000, errors.New("broken"), trace, "trace_id=4bf92f35\nbroken\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			var output bytes.Buffer
+			_ = job.New(&r, &job.Config{BodyLimit: func() int { return test.limit }, TraceID: test.trace}).Run(t.Context(), func(ctx context.Context) error {
+				for i := range 100_001 {
+					fmt.Fprintf(io.MultiWriter(job.Output(ctx), &output), "%06d\n", i)
+				}
+				return test.err
+			})
+			want, cut := pings.Cut(append([]byte(test.start), output.Bytes()...), min(test.limit, 100_000))
+			if last := r.sent[len(r.sent)-1]; !bytes.Equal(last.Body, want) || last.BodyCut != cut {
+				t.Errorf("%d bytes without %d from %.40q, want %d without %d", len(last.Body), last.BodyCut, last.Body, len(want), cut)
 			}
-			return nil
 		})
-		must(t, err)
-		if body := r.last(); len(body) > 100_000 || len(body) < 99_000 || !strings.HasSuffix(body, "\n099999\n100000\n") || body[6] != '\n' {
-			t.Errorf("%d bytes from %q to %q", len(body), body[:20], body[len(body)-20:])
-		}
-	})
+	}
 }
 
 func TestOutputOfCommand(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 type Run struct {
 	job    *Job
 	id     uuid.UUID
-	output *Tail
+	output *Ends
 	start  error // of the ping, until it is reported
 }
 
@@ -32,12 +32,12 @@ func (r *Run) Context(ctx context.Context) context.Context {
 
 // Success reports that the run succeeded. The body may be nil.
 func (r *Run) Success(ctx context.Context, body []byte) error {
-	return r.ping(ctx, pings.Signal{Kind: pings.Success, Body: r.withOutput(ctx, body)})
+	return r.end(ctx, pings.Signal{Kind: pings.Success, Body: body})
 }
 
 // Failure reports that the run failed. The body may be nil.
 func (r *Run) Failure(ctx context.Context, body []byte) error {
-	return r.ping(ctx, pings.Signal{Kind: pings.Failure, Body: r.withOutput(ctx, body)})
+	return r.end(ctx, pings.Signal{Kind: pings.Failure, Body: body})
 }
 
 // Log adds an entry to the log of the check and changes no state.
@@ -47,7 +47,7 @@ func (r *Run) Log(ctx context.Context, body []byte) error {
 
 // ExitStatus reports the exit status of the run, 0 to 255: 0 is a success, any other a failure. The body may be nil.
 func (r *Run) ExitStatus(ctx context.Context, status int, body []byte) error {
-	return r.ping(ctx, exitSignal(status, r.withOutput(ctx, body)))
+	return r.end(ctx, exitSignal(status, body))
 }
 
 func (r *Run) ping(ctx context.Context, s pings.Signal) error {
@@ -55,18 +55,22 @@ func (r *Run) ping(ctx context.Context, s pings.Signal) error {
 	return r.job.Ping(ctx, s)
 }
 
-// withOutput returns a body that is followed by as many of the last lines of the output as the receiver keeps.
-func (r *Run) withOutput(ctx context.Context, body []byte) []byte {
-	_, room := r.job.firstLine(ctx)
-	if len(body) == 0 {
-		return r.output.lastLines(room)
+// end sends a signal whose body is followed by the output.
+func (r *Run) end(ctx context.Context, s pings.Signal) error {
+	output, cut := r.output.Body()
+	switch {
+	case len(output) == 0:
+	case len(s.Body) == 0:
+		s.Body, s.BodyCut = output, cut
+	default:
+		s.Body = slices.Concat(s.Body, []byte("\n\n"), output)
+		if cut > 0 { // in the middle of the output, so the middle of the body goes with it
+			var more int64
+			s.Body, more = pings.Cut(s.Body, len(output))
+			s.BodyCut = cut + more
+		}
 	}
-	const separator = "\n\n"
-	lines := r.output.lastLines(room - len(body) - len(separator))
-	if len(lines) == 0 {
-		return body
-	}
-	return slices.Concat(body, []byte(separator), lines)
+	return r.ping(ctx, s)
 }
 
 // goexitReport is the body of the ping for a job that called [runtime.Goexit].
@@ -85,7 +89,7 @@ func (r *Run) End(ctx context.Context, err error) {
 	failed := r.start
 	r.start = nil
 	if kind != "" {
-		failed = errors.Join(failed, r.ping(ctx, pings.Signal{Kind: kind, Body: r.withOutput(ctx, body)}))
+		failed = errors.Join(failed, r.end(ctx, pings.Signal{Kind: kind, Body: body}))
 	}
 	r.job.report(ctx, failed)
 }
@@ -119,18 +123,11 @@ func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) erro
 			j.report(after, run.Failure(after, []byte(goexitReport)))
 			return
 		}
-		j.report(after, run.Failure(after, j.panicBody(after, reason, debug.Stack())))
+		j.report(after, run.Failure(after, fmt.Appendf(nil, "panic: %v\n\n%s", reason, debug.Stack())))
 		panic(reason)
 	}()
 	err := job(run.Context(ctx))
 	returned = true
 	run.End(ctx, err)
 	return err
-}
-
-// panicBody returns the report of a panic. It cuts the end, because the reason comes first.
-func (j *Job) panicBody(ctx context.Context, reason any, stack []byte) []byte {
-	body := fmt.Appendf(nil, "panic: %v\n\n%s", reason, stack)
-	_, room := j.firstLine(ctx)
-	return body[:min(len(body), room)]
 }

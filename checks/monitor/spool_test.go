@@ -673,7 +673,7 @@ func TestSpoolDamaged(t *testing.T) {
 func TestSpoolEveryField(t *testing.T) {
 	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
 		signal := pings.Signal{
-			Kind: pings.Failure, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}, ExitStatus: new(3), Body: []byte("a\x00\xff"),
+			Kind: pings.Failure, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}, ExitStatus: new(3), Body: []byte("a\x00\xff"), BodyCut: 1 << 40, BodyCharset: "koi8-r",
 			Scheme: "https", Method: "POST", RemoteAddr: "192.0.2.1", UserAgent: "curl\xff",
 		}
 		direct, err := s.Ping(t.Context(), s.check.ID, signal)
@@ -685,8 +685,7 @@ func TestSpoolEveryField(t *testing.T) {
 		s.turn(t)
 		list, err := s.Pings(t.Context(), s.check.ID)
 		must(t, err)
-		replayed := list[0]
-		replayed.Body, err = s.PingBody(t.Context(), s.check.ID, replayed.N)
+		replayed, err := s.Project(s.check.ProjectID).PingWithBody(t.Context(), s.check.ID, list[0].N)
 		must(t, err)
 		direct.N = 3
 		if diff := gocmp.Diff(direct, replayed); diff != "" {

@@ -27,7 +27,7 @@ func FuzzSpooled(f *testing.F) {
 	run := uuid.New()
 	p := &queued{
 		check: uuid.New(), number: 7, at: time.UnixMicro(1_770_000_000_000_001).UTC(),
-		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), Mail: &pings.Mail{Subject: "done"}},
+		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), BodyCut: 5, BodyCharset: "koi8-r", Mail: &pings.Mail{Subject: "done"}},
 	}
 	text, err := entryOf(run, p).encode()
 	if err != nil {

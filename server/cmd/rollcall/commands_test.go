@@ -95,6 +95,7 @@ var httpClient = &http.Client{Timeout: patience, Transport: &http.Transport{Disa
 type request struct {
 	method, url, body string
 	header            http.Header
+	answer            *http.Header // gets the header of the answer, unless nil
 }
 
 func (r request) do() (status int, body string, err error) {
@@ -110,11 +111,14 @@ func (r request) do() (status int, body string, err error) {
 		return 0, "", err
 	}
 	defer res.Body.Close()
+	if r.answer != nil {
+		*r.answer = res.Header
+	}
 	content, err := io.ReadAll(res.Body)
 	return res.StatusCode, string(content), err
 }
 
-// cmdHTTP makes a request and writes the body of the answer to the file response:
+// cmdHTTP makes a request and writes the body of the answer to the file response and its header to the file header:
 // http STATUS METHOD URL [KEY [BODY]]. It retries until it gets the wanted status, because administration commands take
 // effect within 5 seconds.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
@@ -123,7 +127,8 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	r := request{method: args[1], url: args[2], header: http.Header{}}
+	var answer http.Header
+	r := request{method: args[1], url: args[2], header: http.Header{}, answer: &answer}
 	if len(args) > 3 && args[3] != "" {
 		r.header.Set("X-Api-Key", args[3])
 	}
@@ -139,6 +144,9 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s %s: status %d, want %d: %v\n%s", r.method, r.url, status, want, err, body)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(body), 0o600))
+	var header strings.Builder
+	ts.Check(answer.Write(&header))
+	ts.Check(os.WriteFile(ts.MkAbs("header"), []byte(header.String()), 0o600))
 }
 
 // cmdPaste runs the N-th curl line of a file as a shell would, and writes the body of the answer to the file response:

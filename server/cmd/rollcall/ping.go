@@ -160,7 +160,7 @@ func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error
 
 type pingCmd struct {
 	target `embed:""`
-	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Only the end of a long body is sent."`
+	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Of a long body, the beginning and the end are sent."`
 	RunID  string `name:"run-id" placeholder:"UUID" help:"Id of the run that the ping belongs to. rollcall run sets it for its command."`
 	Signal string `arg:"" optional:"" default:"success" completion:"success,start,fail,log,flush" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255. Or flush, which only sends the pings in the queue."`
 }
@@ -239,11 +239,11 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	}
 	s.Body = []byte(c.Body)
 	if c.Body == "-" {
-		tail := job.NewTail(p.BodyLimit())
-		if _, err := io.Copy(tail, os.Stdin); err != nil {
+		input := job.NewEnds(p.BodyLimit())
+		if _, err := io.Copy(input, os.Stdin); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
-		s.Body = tail.Bytes()
+		s.Body, s.BodyCut = input.Body()
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

@@ -54,10 +54,10 @@ type runCmd struct {
 }
 
 func (runCmd) Help() string {
-	return `rollcall reports the exit status of the command and the end of its output, as much as the server stores. It forwards
-signals to the command. It exits with the status of the command, 128 plus the signal number if a signal killed the
-command, 127 if the command was not found, and 126 if it could not be run. A script without an interpreter line is run by
-/bin/sh.
+	return `rollcall reports the exit status of the command and its output: the beginning and the end of a long one, as much as
+the server stores. It forwards signals to the command. It exits with the status of the command, 128 plus the signal number if
+a signal killed the command, 127 if the command was not found, and 126 if it could not be run. A script without an
+interpreter line is run by /bin/sh.
 
 rollcall always runs the command. Only wrong flags on the command line keep it from that, with exit status 2. If a ping fails,
 if a variable or the file of a key is wrong, or if nothing says which check it is, rollcall prints a line on standard error.
@@ -124,12 +124,12 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	defer signal.Stop(signals)
-	tail := job.NewTail(p.BodyLimit())
-	status, report := c.execute(a, tail, run.UUID, signals)
+	output := job.NewEnds(p.BodyLimit())
+	status, report := c.execute(a, output, run.UUID, signals)
 	s := c.signal(min(status, 255))
 	s.RunID = run
-	if s.Body = tail.Bytes(); len(s.Body) == 0 {
-		s.Body = []byte(report)
+	if s.Body, s.BodyCut = output.Body(); len(s.Body) == 0 {
+		s.Body, s.BodyCut = []byte(report), 0
 	}
 	// A signal cancels the last ping but does not change the exit status.
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
@@ -172,7 +172,7 @@ func (c *runCmd) signal(status int) pings.Signal {
 
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
 // or which signal killed it, and is otherwise "".
-func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
+func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
@@ -180,7 +180,7 @@ func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan o
 	}
 	cmd.Env = append(c.environment(a), envPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
-	out := c.connect(cmd, a, tail)
+	out := c.connect(cmd, a, output)
 	cmd, err := startCommand(cmd)
 	out.started()
 	if err != nil {

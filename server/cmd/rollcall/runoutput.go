@@ -20,18 +20,18 @@ type outputs struct {
 }
 
 // connect connects the output streams of a command, with pipes where rollcall reads them.
-func (c *runCmd) connect(cmd *exec.Cmd, a *app, tail *job.Tail) *outputs {
+func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *job.Ends) *outputs {
 	o := &outputs{}
 	switch {
 	case c.NoOutput && c.Quiet:
 	case c.NoOutput:
 		cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
 	case c.Quiet:
-		cmd.Stdout = o.pipe(tail, nil, a.stderr)
+		cmd.Stdout = o.pipe(output, nil, a.stderr)
 		cmd.Stderr = cmd.Stdout
-	default: // tail first, so that it gets what the other fails to write
-		cmd.Stdout = o.pipe(io.MultiWriter(tail, a.stdout), a.stdout, a.stderr)
-		cmd.Stderr = o.pipe(io.MultiWriter(tail, a.stderr), a.stderr, a.stderr)
+	default: // output first, so that it gets what the other fails to write
+		cmd.Stdout = o.pipe(io.MultiWriter(output, a.stdout), a.stdout, a.stderr)
+		cmd.Stderr = o.pipe(io.MultiWriter(output, a.stderr), a.stderr, a.stderr)
 	}
 	return o
 }
