@@ -169,8 +169,11 @@ var signsOfDamage = []error{
 	syscall.EFBIG, syscall.EINVAL, // a write to a page whose number is wrong
 }
 
-// isDamage reports whether an error means that the file is damaged.
+// isDamage reports whether an error means that the file is damaged. A limit on its size is like a full disk.
 func isDamage(err error) bool {
+	if errors.Is(err, syscall.EFBIG) && limited() {
+		return false
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "writeat" {
 		return true // a negative offset
 	}
