@@ -261,3 +261,41 @@ func (s *spoolers) logOf(t *testing.T, id uuid.UUID, want ...string) {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
+
+// TestPoisonedAlone has the pings of some checks fail while no other pings arrive. A probe shows that the database works, so
+// their pings wait, and the deadlines of the others are judged.
+func TestPoisonedAlone(t *testing.T) {
+	for _, poisoned := range []int{1, 2, 5} {
+		eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+			m, fails, bad := s.list[0], true, make(map[uuid.UUID]bool)
+			m.store.Store = unsaved{m.store.Store, func(_ context.Context, locked []*store.Locked) error {
+				if fails && slices.ContainsFunc(locked, func(l *store.Locked) bool { return bad[l.ID] }) {
+					return errUnsaved
+				}
+				return nil
+			}}
+			for range poisoned {
+				bad[s.create(t, checks.Spec{}).ID] = true
+			}
+			s.cut(true)
+			for _, name := range []string{"one", "two"} {
+				for id := range bad {
+					send(t, m, id, name)
+				}
+				s.clock.Advance(time.Second)
+			}
+			s.cut(false)
+			if down := s.wait(t, 153); down != 1 {
+				t.Errorf("with %d poisoned: %d checks went down, want 1", poisoned, down)
+			}
+			if stats, _ := m.Vitals().Spooled(); stats.Stuck != 2*poisoned || stats.Dropped != 0 || !stats.Oldest.IsZero() {
+				t.Errorf("with %d poisoned: %+v", poisoned, stats)
+			}
+			fails = false
+			s.wait(t, 12)
+			for id := range bad {
+				s.logOf(t, id, "one", "two")
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema
@@ -43,24 +44,21 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 	})
 }
 
-// tryPing writes an entry to the log of a check that does not exist, and removes it. It needs the tables, rights and locks
-// that a ping needs.
+// tryPing writes a ping of a check that does not exist, and removes it. It needs the tables, columns, rights and locks that
+// a ping needs.
 func (t *transaction) tryPing(ctx context.Context) error {
-	ids, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", 1)
-	if err != nil {
+	if _, err := t.lockKeys(ctx, []int64{0}); err != nil {
 		return err
 	}
-	for _, query := range []string{
-		"UPDATE rollcall_states SET revision = revision WHERE check_id = 0",
-		fmt.Sprintf(`INSERT INTO rollcall_pings (id, check_id, n, kind, at, scheme, method, remote_addr, ua, body_size)
-			VALUES (%d, 0, 0, 0, 0, '', '', '', '', 0)`, ids[0]),
-		fmt.Sprintf("DELETE FROM rollcall_pings WHERE id = %d AND check_id = 0", ids[0]),
-	} {
-		if _, err := t.tx.Tx.ExecContext(ctx, query); err != nil {
-			return err
-		}
+	if _, err := t.load(ctx, []lockedKey{{}}); err != nil {
+		return err
 	}
-	return nil
+	row := &lockedRow{}
+	if err := t.saveStates(ctx, []*store.Locked{{Row: row, Pings: []pings.Ping{{Kind: pings.Success}}}}); err != nil {
+		return err
+	}
+	_, err := t.tx.Tx.ExecContext(ctx, fmt.Sprintf("DELETE FROM rollcall_pings WHERE id = %d AND check_id = 0", row.logHead))
+	return err
 }
 
 // maxBlocked bounds the due deliveries among which Backlog looks for the first of a line.

@@ -51,8 +51,9 @@ func (m *merge) next(ctx context.Context) (taken int, complete bool, err error) 
 		case store.Away(err) || ctx.Err() != nil:
 			return 0, false, err
 		case p.head == nil:
-			m.acquit()
-			return 0, false, err
+			if !m.probed(ctx) {
+				return 0, false, err
+			}
 		case m.size > 1:
 			m.size /= 2
 		case errors.Is(err, store.ErrUnavailable):

@@ -17,11 +17,11 @@ const retryStuck = 5 * time.Second
 const maxAside = 16
 
 // stuck is a check with a ping in the database that cannot be recorded, although the database is there. Its pings must not
-// block those of others, and stay in their order. It is a suspect first: others may fail as well. If it fails again after a
-// ping of another check was recorded, its pings wait until a later time, and hold no deadlines back any more.
+// block those of others, and stay in their order. It is a suspect first: others may fail as well. If it fails again after the
+// database has worked, its pings wait until a later time, and hold no deadlines back any more.
 type stuck struct {
 	err     error
-	retried bool      // another check's ping has been recorded since it failed
+	retried bool      // since it failed, a ping of another check was recorded, or a probe that writes what a ping does
 	until   time.Time // when its pings are tried again; the zero time for a suspect
 	pings   int       // that wait until then, one a microsecond from then on, which keeps their order
 }
@@ -59,13 +59,18 @@ func (m *merge) due() bool {
 	return false
 }
 
-// acquit forgets the suspects, because there is nothing else to record.
-func (m *merge) acquit() {
+// probed reports whether a probe writes what a ping does, because there is nothing to record but pings of suspects. They are
+// tried once more if it does, and are suspects no longer if not.
+func (m *merge) probed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, m.timeout)
+	defer cancel()
+	works := m.store.Probe(ctx, true) == nil
 	for check, s := range m.stuck {
-		if s.until.IsZero() {
+		if s.retried = s.retried || works; s.until.IsZero() && !works {
 			delete(m.stuck, check)
 		}
 	}
+	return works
 }
 
 // whole returns the latest instant up to a given one at which the pings of each stuck check are due together, or not at all.

@@ -15,6 +15,8 @@ type Ingest interface {
 	// Update may run fn again, for example after a deadlock. So fn has no side effects outside of the transaction. It
 	// uses the store only through tx, because the store may have no second connection.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Probe is that of [Health].
+	Probe(ctx context.Context, write bool) error
 }
 
 // IngestTx is the part of a transaction that package ingest needs.
