@@ -157,7 +157,7 @@ func (m *delivery) explainApprise(err error, answer []byte) error {
 		}
 	}
 	if text := cmp.Or(strings.Join(causes, "; "), result.Error); text != "" {
-		return fmt.Errorf("Apprise could not notify: %s", message.Line(channels.Redact(text, m.secrets...), 300))
+		return fmt.Errorf("the Apprise server could not notify: %s", message.Line(channels.Redact(text, m.secrets...), 300))
 	}
 	return err
 }

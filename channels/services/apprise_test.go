@@ -159,13 +159,13 @@ func TestAppriseCause(t *testing.T) {
 	for name, tt := range map[string]struct{ contentType, answer, want string }{
 		"json": {"application/json", `{"error":"One or more notification could not be sent.","details":[["INFO","2026-03-01 12:00:00,000","Loaded 1 entries from memory:// (asset)"],
 			["WARNING","2026-03-01 12:00:01,000","Failed to send JSON POST notification: Forbidden, error=403."],["DEBUG","2026-03-01 12:00:01,000","Response Details: ..."]]}`,
-			"Apprise could not notify: Failed to send JSON POST notification: Forbidden, error=403."},
-		"no details": {"application/json", `{"error":"One or more notification could not be sent."}`, "Apprise could not notify: One or more notification could not be sent."},
+			"the Apprise server could not notify: Failed to send JSON POST notification: Forbidden, error=403."},
+		"no details": {"application/json", `{"error":"One or more notification could not be sent."}`, "the Apprise server could not notify: One or more notification could not be sent."},
 		"text": {"text/plain", "2026-03-01 12:00:00,000 - DEBUG - Loaded\n2026-03-01 12:00:01,000 - WARNING - Failed to send: &quot;no route&quot;\n",
-			`Apprise could not notify: Failed to send: "no route"`},
+			`the Apprise server could not notify: Failed to send: "no route"`},
 		"html": {"text/html", `<ul class="logs"><li class="log_info"><div class="log_level">INFO</div><div class="log_msg">Loaded</div></li>` +
 			`<li class="log_warning"><div class="log_level">WARNING</div> <div class="log_msg">Failed to send</div></li></ul>`,
-			"Apprise could not notify: Failed to send"},
+			"the Apprise server could not notify: Failed to send"},
 		"unknown": {"text/plain", "away", "the receiver answered with status 424 Failed Dependency: away"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	keeper, keeps := l.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
 	err := s.err
 	if r.Error = ""; err != nil || len(s.Held) > 0 {
-		err, r.Done, r.Handovers = l.remainder(s, keeps, now)
+		r.Done, r.Handovers, err = l.remainder(s, keeps, now)
 	}
 	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
 		r.Error = l.errorText(s.Channel, err)
@@ -68,11 +68,11 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	l.Attempted(s.Channel.Kind, r.State, s.took())
 }
 
-// remainder returns the error that is left for a delivery itself, the recipients that it does not go to any more, and those
-// that get deliveries of their own. An incident has only one delivery at a time.
-func (l *loop) remainder(s *send, keeps bool, now time.Time) (left error, done []string, list []store.Handover) {
+// remainder returns the recipients that a delivery does not go to any more, those that get deliveries of their own, and the
+// error that is left for the delivery itself. An incident has only one delivery at a time.
+func (l *loop) remainder(s *send, keeps bool, now time.Time) (done []string, list []store.Handover, left error) {
 	if keeps {
-		return s.err, merged(s.Done, channels.Accepted(s.err)), nil
+		return merged(s.Done, channels.Accepted(s.err)), nil, s.err
 	}
 	r := l.divide(s.QueuedDelivery, s.Held, s.err, now)
 	for _, h := range r.handed {
@@ -81,7 +81,7 @@ func (l *loop) remainder(s *send, keeps bool, now time.Time) (left error, done [
 		}
 		list = append(list, h.Handover)
 	}
-	return r.err, r.done, list
+	return r.done, list, r.err
 }
 
 // giveBack returns deliveries to the outbox as if nobody had claimed them.
