@@ -189,20 +189,33 @@ func easy(password string, known []string) bool {
 }
 
 // inASCII returns a text of as many characters in which equal letters stay equal and neighbors neighbors, because the score knows
-// only those of ASCII. Letters with accents and wide letters become plain ones.
+// only those of ASCII. Letters with accents, wide letters and digits of every script
+// become plain ones.
 func inASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if plain := norm.NFKD.String(string(r)); plain[0] < utf8.RuneSelf {
 			return rune(plain[0])
 		}
-		if unicode.Is(unicode.Mn, r) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
 			return -1
+		case unicode.IsDigit(r):
+			return digit(r)
 		}
 		if r >= utf8.RuneSelf {
 			return 'a' + r%26
 		}
 		return r
 	}, text)
+}
+
+// digit returns what a digit of any script means, as one of ASCII. Those of a script follow each other.
+func digit(r rune) rune {
+	zero := r
+	for unicode.IsDigit(zero - 1) {
+		zero--
+	}
+	return '0' + r - zero
 }
 
 // onKeys returns a text in Cyrillic letters as the same keys type it in Latin ones.
