@@ -26,7 +26,7 @@
 //
 // # Gains
 //
-// Whoever creates an invitation can use its link. So what an account gains ends what others may hold of it, in the transaction of
+// The creator of an invitation can use its link. So what an account gains ends what others may hold of it, in the transaction of
 // the gain: its links, password, second factors and sessions. That is so when the person first signs in at a provider or by a
 // trusted proxy, and when a role goes beyond the rights of the person who created the link. [audit.ActorOf] says who that was;
 // links of programs and commands are trusted.
@@ -113,7 +113,7 @@ type Person struct {
 	// Revision changes with whatever ends the sign-ins in progress. A session is stored only with the revision that its sign-in
 	// has read, and a passkey with the one that its owner was asked at.
 	Revision int64
-	// SignInsEndedAt is when Revision last changed. A sign-in that began before must begin anew.
+	// SignInsEndedAt is when Revision last changed. A sign-in that began before must start over.
 	SignInsEndedAt time.Time
 	Preferences    Preferences
 }
@@ -373,7 +373,7 @@ func (p *People) update(ctx context.Context, id uuid.UUID, change change) error 
 	})
 }
 
-// lock locks the record of a person and returns it. Whoever stores or ends sessions of the person holds the lock.
+// lock locks the record of a person and returns it. Code that stores or ends sessions of the person holds the lock.
 func (p *People) lock(ctx context.Context, tx store.Tx, id uuid.UUID) (*document, error) {
 	kind, key := kindPerson, id.String()
 	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})

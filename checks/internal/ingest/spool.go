@@ -224,7 +224,7 @@ func (s *spool) held(now time.Time, wait time.Duration) bool {
 	return true
 }
 
-// noteWaiting sets the time of the oldest ping that waits in the database. One of the future is to be tried again then.
+// noteWaiting sets the time of the oldest ping that waits in the database. A time in the future is when to retry it.
 func (s *spool) noteWaiting(oldest time.Time) {
 	if oldest.IsZero() || oldest.After(s.now()) {
 		s.waiting.Store(0)

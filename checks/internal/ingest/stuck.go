@@ -49,7 +49,7 @@ func (m *merge) fails(ctx context.Context, check uuid.UUID, err error) bool {
 	return true
 }
 
-// due reports whether pings that were stuck are to be tried again.
+// due reports whether it is time to retry stuck pings.
 func (m *merge) due() bool {
 	for _, s := range m.stuck {
 		if !s.until.IsZero() && !s.until.After(m.now()) {

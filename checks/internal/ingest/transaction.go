@@ -53,7 +53,7 @@ func (t *transaction) commit(batch []*queued) error {
 var errPanic = errors.New("monitor: panic while recording pings")
 
 // outage returns the error of a transaction as a [store.ErrUnavailable], unless it is known to be the fault of a ping. The
-// database is away if the transaction took too long.
+// database is unavailable if the transaction took too long.
 func outage(ctx context.Context, err error) error {
 	switch {
 	case err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, errPanic):

@@ -30,7 +30,7 @@
 //     empty list, also for an unknown project or check.
 //   - When ctx has ended, a method soon fails, Update with an error that wraps the error of ctx. The store works on.
 //   - Any error of the database wraps [ErrUnavailable], unless the database refuses the data: then it wraps [ErrRefused].
-//     That of a method of Tx does at the latest when Update returns it. If the database is away, the monitor fails a
+//     That of a method of Tx does at the latest when Update returns it. If the database is unavailable, the monitor fails a
 //     whole batch of pings. After [ErrPartly] or [ErrRefused] it writes them one by one, so that only the bad ones fail.
 //
 // # Concurrency

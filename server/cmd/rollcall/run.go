@@ -31,7 +31,7 @@ const (
 	// startWait is how long the command waits for the start ping, so that usually the server gets it before those of the
 	// command itself.
 	startWait = 500 * time.Millisecond
-	// stopWait replaces a longer --output-timeout after a signal, because whoever stops a job may soon kill it.
+	// stopWait replaces a longer --output-timeout after a signal, because what stops a job may soon kill it.
 	stopWait = time.Second
 )
 

@@ -256,7 +256,7 @@ func events(q *Request) error {
 		if err != nil {
 			return errors.Is(err, checks.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) // nothing changes meanwhile
 		}
-		return access.Right(q.Project.ID) == q.Right // a page for another right must be loaded anew
+		return access.Right(q.Project.ID) == q.Right // a page for another right must be reloaded
 	})
 	return nil
 }
