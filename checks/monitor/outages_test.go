@@ -299,3 +299,32 @@ func TestPoisonedAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestSlugsCannotBeFound has only pings by slug, whose checks cannot be looked up: the database is not ready.
+func TestSlugsCannotBeFound(t *testing.T) {
+	b := newBroken(t)
+	spec := everyMinute()
+	spec.Slug = new("job")
+	b.create(t, spec)
+	ready := func() string { return problems(b.Vitals().Ready(t.Context()))["database"] }
+	ping := func() error {
+		_, _, err := b.PingSlug(t.Context(), b.project.PingKey, "job", false, pings.Signal{})
+		return err
+	}
+	must(t, ping())
+	b.exec(t, b.admin, "REVOKE SELECT ON rollcall_checks FROM APP")
+	for range 2 {
+		if err := ping(); !errors.Is(err, checks.ErrUnavailable) {
+			t.Errorf("error %v", err)
+		}
+		b.clock.Advance(2 * time.Second)
+	}
+	if ready() == "" {
+		t.Error("ready, although no ping by slug is recorded")
+	}
+	b.exec(t, b.admin, "GRANT SELECT ON rollcall_checks TO APP")
+	must(t, ping())
+	if got := ready(); got != "" {
+		t.Errorf("ready afterwards: %s", got)
+	}
+}

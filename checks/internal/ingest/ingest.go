@@ -67,6 +67,7 @@ func New(c Config) (*Ingest, error) {
 		id, created, err := lookUp(ctx, pingKey, slug, create, limited)
 		if err != nil && !c.Refuses(err) {
 			err = outage(ctx, err)
+			in.queue.unknown(ctx, err)
 		}
 		return id, created, err
 	}

@@ -181,6 +181,16 @@ func (q *queue) progressed(recorded bool, err error) {
 	}
 }
 
+// unknown records that the check of a ping could not be looked up, unless the caller has given up.
+func (q *queue) unknown(ctx context.Context, err error) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.failing.add(q.clock(), err)
+}
+
 // Failure describes failures since the last success. The zero value is none.
 type Failure struct {
 	Since, Last time.Time
