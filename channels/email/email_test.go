@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
+	"net"
 	"net/mail"
 	"strings"
 	"testing"
@@ -378,6 +379,18 @@ func TestGreylisting(t *testing.T) {
 		"[] [a@example.org d@example.org] false " + pending,
 		`[b@example.org] [a@example.org d@example.org b@example.org] true the mail server accepted the message for 3 of 4 addresses: c@example.org: 550 "no such user"`,
 	})
+}
+
+// TestLostConnection checks that a server which closes the connection at one address keeps the message from no other.
+func TestLostConnection(t *testing.T) {
+	s := start(t, email.StartTLS)
+	s.say("a@example.org", net.ErrClosed)
+	err := s.notifier(t, nil).Notify(t.Context(), channel("a@example.org, b@example.org, c@example.org"), down())
+	if !strings.HasPrefix(text(err), "the mail server accepted the message for 2 of 3 addresses: a@example.org: ") || channels.IsPermanent(err) {
+		t.Error(err)
+	}
+	equal(t, "accepted", channels.Accepted(err), []string{"b@example.org", "c@example.org"})
+	equal(t, "messages", len(s.got()), 2)
 }
 
 // TestOneRecipient checks that the error of a delivery to one of several addresses is about that address.

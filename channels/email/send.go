@@ -22,7 +22,7 @@ import (
 // quitTimeout bounds QUIT after the last message is delivered.
 const quitTimeout = 2 * time.Second
 
-// A conversation is the connection of one attempt. It opens with the first message.
+// A conversation is the connection of one attempt. It opens with the first message, and again after it was lost.
 type conversation struct {
 	notifier *notifier
 	client   *smtp.Client
@@ -53,15 +53,26 @@ func (c *conversation) deliver(ctx context.Context, to *netmail.Address, msg []b
 	case err == nil:
 		return nil
 	case !isReply(err):
-		c.err = explain(ctx, err)
-		return c.err
+		return c.lose(ctx, err)
 	}
 	if lost := c.client.Reset(); lost != nil {
-		c.err = explain(ctx, lost)
+		_ = c.lose(ctx, lost)
 	}
 	if isRefusal(err) {
 		return channels.Permanent(err)
 	}
+	return err
+}
+
+// lose gives up a connection that was lost while a message was sent, maybe because of its address: the next message opens
+// another one, unless the time is over.
+func (c *conversation) lose(ctx context.Context, err error) error {
+	err = explain(ctx, err)
+	if ctx.Err() != nil {
+		c.err = err
+	}
+	c.hangUp()
+	c.client, c.hangUp = nil, nil
 	return err
 }
 

@@ -28,7 +28,7 @@ type server struct {
 
 	mu sync.Mutex
 	// replies are the server's replies to an address, to "mail" and to "data". The server sends them in order and
-	// repeats the last one.
+	// repeats the last one. It closes the connection in place of a reply net.ErrClosed to an address.
 	replies  map[string][]error
 	messages []message
 	logins   []string
@@ -146,6 +146,9 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if err := s.server.reply(to); err != nil {
+		if errors.Is(err, net.ErrClosed) {
+			_ = s.conn.Conn().Close()
+		}
 		return err
 	}
 	s.To = append(s.To, to)
