@@ -2,6 +2,7 @@ package smtpd
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"regexp"
 	"strconv"
@@ -25,6 +26,7 @@ var (
 	mailFrom  = regexp.MustCompile(`(?i)^MAIL\s+FROM\s*:?\s*(.*)$`)
 	rcptTo    = regexp.MustCompile(`(?i)^RCPT\s+TO\s*:?\s*(.*)$`)
 	chunkSize = regexp.MustCompile(`(?i)^BDAT\s+([0-9]{1,9})\b`)
+	dataWord  = regexp.MustCompile(`(?i)^DATA\s`)
 	startTLS  = regexp.MustCompile(`(?i)^STARTTLS`)
 	// parameter matches one at the end of a command, and size the one that says how long the message is.
 	parameter = regexp.MustCompile(`\s+[A-Za-z0-9-]+(?:=\S*)?$`)
@@ -110,9 +112,8 @@ func (c *conn) command(line string) error {
 	case startTLS.MatchString(text) && c.offersTLS():
 		return c.secure()
 	case greeting.MatchString(text):
-		if c.fresh = false; len(text) == len("EHLO") {
-			text += " unknown"
-		}
+		c.fresh = false
+		text = text[:len("EHLO")] + " " + cmp.Or(strings.TrimSpace(text[len("EHLO"):]), "unknown")
 	case c.fresh && !anyOrder.MatchString(text):
 		text = "HELP" // is refused; the next greeting ends what was before TLS
 	case chunkSize.MatchString(text):
@@ -130,6 +131,8 @@ func (c *conn) command(line string) error {
 	case rcptTo.MatchString(text):
 		address, _ := splitPath(rcptTo.FindStringSubmatch(text)[1])
 		text = "RCPT TO:<" + address + ">"
+	case dataWord.MatchString(text):
+		text = "DATA"
 	}
 	c.out = []byte(text + "\r\n")
 	return nil

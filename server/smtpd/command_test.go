@@ -28,6 +28,7 @@ func TestDevices(t *testing.T) {
 				{"HELO x", "MAIL FROM:root", "RCPT TO:<ID> NOTIFY=NEVER ORCPT=rfc822;x", "root"},
 				{"HELO x", "MAIL  FROM :<root@>", "RCPT  TO :<ID>", "root@"},
 				{"HELO x", "MAIL FROM:", "RCPT TO:<ID>", "<>"},
+				{"HELO\tx", "MAIL FROM:<root>", "RCPT TO:<ID>", "root"},
 				{"HELO x", "MAIL FROM:<a@b@c>", "RCPT TO:<ID>", "a@b@c"},
 				{"HELO x", "MAIL FROM:<(none)>", "RCPT TO:<ID>", "(none)"},
 				{"EHLO x", `MAIL FROM:<"a b"@c.example>`, "RCPT TO:<ID>", "a b@c.example"},
@@ -49,7 +50,7 @@ func TestDevices(t *testing.T) {
 				d.command(250, "%s", test.greeting)
 				d.command(250, "%s", test.mail)
 				d.command(250, "%s", strings.ReplaceAll(test.rcpt, "ID", address(c)))
-				d.command(354, "DATA ")
+				d.command(354, "DATA now")
 				d.send("Subject: x\r\n\r\nMAIL FROM:<root>\r\n.\r\n")
 				d.expect(250)
 				d.command(221, " quit")
