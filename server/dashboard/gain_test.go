@@ -251,6 +251,20 @@ func TestCodesBegunBefore(t *testing.T) {
 	}
 }
 
+// TestProblemInView: what is wrong with a form at the end of a page is in view, because the form has the focus.
+func TestProblemInView(t *testing.T) {
+	v := newTown(t)
+	v.person("root@example.org", "")
+	b := v.as("root@example.org")
+	for page, post := range map[string]string{"/people": "/people", "/projects": "/projects", v.path("members"): v.path("members"), "/account": "/account/password"} {
+		b.get(page).is(http.StatusOK).hasNo(" autofocus")
+		a := b.post(post, url.Values{"email": {"nobody"}, "role": {"viewer"}, "name": {"*"}, "old": {password}, "password": {"short"}})
+		if a.has(`role="alert"`, " autofocus"); a.status < 400 {
+			t.Errorf("POST %s: status %d", post, a.status)
+		}
+	}
+}
+
 // TestInvitationLimit: the owners of a project together, and an administrator, create links at a bounded pace.
 func TestInvitationLimit(t *testing.T) {
 	mails := 0
