@@ -64,8 +64,8 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 	if err := prose("title", p.Title, maxStatusPageTitle, ""); err != nil {
 		return p, err
 	}
-	if p.Title == "" {
-		return p, refuse("title", "is empty")
+	if err := ValidateName("title", p.Title); err != nil {
+		return p, err
 	}
 	if err := prose("description", p.Description, maxStatusPageDescription, "\n\t"); err != nil {
 		return p, err

@@ -38,6 +38,7 @@ func TestStatusPageErrors(t *testing.T) {
 		{func(p *checks.StatusPage) { p.Slug = "../a" }, "slug", `slug may only have a-z, 0-9 and hyphen: "../a"`},
 		{func(p *checks.StatusPage) { p.Slug = strings.Repeat("a", 101) }, "slug", "slug is too long: 101 characters, the maximum is 100"},
 		{func(p *checks.StatusPage) { p.Title = " \t" }, "title", "title is empty"},
+		{func(p *checks.StatusPage) { p.Title = "\u200b\u3164\u2800" }, "title", "title has no visible character: \"\\u200b\u3164\u2800\""},
 		{func(p *checks.StatusPage) { p.Title = strings.Repeat("ü", 101) }, "title", "title is too long: 101 characters, the maximum is 100"},
 		{func(p *checks.StatusPage) { p.Title = "a\nb" }, "title", "title has a control character"},
 		{func(p *checks.StatusPage) { p.Title = "a\xff" }, "title", "title is not valid UTF-8"},

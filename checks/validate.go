@@ -46,8 +46,8 @@ func validText(field, value string, most int64) error {
 	return nil
 }
 
-// ValidateName checks the name of an account or a channel: 1 to 100 characters, one of them visible, without control characters.
-// The error is a *[FieldError].
+// ValidateName checks the name of an account or a channel, or the title of a status page: 1 to 100 characters, one of them
+// visible, without control characters. The error is a *[FieldError].
 func ValidateName(field, name string) error {
 	switch {
 	case name == "":
@@ -58,7 +58,10 @@ func ValidateName(field, name string) error {
 	if err := validText(field, name, MaxName); err != nil {
 		return err
 	}
-	if !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) }) {
+	blank := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
+	}
+	if strings.TrimFunc(name, blank) == "" {
 		return refuse(field, "has no visible character: %q", name)
 	}
 	return nil
