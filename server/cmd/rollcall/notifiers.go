@@ -178,7 +178,8 @@ var mailFields = map[string]string{
 
 var (
 	mailField     = regexp.MustCompile(`\b[A-Z]\w+`)
-	twilioSetting = regexp.MustCompile(`^(?:sms|whatsapp|call): ([a-z_]+)`)
+	twilioError   = regexp.MustCompile(`^(sms|whatsapp|call): (.*)`)
+	twilioSetting = regexp.MustCompile(`^[a-z_]+|\b[a-z]+(?:_[a-z]+)+`)
 )
 
 // namingSettings returns an error of the configuration of notifiers with the flags in place of its fields.
@@ -189,8 +190,13 @@ func namingSettings(err error) error {
 		said = mailField.ReplaceAllStringFunc(said, func(word string) string { return cmp.Or(mailFields[word], word) })
 		return errors.New(strings.TrimSuffix(said+":"+value, ":"))
 	}
-	if found := twilioSetting.FindStringSubmatch(text); found != nil {
-		return errors.New("--twilio-" + strings.ReplaceAll(found[1], "_", "-") + strings.TrimPrefix(text, found[0]))
+	if found := twilioError.FindStringSubmatch(text); found != nil {
+		return errors.New(twilioSetting.ReplaceAllStringFunc(found[2], func(setting string) string {
+			if found[1] != string(channels.SMS) && setting == "from" || setting == "content_sid" {
+				setting = found[1] + "_" + setting
+			}
+			return "--twilio-" + strings.ReplaceAll(setting, "_", "-")
+		}))
 	}
 	return err
 }

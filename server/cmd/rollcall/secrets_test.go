@@ -58,7 +58,7 @@ func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 			t.Fatalf("%v, %v: %s", state, err, p.stderr.String())
 		}
 		log := p.stderr.String()
-		if strings.Count(log, `"level":"ERROR"`) < 10 {
+		if !strings.Contains(log, `"level":"ERROR"`) { // one a second at most
 			t.Errorf("the server has not failed: %s", log)
 		}
 		hash := sha256.Sum256([]byte(key))
