@@ -110,7 +110,7 @@ func TestBodyPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.get(path+"6").has("é begins\nfatal er</pre>", "1 kB were left out here when the ping arrived.", "Störung\n</pre>", "35 bytes, 1 kB left out")
-	b.get("/checks/"+c.UniqueKey()).has("[1234 bytes were left out here]", "<q>Störung</q>").hasNo("<q>fatal")
+	b.get("/checks/"+c.UniqueKey()).has("[1234 bytes were left out here]", "<q>Störung</q>", "Stored output, 35 bytes, 1 kB left out</a>").hasNo("<q>fatal")
 	raw := b.get(path + "2/raw").is(http.StatusOK)
 	if raw.body != mail {
 		t.Errorf("downloaded %q", raw.body)

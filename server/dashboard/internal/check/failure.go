@@ -61,7 +61,7 @@ func failureOf(q *ui.Request, log []pings.Ping) *failureView {
 	if v.Ping.BodySize == 0 {
 		return v
 	}
-	text, problem := outputOf(q, v.Ping)
+	text, problem := outputOf(q, &v.Ping)
 	lines := linesOf(text)
 	if v.Problem = problem; len(lines) > 0 {
 		v.Lines, v.Output = len(lines), terminal(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
@@ -90,14 +90,15 @@ func usual(log []pings.Ping) time.Duration {
 	return took[len(took)/2]
 }
 
-// outputOf returns the output that a ping carried, or why there is none to show.
-func outputOf(q *ui.Request, p pings.Ping) (output, problem string) {
+// outputOf returns the output that a ping of a log carried, or why there is none to show. It sets BodyCut, which logs lack.
+func outputOf(q *ui.Request, logged *pings.Ping) (output, problem string) {
 	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
 	defer cancel()
-	p, err := q.Mon.Project(q.Check.ProjectID).PingWithBody(ctx, q.Check.ID, p.N)
+	p, err := q.Mon.Project(q.Check.ProjectID).PingWithBody(ctx, q.Check.ID, logged.N)
 	if err != nil {
 		return "", "The output cannot be read at the moment."
 	}
+	logged.BodyCut = p.BodyCut
 	if p.Scheme == "email" {
 		mail := email.Parse(p.Body)
 		return cmp.Or(mail.Text, mail.HTML), ""
@@ -132,7 +133,7 @@ func linesOf(text string) []string {
 
 // compare compares the output of a failure with that of a success.
 func compare(q *ui.Request, failed string, success pings.Ping) *comparison {
-	text, problem := outputOf(q, success)
+	text, problem := outputOf(q, &success)
 	if problem != "" {
 		return &comparison{Problem: problem}
 	}
