@@ -35,6 +35,9 @@ var faults = []struct{ name, do, undo string }{
 	{"corrupt page", "TRIGGER XX001", "DROP TRIGGER broken ON rollcall_pings"},
 	{"lost worker", "TRIGGER XX000", "DROP TRIGGER broken ON rollcall_pings"},
 	{"unknown", "TRIGGER P0001", "DROP TRIGGER broken ON rollcall_pings"},
+	{"all refused", "TRIGGER 23514", "DROP TRIGGER broken ON rollcall_pings"},
+	{"new column", "ALTER TABLE rollcall_pings ADD lost int NOT NULL DEFAULT 0; ALTER TABLE rollcall_pings ALTER lost DROP DEFAULT",
+		"ALTER TABLE rollcall_pings DROP lost"},
 }
 
 // faulty is a database on PostgreSQL, with a store of a role that may not do everything.
@@ -174,12 +177,14 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestRefusedData lets the database refuse the data of pings. Only those fail, and out of the spool they are dropped.
+// TestRefusedData lets the database refuse the data of pings but not those of a probe. Only those fail, and out of the spool
+// they are dropped.
 func TestRefusedData(t *testing.T) {
 	for _, code := range []string{"22003", "23514"} {
 		b := newBroken(t)
 		c := b.create(t, checks.Spec{})
-		b.exec(t, b.admin, "TRIGGER "+code)
+		b.exec(t, b.admin, "TRIGGER "+code+`; DROP TRIGGER broken ON rollcall_pings; CREATE TRIGGER broken BEFORE INSERT ON rollcall_pings
+			FOR EACH ROW WHEN (NEW.check_id <> 0) EXECUTE FUNCTION broken()`)
 		queue, err := spool.Open(t.TempDir(), nil)
 		must(t, err)
 		defer queue.Close()

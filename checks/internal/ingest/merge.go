@@ -89,7 +89,7 @@ type pass struct {
 func (p *pass) attempt(ctx context.Context) (complete bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	defer func() { err = outage(ctx, err) }()
+	defer func() { err = p.blame(ctx, outage(ctx, err)) }()
 	defer recovered(&err)
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		p.list, p.batch, p.head, p.aside = nil, nil, nil, nil

@@ -34,7 +34,7 @@ func (t *transaction) commit(batch []*queued) error {
 	defer cancel()
 	begin := time.Now()
 	if err := t.record(ctx, batch); err != nil {
-		err = outage(ctx, err)
+		err = t.blame(ctx, outage(ctx, err))
 		t.ended(false, err)
 		return err
 	}
@@ -64,6 +64,15 @@ func outage(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", store.ErrPartly, err)
+}
+
+// blame returns a refusal of data as an outage if the database refuses those of a probe, too, as with a new column that may
+// not be null.
+func (t *transaction) blame(ctx context.Context, err error) error {
+	if errors.Is(err, store.ErrRefused) && t.store.Probe(ctx, true) != nil {
+		return fmt.Errorf("%w: %v", store.ErrPartly, err)
+	}
+	return err
 }
 
 // record applies a batch to its checks. It turns a panic into an error, so that a bad check crashes neither the process nor
