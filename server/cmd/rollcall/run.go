@@ -31,8 +31,10 @@ const (
 	// startWait is how long the command waits for the start ping, so that usually the server gets it before those of the
 	// command itself.
 	startWait = 500 * time.Millisecond
-	// stopWait replaces a longer --output-timeout after a signal, because what stops a job may soon kill it.
-	stopWait = time.Second
+	// stopWait and stopTimeout replace a longer --output-timeout and --timeout after a signal, because what stops a job may
+	// soon kill it.
+	stopWait    = time.Second
+	stopTimeout = 4 * time.Second
 )
 
 // exitStatus is an error that sets the exit status and prints nothing.
@@ -61,7 +63,8 @@ interpreter line is run by /bin/sh.
 
 rollcall always runs the command. Only wrong flags on the command line keep it from that, with exit status 2. If a ping fails,
 if a variable or the file of a key is wrong, or if nothing says which check it is, rollcall prints a line on standard error.
-The command waits half a second for its start ping, not longer. After its end, rollcall retries both pings within --timeout.
+The command waits half a second for its start ping, not longer. After its end, rollcall retries both pings within --timeout,
+after a signal at most 4 seconds.
 
 With --success-codes, a success whose exit status is not 0 is reported without the status.
 
@@ -105,7 +108,45 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
-	started := make(chan struct{})
+	starting, cancelStart := context.WithCancel(ctx)
+	defer cancelStart()
+	started := c.start(starting, p, run)
+	// Only from here on, so that a signal during the start ping ends this process.
+	signals := make(chan os.Signal, 16)
+	for _, sig := range passedOn() {
+		if !signal.Ignored(sig) { // the command inherits ignored signals, as under nohup
+			signal.Notify(signals, sig)
+		}
+	}
+	defer signal.Stop(signals)
+	output := job.NewEnds(p.BodyLimit())
+	status, report, stopped := c.execute(a, output, run.UUID, signals)
+	s := c.signal(min(status, 255))
+	s.RunID = run
+	if s.Body, s.BodyCut = output.Body(); len(s.Body) == 0 {
+		s.Body, s.BodyCut = []byte(report), 0
+	}
+	limit := c.Timeout
+	if stopped {
+		limit = min(limit, stopTimeout)
+	}
+	// A signal cancels the last ping but does not change the exit status.
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	stop := relay(signals, func(os.Signal) { cancel() })
+	defer stop()
+	context.AfterFunc(ctx, cancelStart)
+	<-started // it takes no longer than half of c.Timeout
+	p.ping(ctx, s)
+	for _, err := range p.finish(ctx) {
+		fail(a.stderr, err)
+	}
+	return exitStatus(status)
+}
+
+// start sends the start ping, and waits for it, but no longer than startWait.
+func (c *runCmd) start(ctx context.Context, p *sending, run uuid.NullUUID) (started chan struct{}) {
+	started = make(chan struct{})
 	go func() {
 		defer close(started)
 		if !c.NoStart {
@@ -116,32 +157,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	case <-started:
 	case <-time.After(startWait):
 	}
-	// Only from here on, so that a signal during the start ping ends this process.
-	signals := make(chan os.Signal, 16)
-	for _, sig := range passedOn() {
-		if !signal.Ignored(sig) { // the command inherits ignored signals, as under nohup
-			signal.Notify(signals, sig)
-		}
-	}
-	defer signal.Stop(signals)
-	output := job.NewEnds(p.BodyLimit())
-	status, report := c.execute(a, output, run.UUID, signals)
-	s := c.signal(min(status, 255))
-	s.RunID = run
-	if s.Body, s.BodyCut = output.Body(); len(s.Body) == 0 {
-		s.Body, s.BodyCut = []byte(report), 0
-	}
-	// A signal cancels the last ping but does not change the exit status.
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	stop := relay(signals, func(os.Signal) { cancel() })
-	defer stop()
-	<-started // it takes no longer than half of c.Timeout
-	p.ping(ctx, s)
-	for _, err := range p.finish(ctx) {
-		fail(a.stderr, err)
-	}
-	return exitStatus(status)
+	return started
 }
 
 // reporter returns what reports the run: nothing if the environment does not say how. A wrong variable must not stop the
@@ -171,8 +187,8 @@ func (c *runCmd) signal(status int) pings.Signal {
 }
 
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
-// or which signal killed it, and is otherwise "".
-func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
+// or which signal killed it, and is otherwise "". stopped reports whether a signal was passed on.
+func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string, stopped bool) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
@@ -190,10 +206,11 @@ func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan
 		}
 		err = fmt.Errorf("cannot run %s: %w", words[0], runReason(err))
 		fail(a.stderr, err)
-		return status, err.Error()
+		return status, err.Error(), false
 	}
 	stopping := make(chan struct{}, 1)
 	stop := relay(signals, func(sig os.Signal) {
+		stopped = true
 		if !alreadySent(sig) {
 			_ = cmd.Process.Signal(sig) // fails if the command has ended
 		}
@@ -208,9 +225,9 @@ func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan
 	}
 	stop()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String()
+		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String(), stopped
 	}
-	return cmd.ProcessState.ExitCode(), ""
+	return cmd.ProcessState.ExitCode(), "", stopped
 }
 
 // environment returns the environment of the command, without the secret variables unless --pass-keys is set.

@@ -221,6 +221,24 @@ func TestRunEndsSoonAfterSignal(t *testing.T) {
 	}
 }
 
+// After a signal, a server that hangs does not keep rollcall either, whatever --timeout says.
+func TestRunEndsSoonAfterSignalWithoutAnswer(t *testing.T) {
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer hanging.Close()
+	j := startJob(t, hanging.URL, `sleep 600 & trap "exit 7" TERM; echo $!; while :; do wait; done`, "ROLLCALL_TIMEOUT=5h")
+	j.background()
+	if err := j.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	j.exits(7)
+	if !strings.Contains(j.stderr.String(), "rollcall: start ping: ") {
+		t.Error(j.stderr.String())
+	}
+}
+
 // A reader of rollcall's own output that hangs does not keep the end of the command from being reported.
 func TestRunWithStuckReader(t *testing.T) {
 	r := record(t)
