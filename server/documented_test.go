@@ -90,7 +90,7 @@ func TestDocumentedFailures(t *testing.T) {
 	each(t, &server.Config{RateLimit: 2}, func(s *site) {
 		values := s.addresses()
 		s.api("GET", "/api/v3/checks/", nil).is(200)
-		failing, away := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable)
+		failing, away, panicking := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable), s.during(nil)
 		for _, o := range documented().operations {
 			values := values
 			if o.Operation.OperationID == "getProjectBadge" {
@@ -107,6 +107,7 @@ func TestDocumentedFailures(t *testing.T) {
 			unknown := 500
 			if slices.Contains(o.Operation.Tags, "Pings") {
 				unknown = 503 // an error that nobody knows is no fault of the ping
+				panicking.api(o.Method, o.in(values), nil).is(500)
 			}
 			failing.api(o.Method, o.in(values), nil).is(unknown)
 			away.api(o.Method, o.in(values), nil).is(503)

@@ -35,16 +35,16 @@ func TestStatusEndpoint(t *testing.T) {
 	})
 }
 
-// outage is a store that fails to write, and to read keys and badges. Without an error it panics on badges.
+// outage is a store that fails to write, and to read keys and badges. Without an error it panics when it writes or reads badges.
 func outage(s *sqlstore.Store, err error) *dbtest.Hooked {
 	return &dbtest.Hooked{Store: s, Around: func(op string, do func() error) error {
 		switch op {
-		case "ByBadge":
+		case "ByBadge", "Update":
 			if err == nil {
 				panic("a mistake")
 			}
 			return err
-		case "Update", "Keys":
+		case "Keys":
 			return err
 		}
 		return do()

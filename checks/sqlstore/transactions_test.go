@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -99,6 +100,28 @@ func TestCancelledMeanwhile(t *testing.T) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	unchanged(t, "a transaction whose context has ended", before, w.dump(t))
+}
+
+// TestCancelledBeforeNext ends the context inside a transaction on a file: the next one finds the connection that writes free.
+func TestCancelledBeforeNext(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rollcall.db"))
+	must(t, err)
+	defer db.Close()
+	w := newWorld(t, db.Database())
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := w.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+			go cancel() // during a statement
+			for ctx.Err() == nil {
+				_, _ = tx.LockChecks(ctx, []uuid.UUID{w.first})
+			}
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v, want context.Canceled", err)
+		}
+		must(t, w.attempt(func(context.Context, store.Tx) error { return nil }))
+	}
 }
 
 // TestReaders renames two checks in each transaction, and some transactions fail in between. Readers find equal names.

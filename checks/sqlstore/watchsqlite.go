@@ -32,7 +32,8 @@ func (s *database) runInTx(ctx context.Context, fn func(ctx context.Context, tx 
 	if s.writer.conn == nil {
 		return s.db.RunInTx(ctx, nil, fn)
 	}
-	err := s.writer.conn.RunInTx(ctx, nil, fn)
+	// If ctx could end this transaction, database/sql would roll it back beside the next one on the same connection.
+	err := s.writer.conn.RunInTx(context.WithoutCancel(ctx), nil, func(_ context.Context, tx bun.Tx) error { return fn(ctx, tx) })
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		s.releaseWriter() // the next transaction reserves another
 	}

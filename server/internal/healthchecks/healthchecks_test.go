@@ -218,7 +218,7 @@ func TestRetries(t *testing.T) {
 	}{
 		{[]int{429, 503, 504, 502}, 5, ""},
 		{[]int{503, 503, 503, 503, 503}, 5, "service unavailable (status 503) (after 5 tries)"},
-		{[]int{500}, 1, "internal server error (status 500)"},
+		{[]int{500}, 2, ""},
 		{[]int{401}, 1, "check the API key"},
 		{[]int{403}, 1, "forbidden (status 403)"},
 		{[]int{404, 404}, 3, ""}, // versions 3 and 2

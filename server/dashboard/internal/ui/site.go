@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -247,8 +249,10 @@ func home(q *Request) (err error) {
 	return q.Redirect("/projects/%s/%s", projects[0].ProjectID, page)
 }
 
-// events is the stream of a project's changes.
+// events is the stream of a project's changes. It ends when the viewer no longer has the right that the page was made for, which
+// the page names, because it may have changed before the stream began.
 func events(q *Request) error {
+	shown := cmp.Or(q.R.URL.Query().Get("right"), strconv.Itoa(int(q.Right)))
 	q.lives.Follow(q.Project.ID).Stream(q.W, q.gone, q.Recheck, func() bool {
 		r, cancel := limit.Detach(q.R)
 		defer cancel()
@@ -256,7 +260,7 @@ func events(q *Request) error {
 		if err != nil {
 			return errors.Is(err, checks.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) // nothing changes meanwhile
 		}
-		return access.Right(q.Project.ID) == q.Right // a page for another right must be reloaded
+		return strconv.Itoa(int(access.Right(q.Project.ID))) == shown
 	})
 	return nil
 }

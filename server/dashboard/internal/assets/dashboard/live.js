@@ -163,7 +163,7 @@ let lost = 0;
 let leaving = 0;
 
 function connect() {
-  stream = new EventSource(`${base}/projects/${project}/events`);
+  stream = new EventSource(`${base}/projects/${project}/events?right=${document.body.dataset.right}`);
   stream.addEventListener("hello", (e) => {
     clearTimeout(lost);
     lost = 0;
