@@ -117,7 +117,7 @@ var gains = map[string]func(h *holder) error{
 	},
 }
 
-// TestGainEndsWhatOthersHold: whoever has invited an address holds nothing of its account once it gains what they have not.
+// TestGainEndsWhatOthersHold: an inviter holds nothing of an account once it gains a right that they do not have.
 func TestGainEndsWhatOthersHold(t *testing.T) {
 	each(t, func(v *town) {
 		n := 0
@@ -142,7 +142,7 @@ func TestGainEndsWhatOthersHold(t *testing.T) {
 						v.Errorf("%s: the audit log has no %s: %s", name, want, text)
 					}
 				}
-				// The person is asked anew, and what they set then is theirs.
+				// The person is asked again, and what they set then is theirs.
 				link, err := v.ResetPassword(v.Context(), h.invited.ID)
 				v.must(err)
 				_, err = v.UseLink(v.Context(), link.Token, "", "", password)
