@@ -67,6 +67,17 @@ func ValidateName(field, name string) error {
 	return nil
 }
 
+// ValidateTag checks one tag: 1 to 500 characters, none of them a blank. The error is a *[FieldError] for the field "tag".
+func ValidateTag(tag string) error {
+	switch {
+	case tag == "":
+		return refuse("tag", "is empty")
+	case strings.ContainsFunc(tag, unicode.IsSpace):
+		return refuse("tag", "has a blank: %q", cut(tag))
+	}
+	return validText("tag", tag, maxTags)
+}
+
 // ValidateProjectName checks the name of a project by the rule of [ValidateName]. It refuses "*", which stands for all projects.
 func ValidateProjectName(name string) error {
 	if name == "*" {

@@ -69,8 +69,8 @@ func (c *Client) Close(ctx context.Context) error {
 
 // PauseExcept pauses the checks with the tag whose slug is not in slugs, as [job.Registry] describes.
 func (c *Client) PauseExcept(ctx context.Context, tag string, slugs []string) error {
-	if tag == "" {
-		return fmt.Errorf("client: pause checks: %w", &checks.FieldError{Field: "tag", Reason: "is empty"})
+	if err := job.ValidatePause(tag, slugs); err != nil {
+		return fmt.Errorf("client: pause checks: %w", err)
 	}
 	if c == nil {
 		return fmt.Errorf("client: pause checks: %w", errNoClient)

@@ -18,7 +18,8 @@ import (
 //
 // Slugs identify the checks. A nil setting of a spec stands for its default, but nil Channels leave the channels of a check
 // as they are. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have
-// the tag and are not in specs; a check whose slug is empty or shared stays. The project, its channels and its status pages
+// the tag and are not in specs; a check whose slug is empty or shared stays. Without specs it refuses to, because a program
+// that has not read its data yet would delete everything. The project, its channels and its status pages
 // stay as they are, but that a project on a monitor is created if it does not exist.
 //
 // The error is [Errors], each of which names its check, if the specs cannot be applied, or else the target's error.
@@ -29,6 +30,9 @@ func Diff(ctx context.Context, target Target, specs []checks.Spec, options *Opti
 	}
 	if o.Prune && o.Tag == "" {
 		return Plan{}, errors.New("declare: Diff with Prune needs a Tag, or it would delete all other checks of the project")
+	}
+	if o.Prune && len(specs) == 0 {
+		return Plan{}, errors.New("declare: Diff with Prune needs specs, or it would delete every check with the tag")
 	}
 	o.specs = true
 	project := Project{Checks: []Check{}}

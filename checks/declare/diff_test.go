@@ -61,9 +61,16 @@ func TestDiff(t *testing.T) {
   ~ check "a"
       ~ channels: "ops" -> ""
 `)
-	equal(t, "none", s.diff(fleet), "project \"p\"\n  - check \"a\"\n")
+	equal(t, "another", s.diff(fleet, b), `project "p"
+  - check "a"
+  + check "b"
+      + tags: "web fleet"
+      + channels: "ops"
+`)
+	equal(t, "pruning needs specs", s.diff(fleet), "declare: Diff with Prune needs specs, or it would delete every check with the tag")
+	equal(t, "none", s.diff(declare.Options{Tag: "fleet"}), "")
 	list := s.state("p")
-	if len(list.Checks) != 1 || list.Checks[0].Slug != "other" || len(list.Channels) != 1 {
+	if len(list.Checks) != 2 || list.Checks[0].Slug != "other" || len(list.Channels) != 1 {
 		t.Errorf("left: %v, %v", list.Checks, list.Channels)
 	}
 	equal(t, "pruning needs a tag", s.diff(declare.Options{Prune: true}),
@@ -71,7 +78,7 @@ func TestDiff(t *testing.T) {
 	equal(t, "slugs", s.diff(fleet, a, checks.Spec{}, a), "the check number 2 has no slug\nthe slug \"a\" is that of several checks")
 	equal(t, "errors", s.diff(fleet, checks.Spec{Slug: new("x"), Grace: new(time.Second)}, checks.Spec{Slug: new("y"), Channels: new("nobody")}),
 		"check \"x\": grace is too small: 1, the minimum is 60\ncheck \"y\": channels: no integration has the id or name \"nobody\"")
-	if n := len(s.state("p").Checks); n != 1 {
+	if n := len(s.state("p").Checks); n != 2 {
 		t.Errorf("%d checks after errors", n)
 	}
 }

@@ -80,7 +80,7 @@ func TestAdjust(t *testing.T) {
 				s.Grace, s.Tags = new(7*time.Minute), []string{"prod"}
 			},
 			Use: func(job.Reporter) {},
-		}}))
+		}}, nil))
 		list, err := p.mon.Project(p.project).Checks(t.Context(), checks.Query{})
 		must(t, err)
 		equal(t, "grace", list[0].Grace, 7*time.Minute)

@@ -28,7 +28,7 @@
 //			Use:  func(r job.Reporter) { j.reporter = r },
 //		})
 //	}
-//	err := job.Sync(ctx, registry, "nightly", entries) // also pauses the checks of jobs that are gone
+//	err := job.Sync(ctx, registry, "billing", entries, nil) // the tag marks the checks of this program
 //
 // # Output and logs
 //

@@ -111,7 +111,7 @@ func ExampleSync() {
 				Use:  func(r job.Reporter) { _ = r.Success(ctx, nil) },
 			})
 		}
-		if err := job.Sync(ctx, project, "hourly", entries); err != nil {
+		if err := job.Sync(ctx, project, "billing", entries, &job.SyncConfig{PauseGone: true}); err != nil {
 			panic(err)
 		}
 	}

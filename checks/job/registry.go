@@ -24,11 +24,20 @@ type Registry interface {
 	Register(ctx context.Context, spec checks.Spec) (Reporter, error)
 
 	// PauseExcept pauses the checks with the tag whose slug is not in slugs, such as those of jobs that a scheduler no
-	// longer has. It leaves alone checks without a slug. With no slugs, it pauses all checks with the tag that have one.
+	// longer has. It leaves alone checks without a slug.
 	//
-	// Give each scheduler its own tag, and put it into the spec.Tags of its checks. The error is a
-	// *[checks.FieldError] for an empty tag.
+	// Give each program and each of its schedulers its own tag, and put it into the spec.Tags of its checks: PauseExcept
+	// takes the check of any other program with the tag for one whose job is gone. The error is a *[checks.FieldError] for
+	// an empty tag, a tag with a blank, and no slugs. A program that has not read its jobs yet thus pauses nothing.
 	PauseExcept(ctx context.Context, tag string, slugs []string) error
+}
+
+// ValidatePause checks the arguments of PauseExcept, for a [Registry] of your own. The error is a *[checks.FieldError].
+func ValidatePause(tag string, slugs []string) error {
+	if len(slugs) == 0 {
+		return &checks.FieldError{Field: "slugs", Reason: "is empty: that would pause every check with the tag"}
+	}
+	return checks.ValidateTag(tag)
 }
 
 // The settings of a new check whose job runs more often than once an hour.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -73,9 +74,6 @@ func TestRegisterRefuses(t *testing.T) {
 		if _, err := p.registry.Register(t.Context(), checks.Spec{Slug: new("")}); err == nil {
 			t.Error("an empty slug was accepted")
 		}
-		if err := p.registry.PauseExcept(t.Context(), "", []string{"a"}); err == nil {
-			t.Error("an empty tag was accepted")
-		}
 		if list, err := p.mon.Views().Checks(t.Context(), p.project, checks.Query{}); err != nil || len(list) != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -114,7 +112,69 @@ func TestPauseExcept(t *testing.T) {
 		must(t, r.Ping(t.Context(), pings.Signal{}))
 		equal(t, "after a ping", states()[1], checks.StatusUp)
 
-		must(t, p.registry.PauseExcept(t.Context(), "cron", nil))
-		equal(t, "without jobs", states(), []checks.Status{"paused", "paused", "new", "new", "paused"})
+		// What would pause more than the caller can mean is refused: without the jobs, and by a tag that is none.
+		before := states()
+		for field, err := range map[string]error{
+			"slugs": errors.Join(p.registry.PauseExcept(t.Context(), "cron", nil), p.registry.PauseExcept(t.Context(), "cron", []string{})),
+			"tag": errors.Join(p.registry.PauseExcept(t.Context(), "", []string{"a"}), p.registry.PauseExcept(t.Context(), " ", []string{"a"}),
+				p.registry.PauseExcept(t.Context(), "cron prod", []string{"a"})),
+		} {
+			if e, ok := errors.AsType[*checks.FieldError](err); !ok || e.Field != field {
+				t.Errorf("%s: error %v", field, err)
+			}
+		}
+		equal(t, "after refusals", states(), before)
+	})
+}
+
+// TestSyncLeavesOthersAlone has two programs with jobs in one project. Neither pauses anything unless it asks for it, and then
+// only checks with its own tag; a program that has no jobs yet pauses nothing at all.
+func TestSyncLeavesOthersAlone(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		sync := func(tag string, config *job.SyncConfig, names ...string) error {
+			var entries []job.Entry
+			for _, name := range names {
+				entries = append(entries, job.Entry{
+					Name: name,
+					Spec: func() (checks.Spec, error) { return checks.Spec{Timeout: new(time.Hour)}, nil },
+					Use:  func(r job.Reporter) { must(t, r.Success(t.Context(), nil)) },
+				})
+			}
+			return job.Sync(t.Context(), p.registry, tag, entries, config)
+		}
+		paused := func() (slugs []string) {
+			list, err := p.mon.Project(p.project).Checks(t.Context(), checks.Query{})
+			must(t, err)
+			for _, c := range list {
+				if c.Status == checks.StatusPaused {
+					slugs = append(slugs, c.Slug)
+				}
+			}
+			return slugs
+		}
+		ask := &job.SyncConfig{PauseGone: true}
+		must(t, sync("billing", nil, "invoice", "dunning"))
+		must(t, sync("backup", ask, "copy", "verify"))
+		must(t, sync("billing", nil, "invoice"))
+		must(t, sync("billing", &job.SyncConfig{}, "invoice"))
+		equal(t, "paused, though nobody asked", paused(), []string(nil))
+		must(t, sync("billing", nil))
+		for _, tag := range []string{"billing", "backup", "", " ", "billing backup", "billing\n", "\xff"} {
+			if err := sync(tag, ask); !errors.As(err, new(*checks.FieldError)) {
+				t.Errorf("tag %q without jobs: error %v", tag, err)
+			}
+		}
+		equal(t, "paused without jobs", paused(), []string(nil))
+		for _, tag := range []string{"", " ", "billing backup", "\xff"} {
+			err := sync(tag, nil, "stray")
+			if e, ok := errors.AsType[*checks.FieldError](err); !ok || e.Field != "tag" {
+				t.Errorf("tag %q: error %v", tag, err)
+			}
+		}
+		if _, err := p.mon.Project(p.project).CheckBySlug(t.Context(), "stray"); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("a job without a valid tag has a check: %v", err)
+		}
+		must(t, sync("billing", ask, "invoice"))
+		equal(t, "paused", paused(), []string{"dunning"})
 	})
 }

@@ -22,12 +22,27 @@ type Entry struct {
 	Use func(Reporter)
 }
 
-// Sync makes the checks of a registry those of a scheduler's jobs. It registers each job and pauses the checks with the
-// tag whose job is gone; see [Registry]. The packages for schedulers are made of it.
+// SyncConfig configures [Sync]. The zero value of a field selects its default.
+type SyncConfig struct {
+	// PauseGone pauses the checks with the tag whose job is gone: see PauseExcept of [Registry]. Without entries Sync refuses
+	// that, and pauses nothing. Default: such a check stays, and goes down when its next ping is overdue.
+	PauseGone bool
+}
+
+// Sync makes the checks of a registry those of a scheduler's jobs. It registers each job and gives its check the tag, which
+// marks the checks of one program: other programs of the project need other tags, and other names of their jobs. A nil config selects the defaults. The packages for
+// schedulers are made of it.
 //
 // The error joins those of the entries, with their names: of the registry, of Spec, and for entries whose names have
-// the same slug. The other entries are registered all the same. If there is an error, Sync pauses nothing.
-func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) error {
+// the same slug. The other entries are registered all the same. If there is an error, Sync pauses nothing. For an empty tag or
+// one with a blank it is a *[checks.FieldError], and Sync registers nothing.
+func Sync(ctx context.Context, registry Registry, tag string, entries []Entry, config *SyncConfig) error {
+	if err := checks.ValidateTag(tag); err != nil {
+		for _, e := range entries {
+			e.Use((*Job)(nil))
+		}
+		return fmt.Errorf("job: sync: %w", err)
+	}
 	var problems []error
 	var slugs []string
 	names := make(map[string]string)
@@ -47,6 +62,9 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) e
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
+	}
+	if config == nil || !config.PauseGone {
+		return nil
 	}
 	return registry.PauseExcept(ctx, tag, slugs)
 }

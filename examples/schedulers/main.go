@@ -41,10 +41,10 @@ func main() {
 	first := cron.New()
 	_, err = first.AddJob("@every 1s", croncheck.Job("copy", func(context.Context) error { return run("copy") }))
 	check(err)
-	check(croncheck.Sync(ctx, first, project, nil))
+	check(croncheck.Sync(ctx, first, project, "copies", nil))
 	first.Start()
 
-	reports := gocroncheck.New(project, nil)
+	reports := gocroncheck.New(project, "mails", nil)
 	second, err := gocron.NewScheduler(reports.Option())
 	check(err)
 	_, err = second.NewJob(gocron.DurationJob(700*time.Millisecond), gocron.NewTask(func() error { return run("mail") }), gocron.WithName("mail"))

@@ -84,8 +84,8 @@ func (r registry) Register(ctx context.Context, spec checks.Spec) (job.Reporter,
 }
 
 func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) error {
-	if tag == "" {
-		return &checks.FieldError{Field: "tag", Reason: "is empty"}
+	if err := job.ValidatePause(tag, slugs); err != nil {
+		return err
 	}
 	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Tags: []string{tag}})
 	if err != nil {

@@ -3,7 +3,7 @@
 // Give the worker's mux the middleware, and synchronize the checks with the periodic tasks when it starts:
 //
 //	tasks := []*asynq.PeriodicTaskConfig{{Cronspec: "0 3 * * *", Task: asynq.NewTask("backup:nightly", nil)}}
-//	m := asynqcheck.New(registry, nil) // a *client.Client or a *monitor.Project
+//	m := asynqcheck.New(registry, "billing", nil) // a *client.Client or a *monitor.Project
 //	err := m.Sync(ctx, tasks)
 //	mux := asynq.NewServeMux()
 //	mux.Use(m.Middleware)
@@ -38,9 +38,9 @@ import (
 
 // Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
-	// Tag marks the checks of these tasks. Sync pauses those whose task is gone, so independent lists of tasks in one
-	// project need different tags. Default: "asynq".
-	Tag string
+	// PauseGone makes Sync pause the checks with the tag whose task is gone, unless there is no task at all, which is an error.
+	// Without it such a check goes down when its next ping is overdue, and alerts.
+	PauseGone bool
 	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
 	Location *time.Location
 	// Spec, unless nil, changes the settings of the check of a task, whenever Sync is called. The schedule, the zone, the
@@ -51,19 +51,21 @@ type Config struct {
 // Reporter reports the runs of periodic tasks. It is safe for concurrent use.
 type Reporter struct {
 	registry job.Registry
+	tag      string
 	config   Config
 
 	mu        sync.RWMutex
 	reporters map[string]job.Reporter // by the type of the task
 }
 
-// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Reporter {
-	m := &Reporter{registry: registry}
+// New returns a reporter whose checks are in a registry. The tag marks the checks of these tasks: other programs and
+// schedulers of the project need other tags. Sync returns a *[checks.FieldError] for an empty tag or one with a blank. A nil
+// config selects the defaults.
+func New(registry job.Registry, tag string, config *Config) *Reporter {
+	m := &Reporter{registry: registry, tag: tag}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, "asynq")
 	m.config.Location = cmp.Or(m.config.Location, time.UTC)
 	return m
 }
@@ -80,8 +82,8 @@ func Register(s *asynq.Scheduler, tasks []*asynq.PeriodicTaskConfig) error {
 }
 
 // Sync makes the checks of the registry those of periodic tasks. It upserts a check for each task by the slug of its type,
-// with the tag, the schedule and the zone, and pauses the checks with the tag whose task is gone. A check keeps all other
-// settings, such as a grace time that somebody has changed. Call Sync again after tasks were added or removed.
+// with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time that somebody has changed.
+// Call Sync again after tasks were added or removed. With [Config].PauseGone it pauses the checks of tasks that are gone.
 //
 // The error joins those of the tasks; the others are synchronized all the same. If there is an error, Sync pauses nothing.
 func (m *Reporter) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) error {
@@ -109,7 +111,7 @@ func (m *Reporter) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) 
 			},
 		})
 	}
-	err := job.Sync(ctx, m.registry, m.config.Tag, entries)
+	err := job.Sync(ctx, m.registry, m.tag, entries, &job.SyncConfig{PauseGone: m.config.PauseGone})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reporters = reporters

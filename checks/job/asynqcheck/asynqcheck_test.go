@@ -74,7 +74,7 @@ func TestSync(t *testing.T) {
 		{Cronspec: "@every 1s", Task: asynq.NewTask("broken", nil, asynq.MaxRetry(0))},
 		{Cronspec: "CRON_TZ=Europe/Riga 30 3 * * 1-5", Task: asynq.NewTask("weekdays", nil)},
 	}
-	m := asynqcheck.New(p, nil)
+	m := asynqcheck.New(p, "asynq", nil)
 	must(t, m.Sync(t.Context(), tasks))
 
 	done := make(chan string, 1000)
@@ -145,10 +145,13 @@ func TestSync(t *testing.T) {
 		t.Errorf("the other task ran %d times and has the check %v", other.Load(), err)
 	}
 
-	// A second start without the report pauses its check.
-	must(t, asynqcheck.New(p, nil).Sync(t.Context(), append(tasks[:1:1], tasks[2:]...)))
-	if report := check("report"); report.Stored != checks.StatusPaused {
-		t.Errorf("the check of a removed task is %v", report.Stored)
+	// A second start without the report pauses its check if it is asked to.
+	for _, pause := range []bool{false, true} {
+		m := asynqcheck.New(p, "asynq", &asynqcheck.Config{PauseGone: pause})
+		must(t, m.Sync(t.Context(), append(tasks[:1:1], tasks[2:]...)))
+		if report := check("report"); (report.Stored == checks.StatusPaused) != pause {
+			t.Errorf("the check of a removed task is %v, to be paused %t", report.Stored, pause)
+		}
 	}
 	if again := check("backup-nightly"); again.ID != backup.ID || again.Stored == checks.StatusPaused {
 		t.Errorf("after the second start: %+v", again)
@@ -164,7 +167,7 @@ func TestSyncErrors(t *testing.T) {
 	task := func(cronspec, name string) *asynq.PeriodicTaskConfig {
 		return &asynq.PeriodicTaskConfig{Cronspec: cronspec, Task: asynq.NewTask(name, nil)}
 	}
-	err = asynqcheck.New(p, nil).Sync(t.Context(), []*asynq.PeriodicTaskConfig{
+	err = asynqcheck.New(p, "asynq", nil).Sync(t.Context(), []*asynq.PeriodicTaskConfig{
 		task("@daily", "a:b"), task("@hourly", "a-b"), task("now and then", "vague"), task("@weekly", "good"),
 	})
 	for _, want := range []string{`job "a-b": would share the check "a-b" with the job "a:b"`, `job "vague"`} {

@@ -33,7 +33,7 @@ func Example() {
 	check(err)
 
 	tasks := []*asynq.PeriodicTaskConfig{{Cronspec: "0 3 * * *", Task: asynq.NewTask("backup:nightly", nil)}}
-	reports := asynqcheck.New(project, &asynqcheck.Config{
+	reports := asynqcheck.New(project, "billing", &asynqcheck.Config{
 		Spec: func(_ *asynq.PeriodicTaskConfig, s *checks.Spec) { s.Grace = new(20 * time.Minute) },
 	})
 	check(reports.Sync(ctx, tasks))

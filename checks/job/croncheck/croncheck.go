@@ -4,12 +4,12 @@
 //
 //	c := cron.New(cron.WithLocation(riga))
 //	c.AddJob("0 3 * * *", croncheck.Job("nightly backup", backup)) // func(context.Context) error
-//	err := croncheck.Sync(ctx, c, registry, nil) // a *client.Client or a *monitor.Project
+//	err := croncheck.Sync(ctx, c, registry, "billing", nil) // a *client.Client or a *monitor.Project; the program's tag
 //	c.Start()
 //
 // Each run then reports its start, and its success, failure or panic with its duration. [Sync] upserts a check for each
-// named job, with the schedule and zone of its entry, and pauses the checks of jobs that are gone. It may be called again
-// whenever entries change.
+// named job, with the schedule and zone of its entry, and the tag, which marks the checks of the program. It may be called
+// again whenever entries change. With [Config].PauseGone it pauses the checks of jobs that are gone.
 //
 // To report to a check of your own, wrap a job by [Wrapper].
 //
@@ -35,9 +35,9 @@ import (
 
 // Config configures [Sync]. The zero value of a field selects its default.
 type Config struct {
-	// Tag marks the checks of this scheduler. Sync pauses those whose job is gone, so schedulers in one project need
-	// different tags. Default: "cron".
-	Tag string
+	// PauseGone makes Sync pause the checks with the tag whose job is gone, unless there is no job at all, which is an error.
+	// Without it such a check goes down when its next ping is overdue, and alerts.
+	PauseGone bool
 	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
 	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
 	Spec func(j cron.Entry, s *checks.Spec)
@@ -97,16 +97,17 @@ func report(r job.Reporter, log *slog.Logger, name string, run func(ctx context.
 }
 
 // Sync makes the checks of a registry those of a scheduler's entries. It upserts a check for each [Job] by the slug
-// of its name, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone. Other
-// entries are left alone. A check keeps all other settings, such as a grace time that somebody has changed.
+// of its name, with the tag, the schedule and the zone. Other entries are left alone. A check keeps all other settings, such
+// as a grace time that somebody has changed. The tag marks the checks of this scheduler: other programs and schedulers of the
+// project need other tags. A nil config selects the defaults.
 //
 // The error joins those of the entries; the other entries are synchronized all the same, and all jobs run. If there is an
-// error, Sync pauses nothing.
-func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, config *Config) error {
+// error, Sync pauses nothing. For an empty tag or one with a blank it is a *[checks.FieldError], and no job has a check.
+func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, tag string, config *Config) error {
 	if config == nil {
 		config = &Config{}
 	}
-	tag, log := cmp.Or(config.Tag, "cron"), cmp.Or(config.Logger, slog.Default())
+	log := cmp.Or(config.Logger, slog.Default())
 	var entries []job.Entry
 	for _, entry := range c.Entries() {
 		if named, ok := entry.Job.(*namedJob); ok {
@@ -122,5 +123,5 @@ func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, config *Conf
 			})
 		}
 	}
-	return job.Sync(ctx, registry, tag, entries)
+	return job.Sync(ctx, registry, tag, entries, &job.SyncConfig{PauseGone: config.PauseGone})
 }

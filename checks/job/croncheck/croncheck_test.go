@@ -43,7 +43,7 @@ func TestSync(t *testing.T) {
 		registry := p
 		riga, err := time.LoadLocation("Europe/Riga")
 		must(t, err)
-		start := func(names ...string) *cron.Cron {
+		start := func(pause bool, names ...string) *cron.Cron {
 			c := cron.New(cron.WithLocation(riga), cron.WithChain(cron.Recover(cron.DiscardLogger)))
 			jobs := map[string]struct {
 				spec string
@@ -59,11 +59,11 @@ func TestSync(t *testing.T) {
 			}
 			_, err := c.AddFunc("@daily", func() {}) // is nobody's business
 			must(t, err)
-			must(t, croncheck.Sync(t.Context(), c, registry, &croncheck.Config{Tag: "nightly"}))
+			must(t, croncheck.Sync(t.Context(), c, registry, "nightly", &croncheck.Config{PauseGone: pause}))
 			c.Start()
 			return c
 		}
-		c := start("Nightly backup", "report", "heartbeat")
+		c := start(false, "Nightly backup", "report", "heartbeat")
 		time.Sleep(72 * time.Hour) // from a Saturday to Monday
 		<-c.Stop().Done()
 
@@ -97,10 +97,14 @@ func TestSync(t *testing.T) {
 			t.Errorf("the check of the heartbeat: %+v; body %s", heartbeat, body)
 		}
 
-		// Somebody changes the grace time. A second start keeps it, and pauses the check of the job that is gone.
+		// Somebody changes the grace time. A second start keeps it, and pauses the check of the job that is gone if it is asked to.
 		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)
-		c = start("Nightly backup", "heartbeat")
+		<-start(false, "Nightly backup", "heartbeat").Stop().Done()
+		if report := check("report"); report.Stored == checks.StatusPaused {
+			t.Error("the check of a removed job is paused, though nobody asked for it")
+		}
+		c = start(true, "Nightly backup", "heartbeat")
 		defer func() { <-c.Stop().Done() }()
 		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {
 			t.Errorf("after the second start: %+v", again)
@@ -126,7 +130,7 @@ func TestSyncErrors(t *testing.T) {
 		must(t, err)
 	}
 	c.Schedule(leapDays{}, croncheck.Job("leap", run))
-	err = croncheck.Sync(t.Context(), c, p, nil)
+	err = croncheck.Sync(t.Context(), c, p, "cron", &croncheck.Config{PauseGone: true})
 	for _, want := range []string{`with the job "twice"`, `job "…"`, `job "leap"`, "leapDays"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one about %s", err, want)

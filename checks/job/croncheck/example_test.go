@@ -36,7 +36,7 @@ func ExampleSync() {
 		panic(err)
 	}
 	config := &croncheck.Config{Spec: func(j cron.Entry, s *checks.Spec) { s.Grace = new(20 * time.Minute) }}
-	if err := croncheck.Sync(ctx, c, project, config); err != nil {
+	if err := croncheck.Sync(ctx, c, project, "billing", config); err != nil {
 		panic(err)
 	}
 	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start

@@ -31,7 +31,7 @@ func Example() {
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 
-	reports := gocroncheck.New(project, &gocroncheck.Config{
+	reports := gocroncheck.New(project, "billing", &gocroncheck.Config{
 		Spec: func(_ gocron.Job, s *checks.Spec) { s.Grace = new(20 * time.Minute) },
 	})
 	scheduler, err := gocron.NewScheduler(reports.Option())

@@ -2,14 +2,15 @@
 //
 // Give the scheduler the option of a [Reporter], and synchronize the checks with its jobs before it starts:
 //
-//	m := gocroncheck.New(registry, &gocroncheck.Config{Location: riga}) // a *client.Client or a *monitor.Project
+//	m := gocroncheck.New(registry, "billing", &gocroncheck.Config{Location: riga}) // a *client.Client or a *monitor.Project
 //	s, err := gocron.NewScheduler(gocron.WithLocation(riga), m.Option())
 //	_, err = s.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(backup), gocron.WithName("nightly backup"))
 //	err = m.Sync(ctx, s)
 //	s.Start()
 //
 // Each run then reports its start, and its success or failure with the error and its duration. [Reporter.Sync] upserts a
-// check for each job, with the job's schedule and zone, and pauses the checks of jobs that are gone.
+// check for each job, with the job's schedule and zone, and the tag, which marks the checks of the program. With
+// [Config].PauseGone it pauses the checks of jobs that are gone.
 //
 // The scheduler lets a panic of a job end the program, and the run then ends without a report. With the event listener
 // gocron.AfterJobRunsWithPanic it recovers, and the panic is reported as a failure.
@@ -36,9 +37,9 @@ import (
 
 // Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
-	// Tag marks the checks of this scheduler. Sync pauses those whose job is gone, so schedulers in one project need
-	// different tags. Default: "gocron".
-	Tag string
+	// PauseGone makes Sync pause the checks with the tag whose job is gone, unless there is no job at all, which is an error.
+	// Without it such a check goes down when its next ping is overdue, and alerts.
+	PauseGone bool
 	// Location is the location of the scheduler (gocron.WithLocation), which does not tell it. Default: time.Local, as
 	// there.
 	Location *time.Location
@@ -52,6 +53,7 @@ type Config struct {
 // registry's reporters.
 type Reporter struct {
 	registry job.Registry
+	tag      string
 	config   Config
 
 	mu   sync.Mutex
@@ -65,20 +67,20 @@ type reported struct {
 	runs     []*job.Run
 }
 
-// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Reporter {
-	m := &Reporter{registry: registry, jobs: make(map[uuid.UUID]*reported)}
+// New returns a reporter whose checks are in a registry. The tag marks the checks of these jobs: other programs and
+// schedulers of the project need other tags. Sync returns a *[checks.FieldError] for an empty tag or one with a blank. A nil
+// config selects the defaults.
+func New(registry job.Registry, tag string, config *Config) *Reporter {
+	m := &Reporter{registry: registry, tag: tag, jobs: make(map[uuid.UUID]*reported)}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, "gocron")
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
 	return m
 }
 
 // Sync makes the checks of the registry those of the scheduler's jobs. It upserts a check for each job by the slug of its
-// name, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone. One-time jobs have
-// no check. A check keeps all other settings, such as a grace time that somebody has changed. Call Sync again after jobs
+// name, with the tag, the schedule and the zone. One-time jobs have no check. A check keeps all other settings, such as a grace time that somebody has changed. Call Sync again after jobs
 // were added or removed.
 //
 // The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync
@@ -101,7 +103,7 @@ func (m *Reporter) Sync(ctx context.Context, s gocron.Scheduler) error {
 		}
 	}
 	m.forget(jobs)
-	return job.Sync(ctx, m.registry, m.config.Tag, entries)
+	return job.Sync(ctx, m.registry, m.tag, entries, &job.SyncConfig{PauseGone: m.config.PauseGone})
 }
 
 // use sets the reporter of a job.

@@ -37,8 +37,8 @@ func project(t testing.TB) (*monitor.Monitor, *monitor.Project) {
 func TestSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, p := project(t)
-		start := func(names ...string) (gocron.Scheduler, *gocroncheck.Reporter) {
-			m := gocroncheck.New(p, &gocroncheck.Config{Location: time.UTC})
+		start := func(pause bool, names ...string) (gocron.Scheduler, *gocroncheck.Reporter) {
+			m := gocroncheck.New(p, "gocron", &gocroncheck.Config{Location: time.UTC, PauseGone: pause})
 			s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), m.Option())
 			must(t, err)
 			jobs := map[string]struct {
@@ -62,7 +62,7 @@ func TestSync(t *testing.T) {
 			s.Start()
 			return s, m
 		}
-		s, _ := start("Nightly backup", "report", "heartbeat", "once")
+		s, _ := start(false, "Nightly backup", "report", "heartbeat", "once")
 		time.Sleep(48 * time.Hour)
 		must(t, s.Shutdown())
 
@@ -96,11 +96,16 @@ func TestSync(t *testing.T) {
 			t.Errorf("a one-time job has a check: %v", err)
 		}
 
-		// A second start keeps what somebody has changed, and pauses the check of the job that is gone. A job that is
+		// A second start keeps what somebody has changed, and pauses the check of the job that is gone if it is asked to. A job that is
 		// removed later is paused by the next Sync.
 		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)
-		s, m := start("Nightly backup", "heartbeat")
+		s, _ = start(false, "Nightly backup", "heartbeat")
+		must(t, s.Shutdown())
+		if report := check("report"); report.Stored == checks.StatusPaused {
+			t.Error("the check of a removed job is paused, though nobody asked for it")
+		}
+		s, m := start(true, "Nightly backup", "heartbeat")
 		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {
 			t.Errorf("after the second start: %+v", again)
 		}

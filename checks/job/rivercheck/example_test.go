@@ -32,7 +32,7 @@ func Example() {
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 
-	reports := rivercheck.New(project, &rivercheck.Config{
+	reports := rivercheck.New(project, "billing", &rivercheck.Config{
 		Spec: func(_ river.JobArgs, s *checks.Spec) { s.Grace = new(20 * time.Minute) },
 	})
 	newReport := func() (river.JobArgs, *river.InsertOpts) { return report{}, nil }

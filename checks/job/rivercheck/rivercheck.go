@@ -2,7 +2,7 @@
 //
 // Make the periodic jobs with a [Reporter], give the client its middleware, and synchronize the checks before it starts:
 //
-//	m := rivercheck.New(registry, nil) // a *client.Client or a *monitor.Project
+//	m := rivercheck.New(registry, "billing", nil) // a *client.Client or a *monitor.Project
 //	client, err := river.NewClient(driver, &river.Config{
 //		Middleware:   []rivertype.Middleware{m},
 //		PeriodicJobs: []*river.PeriodicJob{m.PeriodicJob(river.PeriodicInterval(time.Hour), newReport, nil)},
@@ -44,9 +44,9 @@ import (
 
 // Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
-	// Tag marks the checks of these jobs. Sync pauses those whose job is gone, so independent lists of jobs in one
-	// project need different tags. Default: "river".
-	Tag string
+	// PauseGone makes Sync pause the checks with the tag whose job is gone, unless there is no job at all, which is an error.
+	// Without it such a check goes down when its next ping is overdue, and alerts.
+	PauseGone bool
 	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
 	Location *time.Location
 	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
@@ -59,6 +59,7 @@ type Config struct {
 type Reporter struct {
 	river.MiddlewareDefaults
 	registry job.Registry
+	tag      string
 	config   Config
 
 	mu        sync.RWMutex
@@ -74,13 +75,14 @@ type periodic struct {
 	schedule river.PeriodicSchedule
 }
 
-// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Reporter {
-	m := &Reporter{registry: registry}
+// New returns a reporter whose checks are in a registry. The tag marks the checks of these jobs: other programs and
+// schedulers of the project need other tags. Sync returns a *[checks.FieldError] for an empty tag or one with a blank. A nil
+// config selects the defaults.
+func New(registry job.Registry, tag string, config *Config) *Reporter {
+	m := &Reporter{registry: registry, tag: tag}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, "river")
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
 	return m
 }
@@ -105,12 +107,11 @@ func (m *Reporter) PeriodicJob(schedule river.PeriodicSchedule, constructor rive
 }
 
 // Sync makes the checks of the registry those of the jobs that PeriodicJob has made. It upserts a check for each by its
-// slug, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone: those that the
-// program no longer makes. A check keeps all other settings, such as a grace time that somebody has changed.
+// slug, with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time that somebody has
+// changed.
 //
-// A schedule must have a constant interval or come from the parsers of robfig/cron. Seconds are left out, and a shorter interval counts as
-// a minute. The error joins those of the
-// jobs; the others are synchronized all the same, and all run. If there is an error, Sync pauses nothing.
+// A schedule must have a constant interval or come from the parsers of robfig/cron. Seconds are left out, and a shorter
+// interval counts as a minute. The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync pauses nothing.
 func (m *Reporter) Sync(ctx context.Context) error {
 	m.mu.RLock()
 	jobs := m.jobs
@@ -133,7 +134,7 @@ func (m *Reporter) Sync(ctx context.Context) error {
 			},
 		})
 	}
-	err := job.Sync(ctx, m.registry, m.config.Tag, entries)
+	err := job.Sync(ctx, m.registry, m.tag, entries, &job.SyncConfig{PauseGone: m.config.PauseGone})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reporters = reporters

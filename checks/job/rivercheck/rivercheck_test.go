@@ -65,7 +65,7 @@ func TestSync(t *testing.T) {
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
 
-	m := rivercheck.New(p, &rivercheck.Config{Location: time.UTC})
+	m := rivercheck.New(p, "river", &rivercheck.Config{Location: time.UTC})
 	args := func(a river.JobArgs) river.PeriodicJobConstructor {
 		return func() (river.JobArgs, *river.InsertOpts) { return a, &river.InsertOpts{MaxAttempts: 1} }
 	}
@@ -136,12 +136,14 @@ func TestSync(t *testing.T) {
 		}
 	}
 
-	// A second start without the report pauses its check.
-	m = rivercheck.New(p, nil)
-	m.PeriodicJob(river.PeriodicInterval(2*time.Hour), args(broken{}), nil)
-	must(t, m.Sync(t.Context()))
-	if c := check("report"); c.Stored != checks.StatusPaused {
-		t.Errorf("the check of a removed job is %v", c.Stored)
+	// A second start without the report pauses its check if it is asked to.
+	for _, pause := range []bool{false, true} {
+		m = rivercheck.New(p, "river", &rivercheck.Config{PauseGone: pause})
+		m.PeriodicJob(river.PeriodicInterval(2*time.Hour), args(broken{}), nil)
+		must(t, m.Sync(t.Context()))
+		if c := check("report"); (c.Stored == checks.StatusPaused) != pause {
+			t.Errorf("the check of a removed job is %v, to be paused %t", c.Stored, pause)
+		}
 	}
 	if c := check("broken"); c.Timeout != 2*time.Hour || c.Stored == checks.StatusPaused {
 		t.Errorf("the check of a changed job: %+v", c)
