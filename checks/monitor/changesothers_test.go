@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -295,7 +297,7 @@ func TestPollsBehindPooler(t *testing.T) {
 // polls has a server on a pool that cannot listen.
 func polls(t *testing.T, pool *sql.DB, there server) {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), pool, sqlstore.Postgres)
+	store, err := sqlstore.Open(t.Context(), bun.NewDB(pool, pgdialect.New()))
 	must(t, err)
 	here := newServer(t, store)
 	changes := here.listens(t)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -35,7 +37,7 @@ func Example() {
 	}
 	defer sqldb.Close()
 	sqldb.SetMaxOpenConns(1) // each connection has its own memory
-	store, err := sqlstore.Open(ctx, sqldb, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, bun.NewDB(sqldb, sqlitedialect.New()))
 	if err != nil {
 		fmt.Println(err)
 		return

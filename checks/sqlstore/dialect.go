@@ -8,29 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 	bundialect "github.com/uptrace/bun/dialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	"github.com/uptrace/bun/schema"
 )
-
-// Dialect says to which database a pool connects.
-type Dialect int
-
-// The databases that a store supports. There is no default.
-const (
-	SQLite Dialect = iota + 1
-	Postgres
-)
-
-// bun returns bun's dialect.
-func (d Dialect) bun() (schema.Dialect, error) {
-	switch d {
-	case SQLite:
-		return sqlitedialect.New(), nil
-	case Postgres:
-		return newPGDialect(), nil
-	}
-	return nil, fmt.Errorf("sqlstore: the dialect must be SQLite or Postgres, not %d", d)
-}
 
 // dialect hides the differences between the databases.
 type dialect struct{ postgres bool }

@@ -6,9 +6,10 @@
 //	store, err := sqlite.Open(ctx, "jobs.db")
 //	store, err := postgres.Open(ctx, "postgres://user:password@host/database")
 //
-// [Open] does the same on a pool that the program has already, with a driver of its choice:
+// [Open] does the same on a pool that the program has already, with a driver of its choice. Bun's dialect says which
+// database it is:
 //
-//	store, err := sqlstore.Open(ctx, db, sqlstore.Postgres) // db is a *sql.DB
+//	store, err := sqlstore.Open(ctx, bun.NewDB(db, pgdialect.New())) // db is a *sql.DB
 //
 // All tables have the prefix rollcall_, so they can live beside the program's own.
 //

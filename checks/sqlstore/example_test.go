@@ -24,7 +24,7 @@ func ExampleOpen() {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -15,21 +20,14 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-func dialectOf(db dbtest.DB) sqlstore.Dialect {
-	if db.Path() != "" {
-		return sqlstore.SQLite
-	}
-	return sqlstore.Postgres
-}
-
 // TestOpenOwnPool opens a store on a pool that the program uses too, twice. Close leaves the pool open.
 func TestOpenOwnPool(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Bun(t).DB
+		pool := db.Bun(t)
 		_, err := pool.Exec("CREATE TABLE invoices (id INTEGER)")
 		must(t, err)
 		for range 2 {
-			store, err := sqlstore.Open(t.Context(), pool, dialectOf(db))
+			store, err := sqlstore.Open(t.Context(), pool)
 			must(t, err)
 			_, err = monitorOn(t, store).OpenProject(t.Context(), "jobs")
 			must(t, err)
@@ -45,19 +43,21 @@ func TestOpenOwnPool(t *testing.T) {
 	})
 }
 
-// TestOpenRefuses passes the pool of the other database, no pool and no dialect.
+// TestOpenRefuses passes the dialect of the other database, and no pool.
 func TestOpenRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Bun(t).DB
-		other := sqlstore.SQLite + sqlstore.Postgres - dialectOf(db)
-		if _, err := sqlstore.Open(t.Context(), pool, other); err == nil || !strings.Contains(err.Error(), "pass its own dialect") {
+		pool := db.Bun(t)
+		var other schema.Dialect = pgdialect.New()
+		if pool.Dialect().Name() == dialect.PG {
+			other = sqlitedialect.New()
+		}
+		if _, err := sqlstore.Open(t.Context(), bun.NewDB(pool.DB, other)); err == nil || !strings.Contains(err.Error(), "pass its own dialect") {
 			t.Errorf("the other dialect: error %v", err)
 		}
-		if _, err := sqlstore.Open(t.Context(), pool, 0); err == nil || !strings.Contains(err.Error(), "must be SQLite or Postgres") {
-			t.Errorf("no dialect: error %v", err)
-		}
-		if _, err := sqlstore.Open(t.Context(), nil, dialectOf(db)); err == nil {
-			t.Error("no pool: no error")
+		for _, none := range []*bun.DB{nil, bun.NewDB(nil, pool.Dialect())} {
+			if _, err := sqlstore.Open(t.Context(), none); err == nil {
+				t.Error("no pool: no error")
+			}
 		}
 		var tables int
 		must(t, pool.QueryRow("SELECT count(*) FROM "+map[string]string{

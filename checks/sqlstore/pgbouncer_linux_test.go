@@ -19,6 +19,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -190,7 +192,7 @@ func TestPgBouncerOwnPool(t *testing.T) {
 		db := stdlib.OpenDB(*config)
 		defer db.Close()
 		var store *sqlstore.Store
-		if store, err = sqlstore.Open(t.Context(), db, sqlstore.Postgres); err == nil {
+		if store, err = sqlstore.Open(t.Context(), bun.NewDB(db, pgdialect.New())); err == nil {
 			_, err = store.Database().Setting(t.Context(), time.Now(), internal.Setting{Name: "name", Value: "value"})
 		}
 	}

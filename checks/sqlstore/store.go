@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"github.com/uptrace/bun"
@@ -22,16 +21,10 @@ type Store struct {
 // Open returns a store on the program's own pool and migrates the database; see [Store.Migrate]. The program closes the
 // pool after its last use of the store: [Store.Close] leaves it open.
 //
-// The program may use the pool for its own tables. The package comment says which settings the pool needs.
-func Open(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
-	if db == nil {
-		return nil, errors.New("sqlstore: the database is nil")
-	}
-	dialect, err := d.bun()
-	if err != nil {
-		return nil, err
-	}
-	s, err := New(bun.NewDB(db, dialect))
+// Bun's dialect, pgdialect or sqlitedialect, must be that of the database. The program may use the pool for its own
+// tables. The package comment says which settings the pool needs.
+func Open(ctx context.Context, db *bun.DB) (*Store, error) {
+	s, err := New(db)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +39,8 @@ func Open(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
 
 // Adopt is [Open] for a pool that belongs to the store from now on: [Store.Close] closes it, and Adopt closes it if it
 // fails. It is for packages that open the database themselves, such as sqlite and postgres below this one.
-func Adopt(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
-	s, err := Open(ctx, db, d)
+func Adopt(ctx context.Context, db *bun.DB) (*Store, error) {
+	s, err := Open(ctx, db)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -55,10 +48,9 @@ func Adopt(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
 	return s, nil
 }
 
-// New returns a store on an open database; bun's dialect says whether that is PostgreSQL or SQLite. It runs no query: call
-// [Store.Migrate] before you use the store. The caller closes the database.
+// New is [Open] without a query: call [Store.Migrate] before you use the store.
 func New(db *bun.DB) (*Store, error) {
-	if db == nil {
+	if db == nil || db.DB == nil {
 		return nil, errors.New("sqlstore: the database is nil")
 	}
 	d, err := newDialect(db)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
@@ -135,7 +137,7 @@ func open(ctx context.Context, path string) (*sqlstore.Store, func(), error) {
 	if _, err := db.ExecContext(ctx, "PRAGMA synchronous=OFF"); err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

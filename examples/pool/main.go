@@ -10,6 +10,8 @@ import (
 	"os"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // any driver of PostgreSQL will do
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -25,7 +27,7 @@ func main() {
 	_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS orders (id BIGSERIAL, billed BOOL NOT NULL DEFAULT false)")
 	check(err)
 
-	store, err := sqlstore.Open(ctx, db, sqlstore.Postgres) // adds tables that begin with rollcall_
+	store, err := sqlstore.Open(ctx, bun.NewDB(db, pgdialect.New())) // adds tables that begin with rollcall_
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)

@@ -13,7 +13,7 @@
 //
 // A monitor can use the pool of River:
 //
-//	store, err := sqlstore.Open(ctx, stdlib.OpenDBFromPool(pool), sqlstore.Postgres) // stdlib of pgx
+//	store, err := sqlstore.Open(ctx, bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())) // stdlib of pgx
 //
 // Each run then reports its start, and its success, failure or panic with its duration. The check of a job has the slug
 // of its PeriodicJobOpts.ID, or of its kind without one. Jobs of other kinds run without a report; a job of the kind that

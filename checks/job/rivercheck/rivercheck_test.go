@@ -16,6 +16,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 	"github.com/robfig/cron/v3"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/rivercheck"
@@ -58,7 +60,7 @@ func TestSync(t *testing.T) {
 	must(t, err)
 	shared := stdlib.OpenDBFromPool(pool)
 	defer shared.Close()
-	store, err := sqlstore.Open(t.Context(), shared, sqlstore.Postgres)
+	store, err := sqlstore.Open(t.Context(), bun.NewDB(shared, pgdialect.New()))
 	must(t, err)
 	mon, err := monitor.New(store, nil)
 	must(t, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
@@ -124,21 +125,11 @@ func (d DB) Another(t testing.TB) DB {
 // Bun opens the database until the test ends.
 func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
-	db, dialect := d.pool(t)
-	if dialect == sqlstore.SQLite {
-		return bun.NewDB(db, sqlitedialect.New())
-	}
-	return bun.NewDB(db, pgdialect.New())
-}
-
-// pool opens the database until the test ends.
-func (d DB) pool(t testing.TB) (*sql.DB, sqlstore.Dialect) {
-	t.Helper()
 	var db *sql.DB
 	var err error
-	dialect := sqlstore.Postgres
+	var dialect schema.Dialect = pgdialect.New()
 	if path := d.Path(); path != "" {
-		dialect = sqlstore.SQLite
+		dialect = sqlitedialect.New()
 		db, err = sqlite.OpenDB(t.Context(), path)
 	} else {
 		db, err = postgres.OpenDB(d.URL)
@@ -147,31 +138,22 @@ func (d DB) pool(t testing.TB) (*sql.DB, sqlstore.Dialect) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return db, dialect
+	return bun.NewDB(db, dialect)
 }
 
 // Open returns a migrated store on the database until the test ends.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	db, dialect := d.pool(t)
-	store, err := sqlstore.Open(t.Context(), db, dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() }) // before its pool
-	return store
+	return OpenOn(t, d.Bun(t))
 }
 
 // OpenOn returns a migrated store on open connections until the test ends.
 func OpenOn(t testing.TB, db *bun.DB) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlstore.New(db)
+	store, err := sqlstore.Open(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() }) // before its pool
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return store
 }

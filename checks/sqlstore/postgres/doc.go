@@ -8,8 +8,10 @@
 //	mon, err := monitor.New(store, nil)
 //
 // The URL may name a primary and its standbys, and the store follows a failover; see [ParseURL]. Several programs and
-// servers may share a database. A program that has a pool already passes it to [sqlstore.Open];
-// stdlib.OpenDBFromPool of pgx makes a *sql.DB of a *pgxpool.Pool.
+// servers may share a database. A program that has a pool already passes it to [sqlstore.Open] as a *bun.DB;
+// stdlib.OpenDBFromPool of pgx makes a *sql.DB of a *pgxpool.Pool:
+//
+//	store, err := sqlstore.Open(ctx, bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()))
 //
 // # PgBouncer
 //

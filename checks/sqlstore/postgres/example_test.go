@@ -6,6 +6,9 @@ import (
 	"log"
 	"os"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
@@ -32,7 +35,7 @@ func ExampleOpenDB() {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(5)
-	store, err := sqlstore.Open(context.Background(), db, sqlstore.Postgres)
+	store, err := sqlstore.Open(context.Background(), bun.NewDB(db, pgdialect.New()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
@@ -35,7 +37,7 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Adopt(ctx, openDB(config), sqlstore.Postgres)
+	store, err := sqlstore.Adopt(ctx, bun.NewDB(openDB(config), pgdialect.New()))
 	if reason := Explain(err); reason != "" {
 		return nil, &explainedError{fmt.Sprintf("postgres: %s: %s", Name(config), reason), err}
 	}
@@ -43,8 +45,8 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 }
 
 // OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
-// use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open], and close it at
-// the end.
+// use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open] with bun's dialect
+// pgdialect, and close it at the end.
 func OpenDB(url string) (*sql.DB, error) {
 	config, err := ParseURL(url)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -77,7 +79,7 @@ func TestPgxPool(t *testing.T) {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.Postgres)
+	store, err := sqlstore.Open(t.Context(), bun.NewDB(db, pgdialect.New()))
 	must(t, err)
 	mon, err := monitor.New(store, nil)
 	must(t, err)

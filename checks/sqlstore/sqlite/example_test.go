@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -75,7 +78,7 @@ func ExampleOpenDB() {
 	defer db.Close()
 	_, err = db.ExecContext(ctx, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)")
 	check(err)
-	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
@@ -37,12 +40,13 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Adopt(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Adopt(ctx, bun.NewDB(db, sqlitedialect.New()))
 	return store, explained(path, err)
 }
 
 // OpenDB opens an SQLite file as [Open] does, but neither migrates it nor makes a store. It is for programs that keep
-// tables of their own in the file: pass the pool to [sqlstore.Open], and close it at the end.
+// tables of their own in the file: pass the pool to [sqlstore.Open] with bun's dialect sqlitedialect, and close it at the
+// end.
 //
 // Each connection has a busy timeout of 10 seconds, write-ahead logging, synchronous=FULL, foreign keys, checkpoints
 // after 64 MB of log and 32 MB of page cache; a transaction takes the write lock when it begins. The pool has at most

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -106,7 +109,7 @@ func TestExplain(t *testing.T) {
 	other := conn(t, path)
 	_, err = other.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	must(t, err)
-	_, err = sqlstore.Open(t.Context(), db, sqlstore.SQLite)
+	_, err = sqlstore.Open(t.Context(), bun.NewDB(db, sqlitedialect.New()))
 	if got := sqlite.Explain(err); got != "is locked by another process" || !errors.Is(err, checks.ErrUnavailable) {
 		t.Errorf("%v is explained as %q", err, got)
 	}

@@ -159,7 +159,7 @@ func matches(meant, name string) bool {
 }
 
 // TestHeavyImports bounds the dependencies of each package. The domain imports neither HTTP nor SQL, only the store
-// imports bun, only the two packages that open a database import its driver, only senders and object storage import their
+// imports bun, only the two packages that open a database import its driver and bun's dialect, only senders and object storage import their
 // libraries, and only tests and examples drive a browser.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
@@ -176,6 +176,8 @@ func TestHeavyImports(t *testing.T) {
 		may  func(pkg string) bool
 	}{
 		{"github.com/uptrace/bun", func(pkg string) bool { return strings.HasPrefix(pkg, "checks/sqlstore") || anywhere(pkg) }},
+		{"github.com/uptrace/bun/dialect/sqlitedialect", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
+		{"github.com/uptrace/bun/dialect/pgdialect", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
 		{"go.etcd.io/bbolt", func(pkg string) bool { return pkg == "checks/spool" || anywhere(pkg) }},
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
