@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // channelDoc is an integration in the JSON of this command line and of the API (server/API.md section 2.4).
@@ -35,9 +36,10 @@ func (d channelDoc) String() string {
 
 type channelCreateCmd struct {
 	projectFlag
-	Kind string   `required:"" completion:"kind" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
-	Name string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
-	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
+	Kind      string   `required:"" completion:"kind" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
+	Name      string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
+	Set       []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
+	AllChecks bool     `env:"-" help:"Let all checks that the project has now alert it."`
 	jsonFlag
 }
 
@@ -45,13 +47,16 @@ func (channelCreateCmd) Help() string {
 	return `Every user of the machine can see the command line of a process, so pass secrets with @FILE or @-. A line break at the end
 of a file is not part of the value.
 
+No check alerts a new integration, not even one that was given all integrations before. --all-checks or channel assign change
+that.
+
 If the server needs a flag to deliver the alerts, standard error names it, such as --mail-host.
 
 With --json: {"id", "name", "kind"}.
 
 Examples:
 
-    rollcall channel create --kind email --name ops --set to=ops@example.org
+    rollcall channel create --kind email --name ops --set to=ops@example.org --all-checks
     rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token
     rollcall channel create --kind slack --name chat --set webhook_url=@url --set notify=down`
 }
@@ -70,7 +75,21 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		document := newChannelDoc(channel)
-		return c.say(a.stdout, document, "Created %s in the project %q.", document, project.Name)
+		if err := c.say(a.stdout, document, "Created %s in the project %q.", document, project.Name); err != nil {
+			return err
+		}
+		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
+		switch {
+		case err != nil:
+			return err
+		case c.AllChecks:
+			_, err = assign(ctx, mon.Project(project.ID), list, channel.ID)
+			return err
+		case len(list) > 0:
+			assign := shellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
+			fail(a.stderr, fmt.Errorf("none of the %s alerts it; to change that: %s", verdict.Count(len(list), "check"), assign))
+		}
+		return nil
 	})
 }
 

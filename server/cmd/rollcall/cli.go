@@ -60,6 +60,7 @@ type cli struct {
 
 	Channel struct {
 		Create channelCreateCmd `cmd:"" help:"Create an integration, which receives alerts."`
+		Assign channelAssignCmd `cmd:"" help:"Let the checks of a project alert an integration."`
 		List   channelListCmd   `cmd:"" help:"List the integrations of a project, without their settings."`
 		Delete channelDeleteCmd `cmd:"" help:"Delete an integration and remove it from all checks."`
 		Test   channelTestCmd   `cmd:"" help:"Send a test alert to an integration."`
