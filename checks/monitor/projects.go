@@ -32,6 +32,9 @@ type ProjectSpec struct {
 	First bool
 	// NoKeys creates no API keys: [Project.CreateKey] adds them when they are needed.
 	NoKeys bool
+	// PingKey is the ping key, for a project that moves here from another database with the ping URLs of its jobs: 22
+	// lower-case letters and digits. Default: a random one.
+	PingKey string
 }
 
 // Keys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
@@ -41,7 +44,7 @@ type Keys struct {
 }
 
 // Create creates a project with a read-write and a read-only key, unless the spec has NoKeys. Errors: *[checks.FieldError], and [checks.ErrExists] for
-// a name in use.
+// a name or a ping key in use.
 func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project, Keys, error) {
 	project, texts, err := p.mon.admin.CreateProject(ctx, admin.ProjectSpec(spec))
 	return project, Keys(texts), about("project", spec.Name, err)

@@ -34,6 +34,7 @@ type ProjectSpec struct {
 	MaxChecks     int
 	First         bool
 	NoKeys        bool
+	PingKey       string
 }
 
 // Keys are the texts of a new project's API keys.
@@ -62,7 +63,10 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
-		BadgeKey: randomText(publicKeyLength), PingKey: randomText(publicKeyLength), CreatedAt: a.Now(),
+		BadgeKey: randomText(publicKeyLength), PingKey: spec.PingKey, CreatedAt: a.Now(),
+	}
+	if p.PingKey == "" {
+		p.PingKey = randomText(publicKeyLength)
 	}
 	if p.Account == "" {
 		p.Account = "default"
@@ -73,6 +77,8 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 	switch {
 	case p.Plan != "free" && p.Plan != "paid":
 		return checks.Project{}, Keys{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
+	case !checks.ValidPingKey(p.PingKey):
+		return checks.Project{}, Keys{}, &checks.FieldError{Field: "ping-key", Reason: "must be 22 lower-case letters and digits"}
 	case p.MaxChecks < 0:
 		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
 	}

@@ -59,6 +59,7 @@ type projectCreateCmd struct {
 	Plan      string `default:"paid" enum:"free,paid" placeholder:"free|paid" help:"Plan of the account: free has 20 checks an account and lists 100 pings a check; paid has no check limit and lists 1000 pings."`
 	Account   string `default:"default" placeholder:"NAME" help:"Account of the project. The projects of an account share its check limit."`
 	MaxChecks int    `placeholder:"N" help:"Check limit of the account, instead of the plan's; 0 keeps the plan's."`
+	PingKey   string `env:"-" placeholder:"KEY" help:"Ping key of a project on another server, so that ping URLs with a slug stay when its checks move here. Default: a random one."`
 	jsonFlag
 }
 
@@ -75,9 +76,12 @@ Example:
 func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 	return a.withMonitor(ctx, true, func(mon *monitor.Monitor) error {
 		project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{
-			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks,
+			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks, PingKey: c.PingKey,
 		})
 		if errors.Is(err, checks.ErrExists) {
+			if c.PingKey != "" {
+				return fmt.Errorf("project %q exists already, or another project has this ping key", c.Name)
+			}
 			return fmt.Errorf("project %q exists already", c.Name)
 		}
 		if err != nil {
