@@ -84,8 +84,8 @@ func TestSignInWithCode(t *testing.T) {
 	page := s.as("ann@example.org")
 	page.WaitText("h1", "Overview")
 	secret := s.setUpApp(page)
-	page.Click(".who summary")
-	page.Submit(".who button")
+	page.Click(".viewer summary")
+	page.Submit(".viewer button")
 	page.Tolerate("status of 403")
 	page.Go(s.path("board"))
 	page.WaitText("h1", "Sign in")
@@ -264,16 +264,19 @@ func TestPagesOfPeople(t *testing.T) {
 	t.Parallel()
 	s := newTown(t)
 	s.fill()
-	for _, name := range []string{"quiet harbor", hostile[:90]} {
+	for _, name := range []string{"quiet harbor", hostile[:90], endless} {
 		_, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: name})
 		s.must(err)
 	}
-	s.person("ann@example.org", "")
 	bob := s.person("bob@example.org", people.Editor)
-	s.must(s.people.SetName(t.Context(), bob.ID, hostile[:90]))
-	_, link, err := s.people.Create(t.Context(), people.Spec{Email: strings.Repeat("long-", 10) + "@example.org", Roles: map[uuid.UUID]people.Role{s.project.ID: people.Viewer}})
+	s.must(s.people.SetName(t.Context(), bob.ID, endless))
+	_, link, err := s.people.Create(t.Context(), people.Spec{Email: endless[:60] + "@example.org", Roles: map[uuid.UUID]people.Role{s.project.ID: people.Viewer}})
 	s.must(err)
-	page := s.as("ann@example.org")
+	ann := s.person(endless[:60]+"@example.net", "")
+	s.must(s.people.SetName(t.Context(), ann.ID, endless))
+	page := s.as(ann.Email)
+	page.Go(s.path("board"))
+	frameAlone(t, page)
 	for _, path := range []string{
 		"/projects", "/account", "/account/totp", s.path("members"), s.path("members/" + bob.ID.String() + "/remove"), s.path("settings"),
 		"/people", "/people/" + bob.ID.String(), "/people/" + bob.ID.String() + "/delete", "/signin", "/signin/" + link.Token,

@@ -93,6 +93,12 @@ func skip(t testing.TB, err error) {
 	t.Fatal(err)
 }
 
+// Brightness returns how much green, 0 to 255, is in a color of the root element: of "color" or "backgroundColor".
+func (p *Page) Brightness(property string) int {
+	p.t.Helper()
+	return Eval[int](p, "Number(getComputedStyle(document.documentElement)."+property+".match(/\\d+/g)[1])")
+}
+
 // Fits fails the test if the page scrolls horizontally, and names elements that reach over the edge.
 func (p *Page) Fits() {
 	p.t.Helper()

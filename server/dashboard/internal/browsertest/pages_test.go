@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,20 +19,25 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/assets"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // hostile is a text that is harmful where a page takes it for markup, script, style or an address.
 const hostile = `</title></script><script>document.title="owned"</script><img src=x onerror="document.title='owned'"><b>'"` + "`" + `{{.}}</b>`
 
+// endless is a word that is wider than a phone, as long as the name of a check may be.
+var endless = strings.Repeat("W", 100)
+
 // fill gives the site checks in all states, with hostile texts where there can be any, and returns one that is down.
 func (s *site) fill() checks.Check {
 	s.Helper()
 	hour := new(time.Hour)
-	down := s.create(checks.Spec{Name: new(hostile[:100]), Slug: new("down"), Desc: new(hostile), Tags: []string{"prod", "<b>tag</b>", `"><script>1</script>`},
+	down := s.create(checks.Spec{Name: new(hostile[:100]), Slug: new("down"), Desc: new(hostile + "\n\n" + strings.Repeat(endless, 20)), Tags: []string{"prod", "<b>tag</b>", `"><script>1</script>`},
 		Timeout: hour, Grace: hour, Channels: new("*")})
 	late := s.create(checks.Spec{Name: new("orders-export"), Slug: new("orders-export"), Tags: []string{"prod"}, Schedule: new("0 * * * *"), TZ: new("Europe/Riga"), Grace: hour})
-	up := s.create(checks.Spec{Name: new(strings.Repeat("long-", 20)), Tags: []string{strings.Repeat("tag-", 25)}, Timeout: new(24 * time.Hour)})
+	up := s.create(checks.Spec{Name: new(endless), Slug: new(strings.ToLower(endless)), Tags: []string{strings.Repeat("tag-", 25), endless}, Timeout: new(24 * time.Hour)})
+	failed := s.create(checks.Spec{Name: new("/" + endless[:99]), Timeout: new(24 * time.Hour)})
 	s.create(checks.Spec{Name: new("restore-drill")})
 	paused := s.create(checks.Spec{Name: new("legacy")})
 	_, err := s.mon.Project(paused.ProjectID).Pause(s.Context(), paused.ID)
@@ -48,6 +54,7 @@ func (s *site) fill() checks.Check {
 	}
 	s.ping(late.ID, pings.Success)
 	s.ping(down.ID, pings.Failure, hostile)
+	s.ping(failed.ID, pings.Failure, "ERROR:"+strings.Repeat(endless, 20))
 	s.advance(70 * time.Minute)
 	return down
 }
@@ -57,7 +64,12 @@ func (s *site) fill() checks.Check {
 func (s *site) fillAll() (c checks.Check, first []string) {
 	s.Helper()
 	s.fillIntegrations()
-	_, err := s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: "acme", Title: hostile[:100]})
+	var err error
+	s.project, err = s.mon.Projects().Rename(s.Context(), s.project.ID, endless)
+	s.must(err)
+	_, err = s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: strings.ToLower(endless[:60]), Title: endless, Description: strings.Repeat(endless, 5)})
+	s.must(err)
+	_, err = s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: "acme", Title: hostile[:100]})
 	s.must(err)
 	first = s.editPaths()
 	for _, page := range []string{"?q=nothing+matches", "integrations/new?q=nothing+matches", "integrations/new?kind=webhook", "integrations/new?kind=webpush", "deliveries?check=nothing", "badges?as=html"} {
@@ -144,16 +156,20 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// TestPrint prints every page: without buttons, and without what takes pings or signs in.
+// TestPrint prints every page, light where the screen is dark: without buttons, and without what takes pings or signs in.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c, first := s.fillAll()
 	key := s.admin()
 	page := s.browser(key)
+	page.Dark(true)
 	for _, path := range append(s.paths(key, append(first, "/checks/"+c.UniqueKey())...), "/signin") {
 		page.Go(path)
 		page.Print(true)
+		if ink := page.Brightness("color"); ink > 100 {
+			t.Errorf("%s is printed with the ink of the dark scheme: %d", path, ink)
+		}
 		for selector, what := range map[string]string{"button, .btn, .pick": "a button", "nav a": "the navigation"} {
 			if shown := browsertest.Eval[string](page, `[...document.querySelectorAll(`+browsertest.Quote(selector)+`)].find(e => e.checkVisibility())?.outerHTML ?? ""`); shown != "" {
 				t.Errorf("%s is printed with %s: %.150s", path, what, shown)
@@ -192,6 +208,35 @@ func inspect(t *testing.T, page *browsertest.Page, path string) {
 	page.Axe()
 	page.Targets()
 	harmless(t, page, path)
+	// A field is marked as wrong only where a text says why.
+	if marked := browsertest.Eval[string](page, `[...document.querySelectorAll("[aria-invalid=true]")].find(e => !(e.getAttribute("aria-describedby") ?? "").split(" ")
+		.some(id => document.getElementById(id)?.matches(".wrong, .problem")))?.outerHTML ?? ""`); marked != "" {
+		t.Errorf("%s marks what nobody has touched: %.150s", path, marked)
+	}
+}
+
+// frameAlone fails the test if the style sheet of some pages has a rule that matches what surrounds every page.
+func frameAlone(t *testing.T, page *browsertest.Page) {
+	t.Helper()
+	for _, f := range assets.Dashboard() {
+		if path.Ext(f.Name) != ".css" || f.Name == "style.css" {
+			continue
+		}
+		hit := browsertest.Eval[string](page, `(async () => {
+			const sheet = new CSSStyleSheet()
+			sheet.replaceSync(`+browsertest.Quote(string(f.Body))+`)
+			const frame = document.querySelectorAll("html, body, .skip, .top, .top *, #offline, #gone, .notice, .notice *, .foot")
+			const rules = list => [...list].flatMap(r => r.selectorText ? [r] : rules(r.cssRules ?? []))
+			for (const rule of rules(sheet.cssRules)) {
+				const hit = [...frame].find(e => e.matches(rule.selectorText.replace(/:not\(:hover\)|::?(hover|focus|focus-visible|focus-within|before|after)\b/g, "")))
+				if (hit) return rule.selectorText + " matches " + hit.outerHTML.slice(0, 80)
+			}
+			return ""
+		})()`)
+		if hit != "" {
+			t.Errorf("%s: %s", f.Name, hit)
+		}
+	}
 }
 
 // harmless fails the test if a text on the page has become markup or script.
@@ -228,14 +273,11 @@ func TestDark(t *testing.T) {
 	s := newSite(t)
 	s.fill()
 	page := s.browser(s.keys.ReadOnly)
-	brightness := func(property string) int {
-		return browsertest.Eval[int](page, fmt.Sprintf("Number(getComputedStyle(document.documentElement).%s.match(/\\d+/g)[1])", property))
-	}
-	if ground, ink := brightness("backgroundColor"), brightness("color"); ground < 200 || ink > 100 {
+	if ground, ink := page.Brightness("backgroundColor"), page.Brightness("color"); ground < 200 || ink > 100 {
 		t.Errorf("light: the ground is %d, the ink %d", ground, ink)
 	}
 	page.Dark(true)
-	if ground, ink := brightness("backgroundColor"), brightness("color"); ground > 60 || ink < 180 {
+	if ground, ink := page.Brightness("backgroundColor"), page.Brightness("color"); ground > 60 || ink < 180 {
 		t.Errorf("dark: the ground is %d, the ink %d", ground, ink)
 	}
 }

@@ -88,8 +88,8 @@ func TestSignInWithPasskey(t *testing.T) {
 	page.WaitText("main", "my phone")
 	page.Fits()
 
-	page.Click(".who summary")
-	page.Submit(".who button")
+	page.Click(".viewer summary")
+	page.Submit(".viewer button")
 	page.Go(s.path("board"))
 	page.Axe()
 	page.Submit("form[data-passkey] button")
@@ -101,8 +101,8 @@ func TestSignInWithPasskey(t *testing.T) {
 	page.Go("/account/passkeys")
 	page.Submit("main button.danger")
 	page.WaitText("body", "Deleted the passkey")
-	page.Click(".who summary")
-	page.Submit(".who button")
+	page.Click(".viewer summary")
+	page.Submit(".viewer button")
 	page.Submit("form[data-passkey] button")
 	page.WaitText("main", "This passkey was not accepted.")
 }

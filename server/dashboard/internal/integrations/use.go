@@ -19,9 +19,10 @@ import (
 // useChoice is the choice of the checks that use an integration.
 type useChoice struct {
 	// Mode is "all", "none", "some", or "" if nothing was chosen yet.
-	Mode    string
-	Tags    []ui.Choice
-	Checks  []ui.Choice // empty if there are too many to choose from
+	Mode   string
+	Tags   []ui.Choice
+	Checks []ui.Choice // empty if there are too many to choose from
+	// Problem says why the choice cannot be saved. A form that is not to be saved has none.
 	Problem string
 	list    []checks.Check
 }
@@ -50,7 +51,7 @@ func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
 	}
 	u.choices(form)
 	switch {
-	case len(u.list) == 0:
+	case len(u.list) == 0 || q.R.Method == http.MethodGet || form.Get("action") == "test":
 	case u.Mode == "":
 		u.Problem = "Choose which checks use it."
 	case u.Mode == "some" && len(u.chosen()) == 0:
