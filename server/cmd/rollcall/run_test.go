@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
 // recorder accepts pings and keeps their kinds and bodies: "start", "0: body".
@@ -256,6 +258,32 @@ func TestRunWithStuckReader(t *testing.T) {
 	write.Close()
 	if got := r.last(); cmd.ProcessState.ExitCode() != 4 || !strings.HasPrefix(got, "4: ") {
 		t.Errorf("%v, last ping %.20q", cmd.ProcessState, got)
+	}
+}
+
+// What a command writes to standard error at its end stays in the report, although rollcall may read it before the last of a
+// long standard output.
+func TestRunKeepsReason(t *testing.T) {
+	output := job.NewEnds(1000)
+	text := transcript{Ends: output}
+	var pipes [2]*os.File
+	for i, content := range []string{strings.Repeat("x", 50_000), "disk full\n"} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := write.WriteString(content); err != nil {
+			t.Fatal(err)
+		}
+		write.Close()
+		defer read.Close()
+		pipes[i] = read
+	}
+	text.copy(io.Discard, pipes[1], pipes[0]) // standard error first
+	text.copy(io.Discard, pipes[0])
+	text.finish()
+	if body, cut := output.Body(); !strings.HasSuffix(string(body), "xdisk full\n") || cut != 50_010-1000 {
+		t.Errorf("the end is %.20q, %d bytes are cut", body[max(0, len(body)-20):], cut)
 	}
 }
 

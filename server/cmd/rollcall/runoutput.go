@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,35 +19,38 @@ import (
 type outputs struct {
 	own, ofCommand []*os.File // the ends of the pipes
 	copying        sync.WaitGroup
+	text           transcript
 }
 
 // connect connects the output streams of a command, with pipes where rollcall reads them.
 func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *job.Ends) *outputs {
-	o := &outputs{}
+	o := &outputs{text: transcript{Ends: output}}
 	switch {
 	case c.NoOutput && c.Quiet:
 	case c.NoOutput:
 		cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
 	case c.Quiet:
-		cmd.Stdout = o.pipe(output, nil, a.stderr)
+		cmd.Stdout = o.pipe(io.Discard, nil, a.stderr)
 		cmd.Stderr = cmd.Stdout
-	default: // output first, so that it gets what the other fails to write
-		cmd.Stdout = o.pipe(io.MultiWriter(output, a.stdout), a.stdout, a.stderr)
-		cmd.Stderr = o.pipe(io.MultiWriter(output, a.stderr), a.stderr, a.stderr)
+	default:
+		cmd.Stdout = o.pipe(a.stdout, a.stdout, a.stderr)
+		cmd.Stderr = o.pipe(a.stderr, a.stderr, a.stderr)
 	}
 	return o
 }
 
-// pipe returns the end of a pipe whose content goes to w. Without files for it, the command writes to instead.
+// pipe returns the end of a pipe whose content goes to the transcript and to w. Without files for it, the command writes to
+// instead.
 func (o *outputs) pipe(w, instead, stderr io.Writer) io.Writer {
 	own, ofCommand, err := os.Pipe()
 	if err != nil {
 		fail(stderr, fmt.Errorf("the output of the command cannot be reported: %w", err))
 		return instead
 	}
+	before := o.own // standard output, if this is standard error
 	o.own, o.ofCommand = append(o.own, own), append(o.ofCommand, ofCommand)
 	o.copying.Go(func() {
-		_, _ = io.Copy(w, own)
+		o.text.copy(w, own, before...)
 		own.Close() // if w fails, the command gets SIGPIPE, as without rollcall
 	})
 	return ofCommand
@@ -73,6 +78,7 @@ func (o *outputs) wait(limit time.Duration, stopping <-chan struct{}) (time.Dura
 	for {
 		select {
 		case <-ended:
+			o.text.finish()
 			return limit, true
 		case <-stopping:
 			if limit == 0 || limit > stopWait {
@@ -82,9 +88,68 @@ func (o *outputs) wait(limit time.Duration, stopping <-chan struct{}) (time.Dura
 			for _, file := range o.own {
 				file.Close()
 			}
+			o.text.finish()
 			return limit, false
 		}
 	}
+}
+
+// transcript is the output for the last ping, as far as possible in the order in which the command wrote it. A failed job
+// often ends with its reason on standard error; if that stood before what is still in the pipe of standard output, it could be
+// lost in the middle of a long output.
+type transcript struct {
+	*job.Ends
+
+	mu   sync.Mutex // is held while something is read from a pipe
+	out  int64      // how much of standard output has been read
+	held []held     // of standard error
+	size int        // of all that is held
+}
+
+// held is what follows the first after bytes of standard output.
+type held struct {
+	after int64
+	text  []byte
+}
+
+// maxHeld bounds what a transcript holds back while nobody reads what rollcall writes to standard output.
+const maxHeld = 1 << 20
+
+// copy copies a pipe to the transcript and to w until its end, or until w fails. The command wrote to the pipe before, if
+// there is one, what is unread there when something arrives.
+func (t *transcript) copy(w io.Writer, pipe *os.File, before ...*os.File) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := readLocked(pipe, buf, &t.mu, func(n int) {
+			if len(before) == 0 {
+				t.out += int64(n)
+				_, _ = t.Write(buf[:n])
+			} else {
+				t.held = append(t.held, held{t.out + int64(unread(before[0])), bytes.Clone(buf[:n])})
+				t.size += n
+			}
+			t.release(t.out)
+		})
+		if _, failed := w.Write(buf[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// release writes what follows the first out bytes of standard output.
+func (t *transcript) release(out int64) {
+	for len(t.held) > 0 && (t.held[0].after <= out || t.size > maxHeld) {
+		_, _ = t.Write(t.held[0].text)
+		t.size -= len(t.held[0].text)
+		t.held = t.held[1:]
+	}
+}
+
+// finish writes what is still held.
+func (t *transcript) finish() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.release(math.MaxInt64)
 }
 
 // exitCodes are the exit statuses in a list such as "0,1,100-127".

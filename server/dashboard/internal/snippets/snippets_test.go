@@ -45,8 +45,7 @@ type site struct {
 // patience bounds the run of a snippet. Only a broken test reaches it.
 const patience = 10 * time.Minute
 
-// bodyLimit is the default of a server. It is more than a pipe and a buffer hold, so what a job writes to standard error is
-// in the body although rollcall run may read it before the last of standard output.
+// bodyLimit is the default of a server.
 const bodyLimit = 100_000
 
 func newSite(t *testing.T) *site {
