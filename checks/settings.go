@@ -190,7 +190,7 @@ type Spec struct {
 	ManualResume *bool
 	Methods      *string // "" or "POST"
 
-	// Channels selects integrations: "*" for all, "" for none, or up to 100,000 characters of identifiers or names with commas
+	// Channels selects integrations: "*" for all that exist now, "" for none, or up to 100,000 characters of identifiers or names with commas
 	// between them. This package does not know the integrations of the project; its caller resolves Channels.
 	Channels *string
 

@@ -60,9 +60,13 @@ var (
 func anchors(text string) map[string]bool {
 	all := make(map[string]bool)
 	for _, found := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-		all[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-")] = true
+		all[anchor(found[1])] = true
 	}
 	return all
+}
+
+func anchor(heading string) string {
+	return strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
 // TestDocumentLinks follows the links of all documents to files and to headings.
@@ -83,6 +87,120 @@ func TestDocumentLinks(t *testing.T) {
 			} else if anchor != "" && !anchors(texts[file])[anchor] {
 				t.Errorf("%s: %s: no such heading", path, found[1])
 			}
+		}
+	}
+}
+
+// TestDocumentContents looks up the headings of manuals in their contents: server/README.md lists the questions of four
+// manuals, and a document with a list of its own headings lists all that follow it, down to the level of its first indented
+// entry.
+func TestDocumentContents(t *testing.T) {
+	texts := documents(t)
+	for _, name := range []string{"CONFIGURE.md", "OPERATE.md", "INTEGRATE.md", "PEOPLE.md"} {
+		for _, found := range headings(texts[filepath.Join(root, "server", name)], 2) {
+			if to := "](" + name + "#" + anchor(found) + ")"; !strings.Contains(texts[filepath.Join(root, "server", "README.md")], to) {
+				t.Errorf("server/README.md does not list %q of %s", found, name)
+			}
+		}
+	}
+	entry := regexp.MustCompile(`(?m)^( *)- \[.*\]\(#.*\)$`)
+	for path, text := range texts {
+		entries := entry.FindAllStringSubmatchIndex(text, -1)
+		if len(entries) < 3 {
+			continue
+		}
+		levels, listed := 2, text[:entries[len(entries)-1][1]]
+		if strings.Contains(listed, "\n  - [") {
+			levels = 3
+		}
+		for _, found := range headings(text[len(listed):], levels) {
+			if !strings.Contains(listed, "](#"+anchor(found)+")") {
+				t.Errorf("the contents of %s lack %q", path, found)
+			}
+		}
+	}
+}
+
+// headings returns the texts of the headings of a document from the second to the given level.
+func headings(text string, level int) (all []string) {
+	for _, found := range regexp.MustCompile(`(?m)^(#{2,6}) (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		if len(found[1]) <= level {
+			all = append(all, found[2])
+		}
+	}
+	return all
+}
+
+// TestDocumentPackages compares the table of packages in the manual for programs with the packages that can be imported.
+func TestDocumentPackages(t *testing.T) {
+	_, section, _ := strings.Cut(documents(t)[filepath.Join(root, "checks", "README.md")], "\n## Which packages do I need?\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	listed := make(map[string]bool)
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(section, -1) {
+		directory := "" // of the first name of the row, for names without one
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			full := name[1]
+			if strings.Contains(full, "/") {
+				directory = filepath.ToSlash(filepath.Dir(full))
+			} else if _, err := os.Stat(filepath.Join(root, full)); err != nil {
+				full = directory + "/" + full
+			}
+			listed[full] = true
+		}
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+		switch {
+		case err != nil || !entry.IsDir() || path == root:
+			return err
+		case strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"internal", "testdata", "cmd", "examples"}, entry.Name()):
+			return fs.SkipDir
+		}
+		sources, err := filepath.Glob(filepath.Join(path, "*.go"))
+		if len(sources) > 0 && !listed[name] {
+			t.Errorf("the table lacks %s", name)
+		}
+		delete(listed, name)
+		return err
+	})
+	if err != nil || len(listed) > 0 {
+		t.Errorf("the table has %v, which do not exist; %v", listed, err)
+	}
+}
+
+// TestDocumentComponents compares the components of log lines that the operators' manual lists with those in the code.
+func TestDocumentComponents(t *testing.T) {
+	_, section, _ := strings.Cut(documents(t)[filepath.Join(root, "server", "OPERATE.md")], "\n| component | writes about |\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	listed := map[string]bool{"job": true} // only in programs that run their jobs themselves
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(section, -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			listed[name[1]] = true
+		}
+	}
+	found := make(map[string]bool)
+	used := regexp.MustCompile(`(?:\blogger\(|\bcomponent\(\w+(?:\.\w+)*, |slog\.Group\("rollcall", "component", )"(\w+)"`)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "examples") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range used.FindAllStringSubmatch(string(text), -1) {
+			if found[name[1]] = true; !listed[name[1]] {
+				t.Errorf("%s: the component %s is not listed", path, name[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range listed {
+		if !found[name] {
+			t.Errorf("no code has the component %s", name)
 		}
 	}
 }
