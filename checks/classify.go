@@ -7,9 +7,9 @@ import (
 
 // Classify returns the kind that the check gives to a signal, by its methods and its keywords. Where
 // filtering is enabled, keywords alone decide: even a fail signal is ignored if no keyword matches. A signal given in
-// process is neither HTTP nor e-mail, and keeps its kind.
+// process is neither HTTP nor e-mail, and keeps its kind. A signal is valid by [pings.Signal.Normalized].
 func (c Check) Classify(s pings.Signal) pings.Kind {
-	overHTTP := s.Scheme == "http" || s.Scheme == "https"
+	overHTTP := s.Scheme == pings.SchemeHTTP || s.Scheme == pings.SchemeHTTPS
 	if overHTTP && c.Methods == "POST" && s.Method != "POST" {
 		return pings.Ignored
 	}

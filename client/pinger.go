@@ -172,8 +172,8 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) e
 	return p.reports().Run(ctx, job)
 }
 
-// Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus, Body, BodyCut and
-// BodyCharset and ignores the other fields. The error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses.
+// Ping sends a signal: its Kind, RunID, ExitStatus, Body, BodyCut and BodyCharset. It ignores RemoteAddr, UserAgent and At. The
+// error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
 // Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops

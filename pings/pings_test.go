@@ -73,6 +73,43 @@ func TestInvalidRun(t *testing.T) {
 	}
 }
 
+// TestSchemes: a signal either has all that the rules of its scheme need, or is refused.
+func TestSchemes(t *testing.T) {
+	mail := &pings.Mail{Subject: "failed"}
+	for _, s := range []pings.Signal{
+		{}, {RemoteAddr: "192.0.2.1", UserAgent: "worker"}, {Scheme: "http"}, {Scheme: "https", Method: "POST", Filtered: []byte("failed")},
+		{Scheme: "email", Mail: mail}, pings.FromMail("nas@example.org", []byte("raw"), mail), pings.FromMail("", nil, &pings.Mail{}),
+		pings.FromHTTP("GET", false, nil), pings.FromHTTP("POST", true, []byte("failed")),
+	} {
+		if n, err := s.Normalized(); err != nil || n.Scheme != s.Scheme || n.Kind != pings.Success {
+			t.Errorf("%+v became %+v, %v", s, n, err)
+		}
+	}
+	for want, signals := range map[string][]pings.Signal{
+		"is not http, https or email, nor empty": {
+			{Scheme: "smtp"}, {Scheme: "SMTP", Mail: mail}, {Scheme: "HTTP", Method: "POST"}, {Scheme: "Https"}, {Scheme: "Email", Mail: mail},
+			{Scheme: " http"}, {Scheme: "http\x00"}, {Scheme: "mail", Mail: mail}, {Scheme: "http://"}, {Scheme: strings.Repeat("http", 1000)},
+		},
+		"the text of the message is missing": {{Scheme: "email"}, {Scheme: "email", Body: []byte("Subject: failed")}, pings.FromMail("", nil, nil)},
+		"it has the text of a message":       {{Mail: mail}, {Scheme: "http", Mail: mail}},
+		"it has the method":                  {{Method: "GET"}, {Scheme: "email", Mail: mail, Method: "POST"}},
+		"it has the text of a request":       {{Filtered: []byte("failed")}, {Scheme: "email", Mail: mail, Filtered: []byte{}}},
+	} {
+		for _, s := range signals {
+			if _, err := s.Normalized(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: error %v, want one with %q", s, err, want)
+			}
+		}
+	}
+	http, message := pings.FromHTTP("HEAD", false, []byte("b")), pings.FromMail("", []byte("raw"), mail)
+	if http.Scheme != pings.SchemeHTTP || http.Method != "HEAD" || string(http.Body) != "b" || pings.FromHTTP("GET", true, nil).Scheme != pings.SchemeHTTPS {
+		t.Errorf("a request became %+v", http)
+	}
+	if message.Mail != mail || string(message.Body) != "raw" || message.UserAgent != "Email from <>" {
+		t.Errorf("a message became %+v", message)
+	}
+}
+
 func FuzzSignalNormalized(f *testing.F) {
 	f.Add("curl", "\xff\x00")
 	f.Fuzz(func(t *testing.T, ua, addr string) {

@@ -1,6 +1,7 @@
 package pings
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,10 +20,11 @@ const (
 	MaxAhead = time.Minute
 )
 
-// maxLabel is the maximum length of scheme, method and address, in characters. Real ones are far shorter.
+// maxLabel is the maximum length of method, address and character set, in characters. Real ones are far shorter.
 const maxLabel = 100
 
-// Signal is what a job sends. The zero value is a success without details. [Signal.Normalized] has the rules.
+// Signal is what a job sends. The zero value is a success without details. [FromHTTP] and [FromMail] make the signal of a
+// request and of a message, with all that the keyword search needs. [Signal.Normalized] has the rules.
 type Signal struct {
 	// Kind is what the job says: Success, Start, Failure or Log. The zero value means Success, or Failure if ExitStatus is
 	// not 0.
@@ -45,12 +47,44 @@ type Signal struct {
 	// Filtered, unless nil, is the text to search for keywords instead of the first 10,000 bytes of Body. An HTTP server sets it
 	// if it stores less of a body than the keyword search needs, and if the text is in another character set or compressed.
 	Filtered []byte
-	// Mail is the text of the message, for a signal that came by e-mail.
+	// Mail is the text of the message. A signal that came by e-mail has it, and no other.
 	Mail *Mail
 
-	// Scheme, Method, RemoteAddr and UserAgent describe the request. They are empty for a signal from the same process,
-	// to which rules about HTTP methods and bodies do not apply.
-	Scheme, Method, RemoteAddr, UserAgent string
+	// Scheme says how the signal arrived, and so which rules of the check apply: SchemeHTTP or SchemeHTTPS, SchemeEmail, or ""
+	// for a signal from the same process, to which the rules about methods and keywords do not apply.
+	Scheme string
+	// Method, RemoteAddr and UserAgent describe the request. Only a signal over HTTP has a method.
+	Method, RemoteAddr, UserAgent string
+}
+
+// The schemes of a [Signal] that did not come from the same process.
+const (
+	SchemeHTTP  = "http"
+	SchemeHTTPS = "https"
+	SchemeEmail = "email"
+)
+
+// FromHTTP returns the signal of an HTTP request: a Success with the request's method and its body, which may be nil. secure
+// says that the request came over TLS. Add what else is known, such as Kind, RemoteAddr and UserAgent.
+//
+//	signal := pings.FromHTTP(r.Method, r.TLS != nil, body)
+func FromHTTP(method string, secure bool, body []byte) Signal {
+	s := Signal{Kind: Success, Scheme: SchemeHTTP, Method: method, Body: body}
+	if secure {
+		s.Scheme = SchemeHTTPS
+	}
+	return s
+}
+
+// FromMail returns the signal of an e-mail message: a Success with the raw message as its body. The text of the message is
+// what package email makes of it. The sender may be empty.
+//
+//	signal := pings.FromMail("nas@example.org", raw, email.Parse(raw).Mail())
+func FromMail(sender string, raw []byte, text *Mail) Signal {
+	if sender == "" {
+		sender = "<>" // as of bounces
+	}
+	return Signal{Kind: Success, Scheme: SchemeEmail, UserAgent: "Email from " + sender, Body: raw, Mail: text}
 }
 
 // Mail is the text of an inbound message to search for keywords.
@@ -66,23 +100,13 @@ type Mail struct {
 // NUL in them are replaced, and an invalid run identifier is zero. The body is unchanged.
 //
 // The error says that no job may send the kind or the exit status, or that they contradict each other: only a Success
-// has the exit status 0, and only a Failure another one. Its text begins in lower case and names the values.
+// has the exit status 0, and only a Failure another one. It also says that the scheme is unknown, or that Mail, Method or
+// Filtered do not belong to it: the check would not search them for keywords. Its text begins in lower case and names the
+// values.
 func (s Signal) Normalized() (Signal, error) {
 	if s.ExitStatus != nil {
-		if *s.ExitStatus < 0 || *s.ExitStatus > 255 {
-			return s, fmt.Errorf("the exit status %d is not in 0 to 255", *s.ExitStatus)
-		}
-		kind := Success
-		if *s.ExitStatus != 0 {
-			kind = Failure
-		}
-		switch s.Kind {
-		case "":
-			s.Kind = kind
-		case Success, Start, Failure, Log:
-			if s.Kind != kind {
-				return s, fmt.Errorf("the kind %s contradicts the exit status %d", s.Kind, *s.ExitStatus)
-			}
+		if err := s.judgeExitStatus(); err != nil {
+			return s, err
 		}
 	}
 	switch s.Kind {
@@ -92,6 +116,18 @@ func (s Signal) Normalized() (Signal, error) {
 	default:
 		return s, fmt.Errorf("the kind %q is not success, start, fail or log", s.Kind)
 	}
+	switch http := s.Scheme == SchemeHTTP || s.Scheme == SchemeHTTPS; {
+	case !http && s.Scheme != "" && s.Scheme != SchemeEmail:
+		return s, fmt.Errorf("the scheme %q is not http, https or email, nor empty", s.Scheme)
+	case s.Scheme == SchemeEmail && s.Mail == nil:
+		return s, errors.New("the scheme is email, but the text of the message is missing")
+	case s.Scheme != SchemeEmail && s.Mail != nil:
+		return s, fmt.Errorf("it has the text of a message, but the scheme is %q and not email", s.Scheme)
+	case !http && s.Method != "":
+		return s, fmt.Errorf("it has the method %q, but the scheme is %q and not http or https", s.Method, s.Scheme)
+	case !http && s.Filtered != nil:
+		return s, fmt.Errorf("it has the text of a request, but the scheme is %q and not http or https", s.Scheme)
+	}
 	if !s.RunID.Valid {
 		s.RunID = uuid.NullUUID{}
 	}
@@ -99,11 +135,30 @@ func (s Signal) Normalized() (Signal, error) {
 		s.BodyCut = 0
 	}
 	s.BodyCharset = clean(s.BodyCharset, maxLabel)
-	s.Scheme = clean(s.Scheme, maxLabel)
 	s.Method = clean(s.Method, maxLabel)
 	s.RemoteAddr = clean(s.RemoteAddr, maxLabel)
 	s.UserAgent = clean(s.UserAgent, maxUserAgent)
 	return s, nil
+}
+
+// judgeExitStatus sets a kind that is missing to what the exit status means.
+func (s *Signal) judgeExitStatus() error {
+	if *s.ExitStatus < 0 || *s.ExitStatus > 255 {
+		return fmt.Errorf("the exit status %d is not in 0 to 255", *s.ExitStatus)
+	}
+	kind := Success
+	if *s.ExitStatus != 0 {
+		kind = Failure
+	}
+	switch s.Kind {
+	case "":
+		s.Kind = kind
+	case Success, Start, Failure, Log:
+		if s.Kind != kind {
+			return fmt.Errorf("the kind %s contradicts the exit status %d", s.Kind, *s.ExitStatus)
+		}
+	}
+	return nil
 }
 
 // Cut returns at most limit bytes of a body, and how many it left out: its first limit/2 bytes and its last ones are what stays

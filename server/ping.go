@@ -56,12 +56,14 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	run, err := parseRunID(r.URL.RawQuery)
-	if err != nil {
-		return false, err
+	addr, scheme := s.proxies.Of(r)
+	signal := pings.FromHTTP(r.Method, scheme == pings.SchemeHTTPS, nil)
+	signal.Kind, signal.ExitStatus, signal.RemoteAddr, signal.UserAgent = target.kind, target.exit, addr, r.UserAgent()
+	if r.URL.RawQuery != "" {
+		if signal.RunID, err = parseRunID(r.URL.RawQuery); err != nil {
+			return false, err
+		}
 	}
-	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
-	signal.RemoteAddr, signal.Scheme = s.proxies.Of(r)
 	if s.acceptLate > 0 {
 		if signal.At, err = s.sentAt(r); err != nil {
 			return false, err

@@ -146,13 +146,17 @@ func (j *Job) report(ctx context.Context, err error) {
 	}
 }
 
-// Ping sends a signal: its Kind, RunID, ExitStatus, Body, BodyCut and BodyCharset. It ignores the other fields. The error is
-// a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses; otherwise it is that of the Sender.
+// Ping sends a signal: its Kind, RunID, ExitStatus, Body, BodyCut and BodyCharset. It ignores RemoteAddr, UserAgent and At. The
+// error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme, which would lose
+// the text that a check searches for keywords; otherwise it is that of the Sender.
 func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	if j == nil {
 		return nil
 	}
 	s, err := s.Normalized()
+	if err == nil && s.Scheme != "" {
+		err = fmt.Errorf("the scheme is %q, but a reporter sends only signals of the job itself", s.Scheme)
+	}
 	if err != nil {
 		return fmt.Errorf("job: %s ping: %w", s.Kind, &checks.FieldError{Field: "signal", Reason: "is not valid: " + err.Error(), Err: err})
 	}

@@ -37,7 +37,7 @@ func TestSignals(t *testing.T) {
 			func() error { return r.Ping(t.Context(), pings.Signal{RunID: id}) },
 			func() error { return run.Failure(t.Context(), nil) },
 			// Only the kind, the run, the exit status and the body of a signal count.
-			func() error { return r.Ping(t.Context(), pings.Signal{UserAgent: "other", Scheme: "email"}) },
+			func() error { return r.Ping(t.Context(), pings.Signal{UserAgent: "other", RemoteAddr: "192.0.2.1"}) },
 		} {
 			must(t, send())
 		}
@@ -52,7 +52,7 @@ func TestSignals(t *testing.T) {
 		}
 		equal(t, "duration", list[2].Duration, new(1230*time.Millisecond))
 		equal(t, "exit statuses", []*int{list[6].ExitStatus, list[7].ExitStatus}, []*int{new(0), new(255)})
-		if last := list[10]; last.UserAgent == "other" || last.Scheme == "email" {
+		if last := list[10]; last.UserAgent == "other" || last.RemoteAddr == "192.0.2.1" {
 			t.Errorf("the last ping is %+v", last)
 		}
 	})
@@ -73,6 +73,14 @@ func TestInvalidSignals(t *testing.T) {
 			_, err := p.mon.Ping(t.Context(), c.ID, s)
 			if m, ok := errors.AsType[*checks.FieldError](err); !ok || e.Error() != m.Error() {
 				t.Errorf("%+v: the job says %v, the monitor %v", s, e, err)
+			}
+		}
+		// A reporter would lose the text that the check searches for keywords.
+		for _, s := range []pings.Signal{
+			pings.FromMail("", nil, &pings.Mail{Subject: "failed"}), pings.FromHTTP("POST", true, []byte("failed")), {Method: "POST"}, {Scheme: "HTTP"},
+		} {
+			if e, ok := errors.AsType[*checks.FieldError](r.Ping(t.Context(), s)); !ok || e.Field != "signal" {
+				t.Errorf("%+v: %v", s, e)
 			}
 		}
 		if list, _ := p.log(t, c.ID); len(list) > 0 {

@@ -127,7 +127,7 @@ func TestAlertMail(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		signal := pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte("Subject: a\r\n\r\n--b--\r\n")}
+		signal := pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte("Subject: a\r\n\r\n--b--\r\n")}
 		if _, err := o.Ping(t.Context(), c.ID, signal); err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func TestExplainMail(t *testing.T) {
 		c := o.night(t, checks.Spec{})
 		mail := "From: root@db1\r\nSubject: Cron <root@db1> backup\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
 			base64.StdEncoding.EncodeToString([]byte("copying\n/bin/sh: 1: bakcup: not found\n"))
-		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte(mail)})
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte(mail)})
 		must(t, err)
 		o.says(t, c.ID, "Down since 03:04 Europe/Riga. The job reported a failure: “/bin/sh: 1: bakcup: not found”; last success at 03:04. ")
 	})

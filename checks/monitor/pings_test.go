@@ -86,6 +86,47 @@ func TestPingSlug(t *testing.T) {
 	})
 }
 
+// TestKeywordsNeedTheirText: no signal gets past the rules of a check by a wrong scheme or without the text that they search.
+func TestKeywordsNeedTheirText(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{
+			Slug: new("job"), FailureKW: new("failed"), SuccessKW: new("done"), FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true),
+			Methods: new("POST"),
+		})
+		mail := &pings.Mail{Subject: "failed"}
+		for _, signal := range []pings.Signal{
+			{Scheme: "smtp", Mail: mail}, {Scheme: "EMAIL", Mail: mail}, {Scheme: "email"}, {Mail: mail}, {Scheme: "https", Mail: mail},
+			{Scheme: "HTTP", Method: "POST", Body: []byte("failed")}, {Scheme: "h2", Method: "POST", Body: []byte("failed")},
+			{Method: "GET"}, {Filtered: []byte("failed")},
+		} {
+			_, err := s.Ping(t.Context(), c.ID, signal)
+			_, _, bySlug := s.PingSlug(t.Context(), s.project.PingKey, "job", true, signal)
+			for _, err := range []error{err, bySlug} {
+				if e, ok := errors.AsType[*checks.FieldError](err); !ok || e.Field != "signal" {
+					t.Errorf("%+v: error %v", signal, err)
+				}
+			}
+		}
+		for i, test := range []struct {
+			signal pings.Signal
+			want   pings.Kind
+		}{
+			{pings.FromMail("nas@example.org", nil, mail), pings.Failure},
+			{pings.FromMail("", []byte("done"), &pings.Mail{}), pings.Ignored},
+			{pings.FromHTTP("POST", true, []byte("failed")), pings.Failure},
+			{pings.FromHTTP("GET", false, []byte("done")), pings.Ignored},
+			{pings.FromHTTP("", false, []byte("done")), pings.Ignored},
+			{pings.FromHTTP("post", false, []byte("done")), pings.Ignored},
+			{pings.FromHTTP("POST", false, nil), pings.Ignored},
+			{pings.Signal{}, pings.Success},
+		} {
+			if ping, err := s.Ping(t.Context(), c.ID, test.signal); err != nil || ping.Kind != test.want || ping.N != int64(i+1) {
+				t.Errorf("%+v became %+v, error %v, want %s", test.signal, ping, err, test.want)
+			}
+		}
+	})
+}
+
 // TestQueuedPingBounds: a ping with a time of its own is at most 31 days old and a minute ahead, or nothing is recorded.
 func TestQueuedPingBounds(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {

@@ -235,7 +235,7 @@ func TestExplain(t *testing.T) {
 		{"again", daily().fail(at(22, 2, 0)).fail(at(22, 2, 10)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. It reported another failure, most recently at 02:10. " +
 				"*ops* was notified at 02:00:00. Next run due at 03:00."},
-		{"message", daily().ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte("Subject: failed")}, at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
+		{"message", daily().ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte("Subject: failed")}, at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. *ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"overrun of the grace time", daily().start(at(22, 2, 30)).settle(at(22, 2, 50)).with(sent("ops", at(22, 2, 50))), at(22, 2, 55),
 			"Down since 02:50. The run that started at 02:30 Europe/Riga did not end within its grace of 20 min; last success yesterday 03:04. *ops* was notified at 02:50:00. " +

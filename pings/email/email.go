@@ -5,7 +5,7 @@
 // [API]). [Parse] extracts the text, and [Message.Mail] puts it into a signal:
 //
 //	message := email.Parse(raw)
-//	signal := pings.Signal{Scheme: "email", Body: raw, Mail: message.Mail()}
+//	signal := pings.FromMail(sender, raw, message.Mail())
 //	_, err := mon.Ping(ctx, checkID, signal)
 //
 // # What counts as text

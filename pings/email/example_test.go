@@ -33,7 +33,7 @@ func ExampleParse() {
 // monitor.
 func ExampleMessage_Mail() {
 	raw := []byte(strings.ReplaceAll(report, "\n", "\r\n"))
-	signal := pings.Signal{Scheme: "email", UserAgent: "Email from backup@nas.example.org", Body: raw, Mail: email.Parse(raw).Mail()}
+	signal := pings.FromMail("backup@nas.example.org", raw, email.Parse(raw).Mail())
 
 	check := checks.Check{Settings: checks.Settings{SuccessKW: "completed", FailureKW: "ERROR", FilterBody: true}}
 	fmt.Println(check.Classify(signal))

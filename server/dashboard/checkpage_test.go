@@ -77,7 +77,7 @@ func TestLastFailure(t *testing.T) {
 	ping(pings.Signal{Kind: pings.Failure, Body: []byte(strings.Repeat("\xff\x00", 100))}, time.Minute)
 	b.get(path).has("The output is not text").hasNo("?compare=last")
 	mail := "Subject: Cron\r\nContent-Transfer-Encoding: base64\r\n\r\nYmFrY3VwOiBub3QgZm91bmQK\r\n"
-	ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte(mail)}, time.Minute)
+	ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte(mail)}, time.Minute)
 	b.get(path).has(`aria-label="End of the output">bakcup: not found</pre>`, "Whole output").hasNo("Last 1 of")
 	ping(success, time.Minute)
 	b.get(path).hasNo("Last failure")
@@ -90,7 +90,7 @@ func TestBodyPage(t *testing.T) {
 	mail := "Subject: Backup =?utf-8?q?fertig_=C3=BC?=\r\nContent-Type: text/html\r\n\r\n<p>All <b>done</b><script>alert(1)</script></p>"
 	for _, signal := range []pings.Signal{
 		{Scheme: "http", Method: "POST", Body: []byte("\x1b[1;31mfailed\x1b[0m <script>alert(1)</script>")},
-		{Scheme: "email", Body: []byte(mail)},
+		pings.FromMail("", []byte(mail), &pings.Mail{}),
 		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("\x00\xff\x01", 500))},
 		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("0123456789", 30_000))},
 		{},

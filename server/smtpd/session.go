@@ -166,13 +166,7 @@ func (s *session) Data(r io.Reader) (err error) {
 	s.mu.Lock()
 	from, list := s.from, s.checks
 	s.mu.Unlock()
-	signal := pings.Signal{
-		Kind: pings.Success, Scheme: "email", UserAgent: "Email from " + from, Body: body,
-		Mail: s.server.parse(body),
-	}
-	if from == "" {
-		signal.UserAgent += "<>" // the null sender of bounces
-	}
+	signal := pings.FromMail(from, body, s.server.parse(body))
 	if s.conn.addr.IsValid() {
 		signal.RemoteAddr = s.conn.addr.String()
 	}

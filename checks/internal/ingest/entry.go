@@ -51,5 +51,8 @@ func decode(text []byte) (e entry, err error) {
 	if _, err := e.Signal.Normalized(); err != nil { // earlier versions accepted a kind that contradicts the exit status
 		e.Signal.ExitStatus = nil
 	}
+	if _, err := e.Signal.Normalized(); err != nil { // and counted a signal of an unknown scheme by its kind
+		e.Signal.Scheme, e.Signal.Method, e.Signal.Mail, e.Signal.Filtered = "", "", nil, nil
+	}
 	return e, nil
 }

@@ -22,12 +22,27 @@ func TestSpooledContradiction(t *testing.T) {
 	}
 }
 
+// TestSpooledScheme decodes pings whose scheme an earlier version did not check: it counted them by their kind.
+func TestSpooledScheme(t *testing.T) {
+	for _, signal := range []pings.Signal{{Scheme: "smtp"}, {Scheme: "email"}, {Method: "GET"}, {Mail: &pings.Mail{}}, {Filtered: []byte("x")}} {
+		signal.Kind, signal.Body = pings.Failure, []byte("body")
+		text, err := entryOf(uuid.New(), &queued{signal: signal}).encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := decode(text)
+		if diff := cmp.Diff(pings.Signal{Kind: pings.Failure, Body: []byte("body")}, e.Signal); diff != "" || err != nil {
+			t.Errorf("%+v: %v\n%s", signal, err, diff)
+		}
+	}
+}
+
 // FuzzSpooled decodes any text. What can be decoded is encoded to the same ping again.
 func FuzzSpooled(f *testing.F) {
 	run := uuid.New()
 	p := &queued{
 		check: uuid.New(), number: 7, at: time.UnixMicro(1_770_000_000_000_001).UTC(),
-		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), BodyCut: 5, BodyCharset: "koi8-r", Mail: &pings.Mail{Subject: "done"}},
+		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), BodyCut: 5, BodyCharset: "koi8-r", Scheme: "email", Mail: &pings.Mail{Subject: "done"}},
 	}
 	text, err := entryOf(run, p).encode()
 	if err != nil {

@@ -68,7 +68,7 @@ func previewTry(f form) (p tryPreview) {
 		return p
 	}
 	if c.FilterHTTPBody {
-		kind := c.Classify(pings.Signal{Scheme: "https", Method: "POST", Body: []byte(body)})
+		kind := c.Classify(pings.FromHTTP("POST", true, []byte(body)))
 		searched := body[:min(len(body), keywords.MaxHTTPBody)]
 		way := newTryWay("As an HTTP ping", kind)
 		words := way.explain(c, searched)
@@ -76,7 +76,7 @@ func previewTry(f form) (p tryPreview) {
 		p.Ways = append(p.Ways, way)
 	}
 	if mail {
-		kind := c.Classify(pings.Signal{Scheme: "email", Mail: &pings.Mail{Subject: subject, Text: body}})
+		kind := c.Classify(pings.FromMail("", nil, &pings.Mail{Subject: subject, Text: body}))
 		if !c.FilterSubject {
 			subject = ""
 		}
