@@ -143,6 +143,7 @@ func TestInstallationKey(t *testing.T) {
 		use("GET", path(check)+"?project="+strings.ToUpper(a.project.ID.String()), nil).is(200)
 		a.equal("by the query", len(use("GET", "/api/v3/checks/?project="+a.project.ID.String(), nil).list(200, "checks")), 1)
 		a.send("POST", "/api/v3/checks/?project="+other.ID.String(), object{"api_key": a.installation}).is(201)
+		a.as("GET", "/api/v3/checks/?project=Backups", nil).refusedField("project", "project is not a UUID")
 		a.equal("of a project's key", len(a.as("GET", "/api/v3/checks/?project="+other.ID.String(), nil).list(200, "checks")), 1)
 		for _, key := range []string{a.own, a.installation} {
 			if !strings.HasPrefix(key, "rca_") || len(key) != 32 {

@@ -177,7 +177,7 @@ func (c *call) serve(e endpoint) error {
 		if err := c.permit(e.access); err != nil {
 			return err
 		}
-		if c.installation && e.subject != noProject && e.subject != byProject {
+		if e.subject != noProject && e.subject != byProject {
 			if err := c.chooseProject(); err != nil {
 				return err
 			}
@@ -208,15 +208,17 @@ func (c *call) permit(needed access) error {
 	return errWrongKey
 }
 
-// chooseProject finds the project of a request with a key of the installation.
+// chooseProject finds the project of a request with a key of the installation. A key of a project has one already.
 func (c *call) chooseProject() error {
 	text := c.r.URL.Query().Get("project")
-	if text == "" {
-		return errNeedsProject
-	}
 	id, ok := parseUUID(text, true)
-	if !ok {
+	switch {
+	case text != "" && !ok:
 		return errBadProject
+	case !c.installation:
+		return nil
+	case text == "":
+		return errNeedsProject
 	}
 	project, err := c.mon.Projects().ByID(c.r.Context(), id)
 	c.key.ProjectID = project.ID

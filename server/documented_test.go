@@ -6,10 +6,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/badges"
@@ -93,7 +95,7 @@ func TestDocumentedFailures(t *testing.T) {
 		failing, away, panicking := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable), s.during(nil)
 		for _, o := range documented().operations {
 			values := values
-			if o.Operation.OperationID == "getProjectBadge" {
+			if strings.HasPrefix(o.Operation.OperationID, "getProjectBadge") {
 				all := strings.Split(s.signer.Path(s.project.BadgeKey, badges.AllTags, badges.SVG, true), "/")
 				values = with(values, "signature", strings.TrimSuffix(all[3], ".svg"))
 			}
@@ -127,7 +129,7 @@ func TestDocumentedExamples(t *testing.T) {
 			_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}})
 			s.must(err)
 		}
-		sent := 0
+		admin, sent := s.admin(), 0
 		for _, o := range documented().operations {
 			body := o.Operation.RequestBody
 			if body == nil || o.pings {
@@ -140,7 +142,7 @@ func TestDocumentedExamples(t *testing.T) {
 				if strings.HasSuffix(o.Path, "/resume") {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
 				}
-				if answer := s.sendTo(o, values, string(data)); answer.status >= http.StatusMultipleChoices {
+				if answer := admin.sendTo(o, values, string(data)); answer.status >= http.StatusMultipleChoices {
 					s.Errorf("example %s of %s is refused: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
 				}
 				sent++
@@ -154,32 +156,133 @@ func TestDocumentedExamples(t *testing.T) {
 
 // sendTo sends a request for an operation with a key of the installation, about a new channel or status page if it is about
 // one.
-func (s *site) sendTo(o *operation, values map[string]string, body any) reply {
-	s.Helper()
-	a := s.admin()
+func (a *admin) sendTo(o *operation, values map[string]string, body any) reply {
+	a.Helper()
 	switch {
 	case strings.HasPrefix(o.Path, "/api/v3/channels/{"):
 		values = with(values, "id", a.as("POST", "/api/v3/channels/", object{"kind": "ntfy", "settings": object{"topic": "new"}}).object(201)["id"].(string))
 	case strings.HasPrefix(o.Path, "/api/v3/status-pages/{"):
 		values = with(values, "id", a.as("POST", "/api/v3/status-pages/", object{"slug": uuid.NewString(), "title": "New"}).object(201)["id"].(string))
 	case strings.HasPrefix(o.Path, "/api/v3/projects/{"):
-		values = with(values, "id", s.project.ID.String())
+		values = with(values, "id", a.project.ID.String())
 	}
 	return a.everywhere(o.Method, o.in(values), body)
+}
+
+// TestDocumentedBounds sends every field of every request and every query parameter at its bounds and beyond, in another type
+// and with other characters. The client of a site compares what the server accepts with what the document allows.
+func TestDocumentedBounds(t *testing.T) {
+	each(t, nil, func(s *site) {
+		values, admin, sent := s.addresses(), s.admin(), 0
+		for _, o := range documented().operations {
+			for _, p := range o.Operation.Parameters {
+				if p.Value.In == "query" && o.Method == "GET" && !o.pings {
+					for _, v := range around(p.Value.Schema.Value) {
+						s.send("GET", o.in(values)+"?"+p.Value.Name+"="+url.QueryEscape(fmt.Sprint(v)), nil, "X-Api-Key", admin.own)
+						sent++
+					}
+				}
+			}
+			if o.Operation.RequestBody == nil || o.pings {
+				continue
+			}
+			media := o.Operation.RequestBody.Value.Content["application/json"]
+			body := example(media)
+			for _, name := range slices.Sorted(maps.Keys(media.Schema.Value.Properties)) {
+				for _, v := range around(media.Schema.Value.Properties[name].Value) {
+					changed := object(maps.Clone(body))
+					for _, unique := range []string{"name", "slug"} {
+						if body[unique] != nil {
+							changed[unique] = uuid.NewString()
+						}
+					}
+					changed[name] = v
+					if r := admin.sendTo(o, values, changed); r.status == 400 && r.object(400)["field"] != name {
+						s.Errorf("%s: %s: %.100v: the answer names another field: %.300s", o.Operation.OperationID, name, v, r.body)
+					}
+					sent++
+				}
+				s.empty()
+			}
+		}
+		if sent < 500 {
+			s.Errorf("sent %d requests, want 500 at least", sent)
+		}
+	})
+}
+
+// empty deletes the integrations and status pages of the project, of which it can have only so many.
+func (s *site) empty() {
+	s.Helper()
+	project := s.mon.Project(s.project.ID)
+	list, err := project.Channels(s.Context())
+	s.must(err)
+	for _, c := range list {
+		s.must(project.DeleteChannel(s.Context(), c.ID))
+	}
+	pages, err := project.StatusPages(s.Context())
+	s.must(err)
+	for _, p := range pages {
+		s.must(project.DeleteStatusPage(s.Context(), p.ID))
+	}
+}
+
+// example returns a valid request: the first example if some field is required.
+func example(media *openapi3.MediaType) object {
+	if len(media.Schema.Value.Required) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
+			return media.Examples[name].Value.Value.(object)
+		}
+	}
+	return object{}
+}
+
+// around returns values at the bounds of a schema and beyond, and of other types.
+func around(schema *openapi3.Schema) []any {
+	list := []any{nil, true, "x", 1, 1.5, []any{}, object{}, object{"x": 1}}
+	list = append(list, schema.Enum...)
+	if schema.Type.Is("integer") {
+		for _, bound := range []*float64{schema.Min, schema.Max} {
+			if bound != nil {
+				list = append(list, int64(*bound)-1, int64(*bound), int64(*bound)+1)
+			}
+		}
+	}
+	if schema.Type.Is("string") {
+		for _, odd := range []string{"", " ", "*", "a\x00b", "a\x1fb", "a\nb\tc", "a\x7fb", "a\u0085b", "Ä", "\u200b"} {
+			list = append(list, odd)
+		}
+		if n := schema.MaxLength; n != nil {
+			list = append(list, strings.Repeat("a", int(*n)), strings.Repeat("a", int(*n)+1), strings.Repeat("ä", int(*n)))
+		}
+	}
+	if schema.Items != nil {
+		for _, item := range schema.Items.Value.Enum {
+			list = append(list, []any{item}, []any{item, item})
+		}
+		list = append(list, []any{"x"}, []any{1})
+	}
+	if values := schema.AdditionalProperties.Schema; values != nil {
+		for _, v := range around(values.Value) {
+			list = append(list, object{"topic": "jobs", "token": v})
+		}
+	}
+	return list
 }
 
 // TestDocumentedInstallation sends every request with a key of the installation: without a project, with an unknown one, and
 // with too large a body.
 func TestDocumentedInstallation(t *testing.T) {
 	each(t, nil, func(s *site) {
-		values, key := s.addresses(), s.newKey(uuid.Nil, checks.Admin)
+		values, admin := s.addresses(), s.admin()
+		key := admin.installation
 		for _, o := range documented().operations {
 			if o.Operation.Parameters.GetByInAndName("query", "project") != nil {
 				s.send(o.Method, o.in(values), nil, "X-Api-Key", key).refusedField("project", "project is missing: a key of the installation needs ?project=<uuid>")
 				s.send(o.Method, o.in(values)+"?project="+unknownUUID, nil, "X-Api-Key", key).refused(404, "not found")
 			}
 			if o.keyed() && o.Operation.RequestBody != nil && !strings.HasSuffix(o.Path, "e") {
-				s.sendTo(o, values, object{"x": strings.Repeat("x", 1_000_000)}).is(413)
+				admin.sendTo(o, values, object{"x": strings.Repeat("x", 1_000_000)}).is(413)
 			}
 			if strings.HasPrefix(o.Path, "/api/v3/projects/{") {
 				s.send(o.Method, o.in(with(values, "id", unknownUUID)), nil, "X-Api-Key", key).refused(404, "not found")

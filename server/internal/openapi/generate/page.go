@@ -86,6 +86,7 @@ func operations(document value) (map[string][]*operation, error) {
 func (o *operation) join(other *operation) {
 	o.Methods, o.Also = append(o.Methods, other.Methods...), append(o.Also, other.Get("operationId").String())
 	if other.Body.Found() {
+		o.Params = other.Params // those of the first method, and the headers of bodies
 		o.Body, o.Commands = other.Body, append(o.Commands, other.Commands...)
 	}
 }
