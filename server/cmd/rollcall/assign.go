@@ -79,6 +79,6 @@ func (c channelAssignCmd) Run(ctx context.Context, a *app) error {
 			Checks int `json:"checks"`
 			Added  int `json:"added"`
 		}{newChannelDoc(channel), len(list), added}
-		return c.say(a.stdout, document, "%s of the project %q alert %s, %d of them newly.", verdict.Count(len(list), "check"), project.Name, document.channelDoc, added)
+		return c.say(a.stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, verdict.Count(len(list), "check"), project.Name, added)
 	})
 }

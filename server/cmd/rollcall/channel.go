@@ -87,7 +87,7 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 			return err
 		case len(list) > 0:
 			assign := shellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
-			fail(a.stderr, fmt.Errorf("none of the %s alerts it; to change that: %s", verdict.Count(len(list), "check"), assign))
+			fail(a.stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", verdict.Count(len(list), "check"), assign))
 		}
 		return nil
 	})

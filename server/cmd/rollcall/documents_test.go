@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
@@ -357,6 +358,115 @@ func TestDocumentFlags(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDocumentCommands parses each command of rollcall in the shell blocks of all documents, with the variables that the block
+// sets before.
+func TestDocumentCommands(t *testing.T) {
+	names := commandNames(t)
+	blocks := regexp.MustCompile("(?ms)^ *```(?:sh|crontab|bat)\n(.*?)^ *```")
+	parsed := 0
+	for path, text := range documents(t) {
+		t.Run(strings.TrimPrefix(filepath.ToSlash(path), root+"/"), func(t *testing.T) {
+			for _, block := range blocks.FindAllStringSubmatch(text, -1) {
+				t.Run("", func(t *testing.T) { parsed += parseBlock(t, names, strings.ReplaceAll(block[1], "\\\n", " ")) })
+			}
+		})
+	}
+	if parsed < 60 {
+		t.Errorf("found only %d commands", parsed)
+	}
+}
+
+var (
+	assigned    = regexp.MustCompile(`\b(ROLLCALL_[A-Z_]+)=('[^']*'|\S+)`)
+	rollcallRun = regexp.MustCompile(`(?:^|[\s"\\/])rollcall(?:\.exe)? (.*)$`)
+)
+
+// parseBlock parses the commands of a block and returns how many there were. Files of secrets do not exist, so their
+// variables count as those that have the value.
+func parseBlock(t *testing.T, names []string, block string) (parsed int) {
+	for line := range strings.Lines(block) {
+		for _, set := range assigned.FindAllStringSubmatch(line, -1) {
+			value := strings.Trim(set[2], "'")
+			switch {
+			case strings.HasSuffix(set[1], "_URL_FILE"):
+				value = "https://rollcall.example.org/ping/" + uuid.NewString()
+			case strings.HasSuffix(set[1], "_FILE"):
+				value = strings.Repeat("a", 22)
+			}
+			t.Setenv(strings.TrimSuffix(set[1], "_FILE"), strings.ReplaceAll(value, "…", strings.Repeat("a", 28)))
+		}
+		found := rollcallRun.FindStringSubmatch(strings.TrimSpace(line))
+		if found == nil {
+			continue
+		}
+		if inner := rollcallRun.FindStringSubmatch(found[1]); inner != nil { // docker exec rollcall rollcall …
+			found = inner
+		}
+		words := shellWords(strings.ReplaceAll(found[1], "$?", "0"))
+		if len(words) == 0 || words[0] != "--database" && !slices.Contains(names, words[0]) {
+			continue // a container or a service of this name
+		}
+		parsed++
+		command := commandLine{args: words, helpTo: io.Discard, stderr: io.Discard}
+		if _, _, err := command.parse(); err != nil {
+			t.Errorf("rollcall %s: %v", found[1], err)
+		}
+		if !strings.HasPrefix(line, "export ") { // the variables were those of this command
+			for _, set := range assigned.FindAllStringSubmatch(line, -1) {
+				t.Setenv(strings.TrimSuffix(set[1], "_FILE"), "")
+			}
+		}
+	}
+	return parsed
+}
+
+// commandNames returns the names of the commands at the top.
+func commandNames(t *testing.T) (names []string) {
+	t.Helper()
+	parser, err := kong.New(&cli{}, options(io.Discard, io.Discard, exitOK)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, child := range parser.Model.Children {
+		names = append(names, child.Name)
+	}
+	return names
+}
+
+// shellWords splits a line into words as a shell does, up to a comment, a redirection or the end of the command.
+func shellWords(line string) (words []string) {
+	word, begun, quote, depth := "", false, rune(0), 0
+	end := func() {
+		if begun {
+			words = append(words, word)
+		}
+		word, begun = "", false
+	}
+	for _, r := range line {
+		switch {
+		case quote == 0 && depth == 0 && (r == '#' && !begun || strings.ContainsRune("|><;&", r)):
+			end()
+			return words
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, begun = r, true
+			continue
+		case r == quote:
+			quote = 0
+			continue
+		case quote == 0 && depth == 0 && (r == ' ' || r == '\t'):
+			end()
+			continue
+		case quote == 0 && r == '(':
+			depth++
+		case quote == 0 && r == ')':
+			depth--
+		}
+		word, begun = word+string(r), true
+	}
+	end()
+	return words
 }
 
 // TestDocumentServeFlags compares the table of flags in the operators' manual with the flags of serve: each is there once,
