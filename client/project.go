@@ -54,6 +54,7 @@ func detailOf(d wire.ChannelDetail) (channels.Channel, error) {
 		err = errMissing("settings")
 	}
 	c.Settings, c.Sources, c.Hidden = d.Settings, d.Sources, d.Secrets
+	c.FailedAt, c.Error = timeOf(d.FailedAt), d.Error
 	return c, err
 }
 

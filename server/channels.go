@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
@@ -42,12 +43,12 @@ func (c *call) createChannel() error {
 		return redacted(err, info, wanted.Settings)
 	}
 	c.warn(info, channel)
-	return c.answer(status, c.channelDocument(channel))
+	return c.answerChannel(status, channel)
 }
 
 // getChannel answers GET /api/v3/channels/<id>.
 func (c *call) getChannel() error {
-	return c.answer(http.StatusOK, c.channelDocument(c.channel))
+	return c.answerChannel(http.StatusOK, c.channel)
 }
 
 // replaceChannel answers PUT /api/v3/channels/<id>.
@@ -87,7 +88,7 @@ func (c *call) replaceChannel() error {
 		return redacted(err, info, wanted.Settings, c.channel.Settings)
 	}
 	c.warn(info, channel)
-	return c.answer(http.StatusOK, c.channelDocument(channel))
+	return c.answerChannel(http.StatusOK, channel)
 }
 
 // warn sets the header Warning (RFC 7234, section 5.5) to what is likely to go wrong with an integration.
@@ -105,7 +106,7 @@ func (c *call) deleteChannel() error {
 	if err := c.mon.Project(c.key.ProjectID).DeleteChannel(c.r.Context(), c.channel.ID); err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, c.channelDocument(c.channel))
+	return c.answerChannel(http.StatusOK, c.channel)
 }
 
 // listKinds answers GET /api/v3/channel-kinds/.
@@ -151,11 +152,27 @@ func errKind(kind channels.Kind) error {
 	return &problem{status: http.StatusForbidden, text: fmt.Sprintf("channels of the kind %q need an api key of the installation", kind)}
 }
 
+// answerChannel answers with a channel.
+func (c *call) answerChannel(status int, channel channels.Channel) error {
+	list, err := c.mon.Project(c.key.ProjectID).Channels(c.r.Context())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(other channels.Channel) bool { return other.ID == channel.ID }) {
+		list = append(list, channel) // it was deleted
+	}
+	reach, err := c.mon.Views().Reach(c.r.Context(), c.key.ProjectID, list, false)
+	if err != nil {
+		return err
+	}
+	return c.answer(status, c.channelDocument(channel, reach[channel.ID]))
+}
+
 // channelDocument renders a channel.
-func (c *call) channelDocument(channel channels.Channel) wire.ChannelDetail {
+func (c *call) channelDocument(channel channels.Channel, reach verdict.Reach) wire.ChannelDetail {
 	d := wire.ChannelDetail{
 		ID: channel.ID.String(), Name: channel.Name, Kind: string(channel.Kind), Settings: map[string]string{}, Secrets: []string{},
-		Sources: channel.Sources,
+		Sources: channel.Sources, State: reach.State, FailedAt: wire.NewTime(reach.Since), Error: reach.Error,
 	}
 	info, _ := c.mon.Views().Kind(channel.Kind)
 	for _, name := range slices.Sorted(maps.Keys(channel.Settings)) {

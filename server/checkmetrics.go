@@ -9,10 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // metricsType is the text format of Prometheus.
@@ -70,6 +72,14 @@ func (c *call) metrics() error {
 	if err != nil {
 		return err
 	}
+	integrations, err := c.mon.Project(c.key.ProjectID).Channels(c.r.Context())
+	if err != nil {
+		return err
+	}
+	reach, err := c.mon.Views().Reach(c.r.Context(), c.key.ProjectID, integrations, false)
+	if err != nil {
+		return err
+	}
 	now := c.mon.Now()
 	samples := make([]checkSample, 0, len(list))
 	seen := make(map[string]bool, len(list))
@@ -98,16 +108,35 @@ func (c *call) metrics() error {
 	}
 	out := bufio.NewWriterSize(to, 64<<10)
 	writeSamples(out, samples)
+	writeIntegrations(out, reach)
 	_ = out.Flush() // an error means that the client is gone
 	return nil
 }
 
-// writeSamples writes the metrics of checks in the text format.
+// writeFamily writes a metric in the text format.
+func writeFamily(out *bufio.Writer, name, help string, kind dto.MetricType, metrics []*dto.Metric) {
+	if len(metrics) > 0 {
+		_, _ = expfmt.MetricFamilyToText(out, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind, Metric: metrics})
+	}
+}
+
+// writeIntegrations writes how many integrations there are in each state.
+func writeIntegrations(out *bufio.Writer, reach map[uuid.UUID]verdict.Reach) {
+	counts := make(map[string]int)
+	for _, r := range reach {
+		counts[r.State]++
+	}
+	var metrics []*dto.Metric
+	for _, state := range []string{verdict.ReachNotified, verdict.ReachPartial, verdict.ReachFailing, verdict.ReachSkipped, verdict.ReachUndeliverable, verdict.ReachEmpty} {
+		metrics = append(metrics, metric(dto.MetricType_GAUGE, float64(counts[state]), []*dto.LabelPair{label("state", state)}))
+	}
+	writeFamily(out, "rollcall_integrations", "Integrations of the project by whether alerts arrive.", dto.MetricType_GAUGE, metrics)
+}
+
+// writeSamples writes the metrics of checks.
 func writeSamples(out *bufio.Writer, samples []checkSample) {
 	write := func(name, help string, kind dto.MetricType, metrics []*dto.Metric) {
-		if len(metrics) > 0 {
-			_, _ = expfmt.MetricFamilyToText(out, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind, Metric: metrics})
-		}
+		writeFamily(out, name, help, kind, metrics)
 	}
 	for _, f := range checkFamilies() {
 		var metrics []*dto.Metric

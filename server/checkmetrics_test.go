@@ -70,6 +70,9 @@ func TestCheckMetrics(t *testing.T) {
 		for _, status := range []string{"new", "up", "grace", "down", "paused"} {
 			totals[fmt.Sprintf("rollcall_checks{status=%q}", status)] = 0
 		}
+		for _, state := range []string{"notified", "partial", "failing", "skipped", "undeliverable", "empty"} {
+			totals[fmt.Sprintf("rollcall_integrations{state=%q}", state)] = 0
+		}
 		s.equal("metrics of an empty project", s.metrics(), totals)
 
 		// A check in each state, with a name that needs escaping.

@@ -87,6 +87,8 @@ type Delivery struct {
 	FinishedAt time.Time
 	// Error is the error of the last attempt, at most 500 characters.
 	Error string
+	// InPart says that some of the recipients have the alert already, or deliveries of their own.
+	InPart bool
 }
 
 // DeliveryQuery selects deliveries. The zero value of a field selects all.

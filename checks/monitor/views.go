@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -141,4 +142,24 @@ func (v *Views) Undeliverable(kind channels.Kind) error {
 		return nil
 	}
 	return v.mon.courier.Configured(kind)
+}
+
+// OnAlert returns the channel of deliveries to [Config].OnAlert, which no list has, and whether this monitor has the function.
+func (v *Views) OnAlert() (channels.Channel, bool) {
+	return store.OnAlert, v.mon.courier.Configured(channels.Function) == nil
+}
+
+// Reach says of channels of a project whether alerts that a check is down arrive there. With last, Delivered is known of all,
+// and otherwise of those that fail.
+func (v *Views) Reach(ctx context.Context, projectID uuid.UUID, list []channels.Channel, last bool) (map[uuid.UUID]verdict.Reach, error) {
+	outcomes, err := v.mon.courier.Outcomes(ctx, projectID, list, last)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		o := outcomes[c.ID]
+		o.Undeliverable = v.Undeliverable(c.Kind)
+		outcomes[c.ID] = o
+	}
+	return verdict.Reaches(list, outcomes), nil
 }

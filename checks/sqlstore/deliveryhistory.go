@@ -30,7 +30,7 @@ type historyRow struct {
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
 func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
@@ -70,6 +70,46 @@ func (s *database) Deliveries(ctx context.Context, query store.DeliveryQuery) ([
 	return list, nil
 }
 
+// Waiting sums up the pending alerts of a project that were tried without success, or raised before an instant.
+func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]store.Waiting, error) {
+	var rows []struct {
+		ChannelID              uuid.UUID
+		Alerts, Attempts       int
+		Oldest, Newest, Failed int64
+	}
+	err := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
+		ColumnExpr("d.channel_id, count(*) AS alerts, max(d.attempts) AS attempts, min(d.created_at) AS oldest, max(d.created_at) AS newest").
+		ColumnExpr("max(CASE WHEN d.error <> '' THEN d.id ELSE 0 END) AS failed").
+		Where("c.project_id = ? AND d.state = 'pending' AND d.close = '' AND (d.error <> '' OR d.created_at < ?)", projectID, micros(before)).
+		GroupExpr("d.channel_id").Scan(ctx, &rows)
+	if err != nil || len(rows) == 0 {
+		return nil, translate(err)
+	}
+	ids := make([]int64, 0, len(rows))
+	for _, r := range rows {
+		ids = append(ids, r.Failed)
+	}
+	var failed []struct {
+		ID    int64
+		Error string
+	}
+	err = s.db.NewSelect().TableExpr("rollcall_deliveries AS d").Column("d.id", "d.error").Where("d.id IN (?)", bun.List(ids)).Scan(ctx, &failed)
+	if err != nil {
+		return nil, translate(err)
+	}
+	errors := make(map[int64]string, len(failed))
+	for _, r := range failed {
+		errors[r.ID] = r.Error
+	}
+	waiting := make(map[uuid.UUID]store.Waiting, len(rows))
+	for _, r := range rows {
+		waiting[r.ChannelID] = store.Waiting{
+			Alerts: r.Alerts, Attempts: r.Attempts, Oldest: instant(r.Oldest), Newest: instant(r.Newest), Error: errors[r.Failed],
+		}
+	}
+	return waiting, nil
+}
+
 func (r *historyRow) delivery() store.Delivery {
 	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
 	d := store.Delivery{
@@ -77,7 +117,7 @@ func (r *historyRow) delivery() store.Delivery {
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind), Recipient: r.Recipient,
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
-		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close,
+		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: r.Done != "",
 	}
 	if r.FlipUp {
 		d.Status = channels.Up

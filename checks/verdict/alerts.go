@@ -74,7 +74,11 @@ func (b *builder) told() {
 		b.pending(d)
 	}
 	for _, d := range cut(of(failed)) {
-		b.say(d.part(), plain(" was not notified"+errorText(d.Error)+"."))
+		verb := " was not notified"
+		if d.InPart {
+			verb = " was notified only in part"
+		}
+		b.say(d.part(), plain(verb+errorText(d.Error)+"."))
 	}
 	if list := of(superseded); len(list) > 0 {
 		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(list)...), plain("."))...)
@@ -171,19 +175,16 @@ func (b *builder) reminders() {
 
 // integrations warns of alerts that nobody would get.
 func (b *builder) integrations() {
-	if len(b.Check.Channels) == 0 {
+	if len(b.Check.Channels) == 0 && len(b.Receivers) == 0 {
 		b.say(plain("This check has no integrations, so no one will be notified."))
 		return
 	}
-	var failing []channels.Channel
-	for _, c := range b.Integrations {
-		if !c.FailedAt.IsZero() {
-			failing = append(failing, c)
-		}
+	troubled := slices.DeleteFunc(slices.Clone(b.Receivers), func(r Receiver) bool { return r.State == ReachNotified || r.State == ReachSkipped })
+	for _, r := range troubled[:min(len(troubled), maxListed)] {
+		b.say(append(append(Sentence{r.part()}, r.clause()...), plain("."))...)
 	}
-	for _, c := range failing[:min(len(failing), maxListed)] {
-		d := Delivery{Name: c.Name, Kind: c.Kind}
-		b.say(d.part(), plain(" has been failing since "), since(c.FailedAt), plain(errorText(c.Error)+"."))
+	if len(b.Receivers) > 0 && !slices.ContainsFunc(b.Receivers, func(r Receiver) bool { return r.Delivers() }) {
+		b.say(plain("No integration of this check delivers alerts now, so no one may be notified."))
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 )
 
 // ForAlert says what an alert is about: since when the check is up or down, and why, with the date of each time. It leaves
-// out who was notified. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
+// out who was notified. The check may have changed since; in.Transitions, in.Deliveries and in.Receivers do not matter.
 // Reminder is that of the alert.
 func ForAlert(in Input, flip Flip, reminder int) Verdict {
-	in.Transitions, in.Deliveries, in.Integrations = nil, nil, nil
+	in.Transitions, in.Deliveries, in.Receivers = nil, nil, nil
 	b := newBuilder(in)
 	b.v.Status, b.v.Since, b.v.Dated = flip.To, flip.At, true
 	if flip.To == checks.StatusUp {

@@ -21,8 +21,8 @@ type Input struct {
 	Pings []pings.Ping
 	// Deliveries are those of the alert about the newest transition, and of its reminders, in any order.
 	Deliveries []Delivery
-	// Integrations are those of Check.Channels. Only Kind, Name, FailedAt and Error matter.
-	Integrations []channels.Channel
+	// Receivers are the integrations that get the alerts of the check; see [Receivers].
+	Receivers []Receiver
 }
 
 // The states of a delivery.
@@ -52,6 +52,8 @@ type Delivery struct {
 	FinishedAt time.Time
 	// Error is the error of the last attempt.
 	Error string
+	// InPart says that a failed delivery has reached some recipients of the integration.
+	InPart bool
 }
 
 // Flip is the change of status that an alert is about.

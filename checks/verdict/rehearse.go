@@ -27,10 +27,8 @@ type RehearseInput struct {
 	// Channels are the channels of the project: groups and their members, too. One of the kind [channels.Function] gets the
 	// alerts of every check.
 	Channels []channels.Channel
-	// Undeliverable returns an error if nobody sends alerts to channels of a kind. Nil means that somebody does.
-	Undeliverable func(channels.Kind) error
-	// Last are the newest deliveries that ended, by channel.
-	Last map[uuid.UUID]Delivery
+	// Reach says of the channels whether alerts arrive; see [Reaches]. Of one that is missing, only the channel itself decides.
+	Reach map[uuid.UUID]Reach
 }
 
 // Rehearsal says what happens if a job does not report any more, or reports a failure now.
@@ -85,15 +83,6 @@ type Step struct {
 	Reminder int
 }
 
-// The states of a receiver.
-const (
-	receiverNotified      = "notified"
-	receiverFailing       = "failing"
-	receiverSkipped       = "skipped"
-	receiverUndeliverable = "undeliverable"
-	receiverEmpty         = "empty"
-)
-
 // Receiver is a channel in a rehearsal. A group stands for its members, unless the alert ends there.
 type Receiver struct {
 	ID   uuid.UUID
@@ -101,15 +90,8 @@ type Receiver struct {
 	Kind channels.Kind
 	// Group is the name of the group through which the alert arrives, or "".
 	Group string
-	// State says whether the channel gets the alert. "notified": it does. "failing": the alert goes to it, but the last
-	// delivery has failed. "skipped": it gets recovery alerts only. "undeliverable": nobody sends alerts to its kind. "empty":
-	// it is a group without members.
-	State string
-	// Since is since when a channel fails, and Error why a channel fails or is undeliverable.
-	Since time.Time
-	Error string
-	// Last is the newest delivery that ended. Its State is "" if there is none.
-	Last Delivery
+	// Reach says whether the alert arrives.
+	Reach
 }
 
 const (
@@ -126,7 +108,7 @@ func Rehearse(in RehearseInput) Rehearsal {
 		zone = time.UTC
 	}
 	c, _ := in.Check.Settle(now)
-	r := Rehearsal{Check: c, Status: c.Status(now), Now: now, Zone: zone, Receivers: receivers(in)}
+	r := Rehearsal{Check: c, Status: c.Status(now), Now: now, Zone: zone, Receivers: Receivers(in.Check, in.Channels, in.Reach)}
 	c, r.Assumed = watched(c, in.Failure, now)
 	if in.Failure {
 		r.add(Step{Kind: stepFailure, At: now})
@@ -210,8 +192,9 @@ func (r *Rehearsal) add(s Step) {
 	r.Steps = append(r.Steps, s)
 }
 
-// receivers returns what becomes of an alert that a check is down at the channels of the check.
-func receivers(in RehearseInput) (list []Receiver) {
+// Receivers returns the channels that an alert that a check is down goes to, each once, and those that do not get it: the
+// channels of the check first, then the members of its groups. available and reach are those of a [RehearseInput].
+func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.UUID]Reach) (list []Receiver) {
 	seen := make(map[uuid.UUID]bool)
 	var groups []channels.Channel
 	add := func(c channels.Channel, group string) {
@@ -219,27 +202,25 @@ func receivers(in RehearseInput) (list []Receiver) {
 			return
 		}
 		seen[c.ID] = true
-		r := Receiver{ID: c.ID, Name: line(c.Name, maxName), Kind: c.Kind, Group: group, State: receiverNotified, Last: in.Last[c.ID]}
-		switch {
-		case !c.Wants(channels.Down):
-			r.State = receiverSkipped
-		case c.Kind == channels.Group && len(membersOf(c, in.Channels)) > 0:
+		if c.Kind == channels.Group && c.Wants(channels.Down) && len(membersOf(c, available)) > 0 {
 			groups = append(groups, c)
 			return
-		case c.Kind == channels.Group:
-			r.State = receiverEmpty
-		default:
-			r.deliver(c, in.Undeliverable)
 		}
-		list = append(list, r)
+		r, known := reach[c.ID]
+		if !known && c.Kind == channels.Group {
+			r = Reaches([]channels.Channel{c}, nil)[c.ID]
+		} else if !known {
+			r = ReachOf(c, Outcome{})
+		}
+		list = append(list, Receiver{c.ID, line(c.Name, maxName), c.Kind, group, r})
 	}
-	for _, c := range in.Channels {
-		if c.Kind == channels.Function || slices.Contains(in.Check.Channels, c.ID) {
+	for _, c := range available {
+		if c.Kind == channels.Function || slices.Contains(check.Channels, c.ID) {
 			add(c, "")
 		}
 	}
 	for _, g := range groups {
-		for _, c := range membersOf(g, in.Channels) {
+		for _, c := range membersOf(g, available) {
 			add(c, line(g.Name, maxName))
 		}
 	}
@@ -257,53 +238,37 @@ func membersOf(group channels.Channel, available []channels.Channel) (list []cha
 	return list
 }
 
-// deliver sets the state of a receiver that wants the alert.
-func (r *Receiver) deliver(c channels.Channel, undeliverable func(channels.Kind) error) {
-	if undeliverable != nil {
-		if err := undeliverable(c.Kind); err != nil {
-			r.State, r.Error = receiverUndeliverable, line(err.Error(), maxError)
-			return
-		}
-	}
-	if !c.FailedAt.IsZero() {
-		r.State, r.Since, r.Error = receiverFailing, c.FailedAt, line(c.Error, maxError)
-	}
-}
-
-// Reached reports whether the alert goes to the channel.
-func (r Receiver) Reached() bool { return r.State == receiverNotified || r.State == receiverFailing }
-
 // Label returns the name of the channel, or else its kind.
-func (r Receiver) Label() string { return Delivery{Name: r.Name, Kind: r.Kind}.part().Text }
+func (r Receiver) Label() string { return r.part().Text }
+
+func (r Receiver) part() Part { return Delivery{Name: r.Name, Kind: r.Kind}.part() }
 
 // Words says what becomes of the alert at the channel, at a time in a zone, or in that of the check for nil: "notified",
-// "recovery alerts only".
+// "sends recovery alerts only".
 func (r Rehearsal) Words(to Receiver, zone *time.Location) string {
-	switch to.State {
-	case receiverFailing:
-		return "failing since " + r.time(to.Since, zone) + errorText(to.Error)
-	case receiverSkipped:
-		return "sends recovery alerts only"
-	case receiverUndeliverable:
-		return "cannot be reached" + errorText(to.Error)
-	case receiverEmpty:
-		return "is a group without members"
-	}
-	return "notified"
+	return r.text(to.Reach.Words(), zone)
 }
 
-// LastWords says when the last delivery to a channel ended, and how.
+// LastWords says when an alert was delivered to a channel last, or given up after that.
 func (r Rehearsal) LastWords(to Receiver, zone *time.Location) string {
-	switch d := to.Last; d.State {
-	case sent:
-		return "last alert delivered " + r.at(d.FinishedAt, zone)
-	case failed:
-		if to.State == receiverFailing && to.Error == line(d.Error, maxError) { // Words has it
-			d.Error = ""
-		}
-		return "last alert failed " + r.at(d.FinishedAt, zone) + errorText(d.Error)
+	switch {
+	case !to.GaveUp.IsZero():
+		return "last alert failed " + r.at(to.GaveUp, zone)
+	case !to.Delivered.IsZero():
+		return "last alert delivered " + r.at(to.Delivered, zone)
+	case to.Waiting > 0:
+		return "no alert delivered yet"
 	}
 	return "no alert yet"
+}
+
+// text writes a sentence.
+func (r Rehearsal) text(s Sentence, zone *time.Location) string {
+	var b strings.Builder
+	for _, p := range s {
+		b.WriteString(r.words(p, zone))
+	}
+	return b.String()
 }
 
 // time writes an instant, and at one at which something happens.
@@ -327,7 +292,7 @@ func (r Rehearsal) Problem() string {
 	}
 	var why []string
 	for _, to := range r.Receivers[:min(len(r.Receivers), maxListed)] {
-		why = append(why, to.Label()+" "+r.Words(to, nil))
+		why = append(why, to.Label()+r.text(to.clause(), nil))
 	}
 	return strings.Join(why, "; ")
 }
@@ -336,11 +301,10 @@ func (r Rehearsal) Problem() string {
 func (r Rehearsal) Doubt() string {
 	var why []string
 	for _, to := range r.Receivers {
-		switch to.State {
-		case receiverNotified:
+		if to.Delivers() {
 			return ""
-		case receiverFailing:
-			why = append(why, to.Label()+" has been "+r.Words(to, nil))
+		} else if to.Reached() {
+			why = append(why, to.Label()+r.text(to.clause(), nil))
 		}
 	}
 	return strings.Join(why[:min(len(why), maxListed)], "; ")

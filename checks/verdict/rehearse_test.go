@@ -153,7 +153,7 @@ func TestRehearse(t *testing.T) {
 			"23 13:00 A run is expected.",
 			"23 13:10 The check goes down: nothing was reported within the grace of 10 min.",
 			"23 13:10 The alert is raised and reaches no one.",
-			"Pager: cannot be reached: no modem, last alert failed at 11:00: no credit",
+			"Pager: cannot be reached: no modem, last alert failed at 11:00",
 			"Log: sends recovery alerts only, no alert yet",
 			"Nobody: is a group without members, no alert yet",
 		}},
@@ -199,18 +199,13 @@ func TestRehearse(t *testing.T) {
 			for _, change := range tt.changes {
 				c = change(c)
 			}
+			outcomes := map[uuid.UUID]verdict.Outcome{ops.ID: {Delivered: noon.Add(-24 * time.Hour)}}
+			if tt.lacks == channels.SMS {
+				outcomes[pager.ID] = verdict.Outcome{Undeliverable: errors.New("no modem")}
+			}
 			got := rehearsed(verdict.RehearseInput{
 				Check: c, Now: noon, Failure: tt.failure, Channels: list,
-				Undeliverable: func(kind channels.Kind) error {
-					if kind == tt.lacks {
-						return errors.New("no modem")
-					}
-					return nil
-				},
-				Last: map[uuid.UUID]verdict.Delivery{
-					ops.ID:   {State: "sent", FinishedAt: noon.Add(-24 * time.Hour)},
-					pager.ID: {State: "failed", FinishedAt: noon.Add(-time.Hour), Error: "no credit"},
-				},
+				Reach: verdict.Reaches(list, outcomes),
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

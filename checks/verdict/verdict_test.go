@@ -57,7 +57,7 @@ func begin(t *testing.T, spec checks.Spec) *story {
 		t.Fatal(err)
 	}
 	c.Channels = []uuid.UUID{{1}}
-	return &story{t, verdict.Input{Check: c, Integrations: []channels.Channel{{Name: "ops"}}}}
+	return &story{t, verdict.Input{Check: c, Receivers: []verdict.Receiver{{Name: "ops", Reach: verdict.Reach{State: verdict.ReachNotified}}}}}
 }
 
 func (s *story) apply(c checks.Check, e checks.Effects) *story {
@@ -112,12 +112,12 @@ func (s *story) with(deliveries ...verdict.Delivery) *story {
 }
 
 func (s *story) failing(name, text string, since time.Time) *story {
-	s.in.Integrations = append(s.in.Integrations, channels.Channel{Name: name, Kind: channels.Webhook, FailedAt: since, Error: text})
+	s.in.Receivers = append(s.in.Receivers, verdict.Receiver{Name: name, Kind: channels.Webhook, Reach: verdict.ReachOf(channels.Channel{FailedAt: since, Error: text}, verdict.Outcome{})})
 	return s
 }
 
 func (s *story) without() *story {
-	s.in.Check.Channels, s.in.Integrations = nil, nil
+	s.in.Check.Channels, s.in.Receivers = nil, nil
 	return s
 }
 

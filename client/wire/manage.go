@@ -14,6 +14,11 @@ type ChannelDetail struct {
 	// Sources says where the values of some settings come from, such as "$NAME" for an environment variable. They are
 	// among the Secrets.
 	Sources map[string]string `json:"sources,omitempty"`
+	// State says whether alerts arrive: "notified", "partial", "failing", "skipped", "undeliverable" or "empty".
+	State string `json:"state"`
+	// FailedAt is since when alerts do not arrive, or not all, null if they do. Error says why.
+	FailedAt *Time  `json:"failed_at"`
+	Error    string `json:"error"`
 }
 
 // ChannelRequest is the body of a request that creates or replaces a channel.

@@ -71,7 +71,7 @@ func TestOverviewNight(t *testing.T) {
 		"<h2>Up again</h2>", "<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
 		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "no ping in time; expected at 03:00 every day", "the run did not end within 1 h",
 		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
-		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting for <time",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting; no alert delivered yet",
 		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
 	b.get("/checks/" + first.UniqueKey() + "/pings/2").is(http.StatusOK).has("exporting ledger")
 	if strings.Index(page.body, "ledger</a>") > strings.Index(page.body, "brief</a>") {
@@ -116,8 +116,8 @@ func TestOverviewNotified(t *testing.T) {
 	}
 	s.advance(3 * time.Hour)
 	b.get(s.path("overview")).has(`<span>chat, ops notified; wiki not notified; slow not notified yet</span>`, "the webhook answered 410 Gone", "503 Service Unavailable", "2 integrations not delivering alerts",
-		`<span class="untold">nobody notified: no integration delivers its alerts</span>`, "Alerts that are not delivered", "Gave up on an alert", "3 h ago",
-		"1 alert waiting for", "no alert delivered yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
+		`<span class="untold">nobody notified: no integration delivers its alerts</span>`, "Alerts that are not delivered", "failing since 12:00: the webhook answered 410 Gone;",
+		"failing since 12:00, 1 attempt so far: 503 Service Unavailable;", "no alert delivered yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
 	if text := b.get(s.path("overview")).body; strings.Count(text, "/integrations/"+ids[0]) > 0 {
 		t.Error("an integration that works is among those that do not")
 	}

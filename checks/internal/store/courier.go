@@ -24,6 +24,9 @@ type Courier interface {
 	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
 	// longer exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or raised before an
+	// instant.
+	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
 	// Find is that of [Admin].
 	Find(ctx context.Context, f Filter) (Found, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The

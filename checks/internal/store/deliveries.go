@@ -211,6 +211,8 @@ type Delivery struct {
 	FinishedAt time.Time
 	// Error is the error of the last attempt, at most 500 characters.
 	Error string
+	// InPart says that some of the recipients have the alert already, or deliveries of their own.
+	InPart bool
 }
 
 // DeliveryQuery selects deliveries. The zero value of a field other than Project and Limit selects all.
@@ -227,6 +229,16 @@ type DeliveryQuery struct {
 	Before int64
 	// Limit bounds the number of deliveries. It is positive.
 	Limit int
+}
+
+// Waiting sums up the alerts that wait for a channel.
+type Waiting struct {
+	// Alerts counts them, and Attempts is the most that one of them had.
+	Alerts, Attempts int
+	// Oldest and Newest are when the first and the last of them were raised.
+	Oldest, Newest time.Time
+	// Error is that of the newest one with an error.
+	Error string
 }
 
 // MaxPending bounds [Backlog].Pending, which keeps the query cheap.

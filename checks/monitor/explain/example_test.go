@@ -41,5 +41,5 @@ func Example() {
 	}
 	fmt.Println(v.Text(nil))
 	// Output:
-	// Down since 03:20. The run expected at 03:00 UTC did not report within its grace of 20 min; last success yesterday 03:04. *OnAlert* was notified at 03:20:00. Next run due tomorrow 03:00. This check has no integrations, so no one will be notified.
+	// Down since 03:20. The run expected at 03:00 UTC did not report within its grace of 20 min; last success yesterday 03:04. *OnAlert* was notified at 03:20:00. Next run due tomorrow 03:00.
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -52,8 +51,8 @@ func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []ping
 		in.Deliveries = alerts(events[0].Deliveries)
 	}
 	addOutput(ctx, mon, &in)
-	available, err := mon.Project(c.ProjectID).Channels(ctx)
-	in.Integrations = slices.DeleteFunc(available, func(ch channels.Channel) bool { return !slices.Contains(c.Channels, ch.ID) })
+	available, reach, err := Channels(ctx, mon, c.ProjectID, false)
+	in.Receivers = verdict.Receivers(c, available, reach)
 	return verdict.Explain(in), err
 }
 
@@ -89,8 +88,12 @@ func alerts(list []monitor.Delivery) []verdict.Delivery {
 		if d.Close != "" {
 			continue
 		}
+		name := d.ChannelName
+		if d.Recipient != "" {
+			name = cmp.Or(name, string(d.ChannelKind)) + ": " + d.Recipient
+		}
 		result = append(result, verdict.Delivery{
-			Name: d.ChannelName, Kind: d.ChannelKind, State: string(d.State), Reminder: d.Reminder,
+			Name: name, Kind: d.ChannelKind, InPart: d.InPart, State: string(d.State), Reminder: d.Reminder,
 			Attempts: d.Attempts, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
 		})
 	}

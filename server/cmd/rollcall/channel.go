@@ -140,17 +140,18 @@ type channelListCmd struct {
 }
 
 func (channelListCmd) Help() string {
-	return `NOTIFY says which alerts the integration gets: about down, about up, or both. FAILING SINCE is when Rollcall gave up on
-an alert. It is empty once a later alert is sent.
+	return `NOTIFY says which alerts the integration gets: about down, about up, or both. FAILING SINCE is since when alerts do not
+arrive, or not all. It is empty once a later alert is sent.
 
-With --json: an array of {"id", "name", "kind", "notify", "failed_at", "error"}, where failed_at is null if no alert has
-failed.`
+With --json: an array of {"id", "name", "kind", "notify", "state", "failed_at", "error"}. state is that of a receiver
+of rollcall check rehearse, and failed_at is null if no alert fails.`
 }
 
 func (c channelListCmd) Run(ctx context.Context, a *app) error {
 	type listed struct {
 		channelDoc
 		Notify   string  `json:"notify"`
+		State    string  `json:"state"`
 		FailedAt *string `json:"failed_at"`
 		Error    string  `json:"error"`
 	}
@@ -159,9 +160,14 @@ func (c channelListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
+		reach, err := mon.Views().Reach(ctx, project.ID, list, false)
+		if err != nil {
+			return err
+		}
 		return printList(c.jsonFlag, a.stdout, list,
 			func(c channels.Channel) listed {
-				return listed{newChannelDoc(c), notifies(c), optionalTimestamp(c.FailedAt), c.Error}
+				r := reach[c.ID]
+				return listed{newChannelDoc(c), notifies(c), r.State, optionalTimestamp(r.Since), r.Error}
 			},
 			[]string{"ID", "KIND", "NAME", "NOTIFY", "FAILING SINCE", "ERROR"},
 			func(d listed) []string {

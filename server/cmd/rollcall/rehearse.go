@@ -32,8 +32,8 @@ With --json: {"uuid", "slug", "name", "status", "assumed", "alert_at", "reached"
 "receivers"}, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
 those after a success now. alert_at is null if no alert is raised. problem says why no one is reached, doubt that all
 integrations fail; both may be "". A step is {"kind", "at", "text"}, with the kind due, failure, down, counted, held, alert,
-reminder or silenced. A receiver is {"id", "name", "kind", "group", "state", "error", "last_state", "last_at",
-"last_error"}, with the state notified, failing, skipped, undeliverable or empty.
+reminder or silenced. A receiver is {"id", "name", "kind", "group", "state", "error", "last_state", "last_at"}, with
+the state notified, partial, failing, skipped, undeliverable or empty.
 
 Examples:
 
@@ -73,7 +73,6 @@ type receiverDoc struct {
 	Error     string        `json:"error"`
 	LastState string        `json:"last_state"`
 	LastAt    *string       `json:"last_at"`
-	LastError string        `json:"last_error"`
 }
 
 func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
@@ -87,10 +86,14 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 		d.Steps = append(d.Steps, stepDoc{s.Kind, timestamp(s.At), r.Text(s, nil)})
 	}
 	for _, to := range r.Receivers {
-		d.Receivers = append(d.Receivers, receiverDoc{
-			ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error,
-			LastState: to.Last.State, LastAt: optionalTimestamp(to.Last.FinishedAt), LastError: to.Last.Error,
-		})
+		doc := receiverDoc{ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error}
+		switch {
+		case !to.GaveUp.IsZero():
+			doc.LastState, doc.LastAt = string(monitor.DeliveryFailed), optionalTimestamp(to.GaveUp)
+		case !to.Delivered.IsZero():
+			doc.LastState, doc.LastAt = string(monitor.DeliverySent), optionalTimestamp(to.Delivered)
+		}
+		d.Receivers = append(d.Receivers, doc)
 	}
 	return d
 }

@@ -225,6 +225,9 @@ func eventViews(q *ui.Request, history []monitor.Event) []eventView {
 			} else if name == "" {
 				name = string(d.ChannelKind)
 			}
+			if d.Recipient != "" {
+				name += ": " + d.Recipient
+			}
 			v.Deliveries = append(v.Deliveries, deliveryLine{d, name})
 		}
 		list, end = append(list, v), e.At

@@ -30,12 +30,12 @@ type integration struct {
 	Groups []string
 	// Only is the only status that the channel gets alerts about, or "" for both.
 	Only channels.Status
-	// FailedAt and Error are those of [channels.Channel].
-	FailedAt time.Time
-	Error    string
+	// Reach says whether alerts arrive, and Arrives in words.
+	Reach   verdict.Reach
+	Arrives string
 	// Last is the newest delivery, or nil.
 	Last *deliveryRow
-	// Lacks says why this server cannot send alerts of the kind, or "".
+	// Lacks says why nobody sends alerts of the kind, or "".
 	Lacks string
 }
 
@@ -57,6 +57,10 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
+	reach, err := q.Mon.Views().Reach(q.Ctx(), q.Project.ID, available, true)
+	if err != nil {
+		return nil, false, err
+	}
 	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return nil, false, err
@@ -66,6 +70,8 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 	for i, c := range available {
 		rows[i] = integrationOf(q, c)
 		rows[i].Checks, rows[i].Groups = counts[c.ID], groups[c.ID]
+		rows[i].Reach = reach[c.ID]
+		rows[i].Arrives = q.Clock().Reach(reach[c.ID], q.Mon.Now())
 		if rows[i].Last, err = lastDelivery(q, c.ID); err != nil {
 			return nil, false, err
 		}
@@ -74,7 +80,7 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 }
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {
-	row := integration{ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Title: string(c.Kind), FailedAt: c.FailedAt, Error: c.Error}
+	row := integration{ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Title: string(c.Kind)}
 	if info, ok := q.Mon.Views().Kind(c.Kind); ok {
 		row.Title = kindTitle(info)
 	}
@@ -84,7 +90,7 @@ func integrationOf(q *ui.Request, c channels.Channel) integration {
 	case up && !down:
 		row.Only = channels.Up
 	}
-	if err := q.Mon.Views().Configured(c.Kind); err != nil {
+	if err := q.Mon.Views().Undeliverable(c.Kind); err != nil {
 		row.Lacks = lacks(err)
 	}
 	return row
@@ -272,4 +278,9 @@ func deleteIntegration(q *ui.Request) error {
 	}
 	q.Notice(fmt.Sprintf("Deleted %s.", words.Short(ui.ChannelName(c))))
 	return q.Redirect("/projects/%s/integrations", q.Project.ID)
+}
+
+// Failing reports whether alerts do not arrive, or not all, although somebody sends them.
+func (i integration) Failing() bool {
+	return i.Reach.State == verdict.ReachFailing || i.Reach.State == verdict.ReachPartial
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -67,7 +67,7 @@ func (o *openLists) checksPage(q *ui.Request) error {
 		view.Folded = 0
 	}
 	view.At = max(view.At-from, 0)
-	if err := explain(q, view.Rows, list); err != nil {
+	if err := addReasons(q, view.Rows, list); err != nil {
 		return err
 	}
 	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now())
@@ -87,13 +87,12 @@ func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
 	if err != nil {
 		return view, err
 	}
-	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	available, reach, err := explain.Channels(q.Ctx(), q.Mon, q.Project.ID, false)
 	if err != nil {
 		return view, err
 	}
-	reaches := q.Reaching(available)
 	for i, c := range list {
-		if !slices.ContainsFunc(c.Channels, func(id uuid.UUID) bool { return reaches[id] }) {
+		if !verdict.Notifies(c, available, reach) {
 			rows[i].Nobody = true
 			view.Nobody++
 		}

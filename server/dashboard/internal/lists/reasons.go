@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
-// explain says in the rows of checks that are down why they are.
-func explain(q *ui.Request, rows []ui.Row, list []checks.Check) error {
+// addReasons says in the rows of checks that are down why they are.
+func addReasons(q *ui.Request, rows []ui.Row, list []checks.Check) error {
 	byID := make(map[uuid.UUID]checks.Check, len(list))
 	for _, c := range list {
 		byID[c.ID] = c

@@ -1,15 +1,15 @@
 package overview
 
 import (
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
-	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 const (
@@ -18,12 +18,10 @@ const (
 	readDeliveries, olderRows = 500, 20
 	// rowDeliveries bounds the deliveries of one check.
 	rowDeliveries = 20
-	// readPending bounds the alerts that wait, and readChannels the integrations that are looked at closely.
-	readPending, readChannels = 200, 10
 )
 
 // addTold says in each row who was notified.
-func (v *view) addTold(q *ui.Request, rows []row, reaches map[uuid.UUID]bool, now time.Time) error {
+func (v *view) addTold(q *ui.Request, rows []row, sends func(checks.Check) bool, now time.Time) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -58,68 +56,31 @@ func (v *view) addTold(q *ui.Request, rows []row, reaches map[uuid.UUID]bool, no
 				}
 			}
 		}
-		reached := slices.ContainsFunc(r.check.Channels, func(id uuid.UUID) bool { return reaches[id] })
-		r.Told, r.Untold = told(r.check, alerts[r.check.ID], reached, now, q.Clock())
+		r.Told, r.Untold = told(r.check, alerts[r.check.ID], sends(r.check), now, q.Clock())
 	}
 	return nil
 }
 
 // failing is an integration whose alerts are not delivered.
 type failing struct {
+	verdict.Reach
 	ID         uuid.UUID
 	Name, Kind string
-	// Lacks says why this server cannot send to it, or "".
-	Lacks string
-	// FailedAt is when the last alert was given up, or the zero time, and Sent when one was delivered last.
-	FailedAt, Sent time.Time
-	// Waiting counts the alerts that are not sent yet, the oldest of them since WaitingSince.
-	Waiting      int
-	WaitingSince time.Time
-	Error        string
-	Link         bool // the viewer may open its page
+	Words      string
+	Link       bool // the viewer may open its page
 }
 
-// failingChannels returns the integrations whose alerts are not delivered.
-func failingChannels(q *ui.Request, available []channels.Channel) (list []failing, err error) {
-	project := q.Mon.Project(q.Project.ID)
-	waiting := map[uuid.UUID]failing{}
-	for d, err := range project.Deliveries(q.Ctx(), monitor.DeliveryQuery{State: monitor.DeliveryPending, Limit: readPending}) {
-		if err != nil {
-			return nil, err
-		}
-		if d.Error == "" && q.Mon.Now().Sub(d.CreatedAt) <= soon {
-			continue
-		}
-		f := waiting[d.ChannelID] // they come newest first
-		if f.Waiting++; f.Error == "" {
-			f.Error = d.Error
-		}
-		f.WaitingSince = d.CreatedAt
-		waiting[d.ChannelID] = f
-	}
+// failingChannels returns the integrations at which alerts do not arrive, or not all.
+func failingChannels(q *ui.Request, available []channels.Channel, reach map[uuid.UUID]verdict.Reach) (list []failing) {
 	for _, c := range available {
-		f := waiting[c.ID]
-		if err := q.Mon.Views().Undeliverable(c.Kind); err != nil {
-			f.Lacks = err.Error()
-		}
-		if f.Lacks == "" && f.Waiting == 0 && c.FailedAt.IsZero() {
+		r := reach[c.ID]
+		if c.Kind == channels.Group || r.State != verdict.ReachFailing && r.State != verdict.ReachPartial && r.State != verdict.ReachUndeliverable {
 			continue
 		}
-		f.ID, f.Name, f.Kind, f.FailedAt = c.ID, ui.ChannelName(c), string(c.Kind), c.FailedAt
-		f.Link = q.Right.Edits() && c.Kind != channels.Function
-		if f.Error == "" {
-			f.Error = c.Error
-		}
-		f.Error = words.Name(words.Cut(f.Error, 200), "")
-		if len(list) < readChannels {
-			for d, err := range project.Deliveries(q.Ctx(), monitor.DeliveryQuery{Channel: c.ID, State: monitor.DeliverySent, Limit: 1}) {
-				if err != nil {
-					return nil, err
-				}
-				f.Sent = d.FinishedAt
-			}
-		}
-		list = append(list, f)
+		list = append(list, failing{
+			Reach: r, ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Words: q.Clock().Reach(r, q.Mon.Now()),
+			Link: q.Right.Edits() && c.Kind != channels.Function,
+		})
 	}
-	return list, nil
+	return list
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -112,11 +113,13 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Summary = ui.Summarize(rows, now)
-	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	available, reach, err := explain.Channels(q.Ctx(), q.Mon, q.Project.ID, true)
 	if err != nil {
 		return err
 	}
-	reaches := q.Reaching(available)
+	sends := func(c checks.Check) bool {
+		return slices.ContainsFunc(verdict.Receivers(c, available, reach), func(r verdict.Receiver) bool { return r.Reached() })
+	}
 	bad, err := v.sort(q, list, rows, now)
 	if err != nil {
 		return err
@@ -127,22 +130,20 @@ func page(q *ui.Request) error {
 	if err := addReasons(q, bad); err != nil {
 		return err
 	}
-	if err := v.addTold(q, bad, reaches, now); err != nil {
+	if err := v.addTold(q, bad, sends, now); err != nil {
 		return err
 	}
 	v.Groups = grouped(bad)
-	if v.Failing, err = failingChannels(q, available); err != nil {
-		return err
-	}
+	v.Failing = failingChannels(q, available, reach)
 	for i, c := range list {
-		if rows[i].Status == checks.StatusPaused || slices.ContainsFunc(c.Channels, func(id uuid.UUID) bool { return reaches[id] }) {
+		if rows[i].Status == checks.StatusPaused || verdict.Notifies(c, available, reach) {
 			continue
 		}
 		if v.AllNobody++; v.AllNobody <= maxNames {
 			v.Nobody = append(v.Nobody, rows[i])
 		}
 	}
-	v.Steps = steps(q, list, slices.ContainsFunc(available, func(c channels.Channel) bool { return reaches[c.ID] }))
+	v.Steps = steps(q, list, slices.ContainsFunc(available, func(c channels.Channel) bool { return reach[c.ID].Delivers() }))
 	return q.Render("overview", "Overview", v)
 }
 
@@ -349,7 +350,7 @@ func listed(names []string) string {
 // told says who was notified that a check is down. untold reports that nobody was.
 func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
 	names := map[monitor.DeliveryState][]string{}
-	var parts, beingTold []string
+	var parts, beingTold, inPart []string
 	say := func(state string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
@@ -358,8 +359,13 @@ func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.
 	}
 	for _, d := range deliveries {
 		name := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
+		if d.Recipient != "" {
+			name += ": " + d.Recipient
+		}
 		switch {
 		case d.ChannelKind == channels.Group && d.State == monitor.DeliverySent: // the members of a group have their own
+		case d.State == monitor.DeliveryFailed && d.InPart:
+			inPart = append(inPart, name)
 		case d.State == monitor.DeliveryPending && d.Error == "" && now.Sub(d.CreatedAt) <= soon:
 			beingTold = append(beingTold, name+" is being notified")
 		default:
@@ -367,9 +373,10 @@ func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.
 		}
 	}
 	say(" notified", names[monitor.DeliverySent])
+	say(" notified only in part", inPart)
 	say(" not notified", names[monitor.DeliveryFailed])
 	say(" not notified yet", names[monitor.DeliveryPending])
-	if len(names[monitor.DeliverySent]) > 0 {
+	if len(names[monitor.DeliverySent])+len(inPart) > 0 {
 		return strings.Join(append(parts, beingTold...), "; "), false
 	}
 	a := c.Alerting

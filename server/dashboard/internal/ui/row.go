@@ -152,21 +152,6 @@ func Members(c channels.Channel) (ids []uuid.UUID) {
 	return ids
 }
 
-// Reaching returns the channels through which an alert about a check that goes down reaches somebody, also through groups: they
-// want such alerts, and a monitor delivers them.
-func (s *Site) Reaching(available []channels.Channel) map[uuid.UUID]bool {
-	reaches := map[uuid.UUID]bool{}
-	for _, c := range available {
-		reaches[c.ID] = c.Kind != channels.Group && c.Wants(channels.Down) && s.Mon.Views().Undeliverable(c.Kind) == nil
-	}
-	for _, c := range available {
-		if c.Kind == channels.Group {
-			reaches[c.ID] = c.Wants(channels.Down) && slices.ContainsFunc(Members(c), func(id uuid.UUID) bool { return reaches[id] })
-		}
-	}
-	return reaches
-}
-
 // Choice is an entry of a list to choose from.
 type Choice struct {
 	Value, Label string

@@ -34,6 +34,19 @@ func (c Clock) Text(t, now time.Time) string {
 	return v.Words(verdict.Part{Kind: verdict.Instant, At: t}, c.Zone)
 }
 
+// Reach says by the clock whether alerts arrive at an integration; see [verdict.Reach.Words].
+func (c Clock) Reach(r verdict.Reach, now time.Time) string {
+	if r.Untried() {
+		return "no alert yet"
+	}
+	v := verdict.Verdict{Now: now, TwelveHours: c.TwelveHours}
+	var b strings.Builder
+	for _, p := range r.Words() {
+		b.WriteString(v.Words(p, c.Zone))
+	}
+	return Plain(b.String())
+}
+
 // When is a time element with the words of [Clock.Text]. It is "never" for the zero time.
 func (c Clock) When(t, now time.Time) template.HTML {
 	if t.IsZero() {

@@ -1,0 +1,160 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// The states of a [Reach].
+const (
+	ReachNotified      = "notified"      // alerts arrive, or none was tried yet
+	ReachPartial       = "partial"       // some alerts or recipients fail, and others have arrived since
+	ReachFailing       = "failing"       // none has arrived since one failed
+	ReachSkipped       = "skipped"       // it gets recovery alerts only
+	ReachUndeliverable = "undeliverable" // nobody sends alerts to its kind
+	ReachEmpty         = "empty"         // it is a group without members
+)
+
+// Reach says whether alerts that a check is down arrive at a channel. It is the one answer for pages, commands, the API and
+// metrics; [ReachOf] makes it.
+type Reach struct {
+	// State is one of the states of a reach, such as [ReachFailing].
+	State string
+	// Since is since when alerts fail, if they do, and Error why they fail or why the kind is undeliverable.
+	Since time.Time
+	Error string
+	// Waiting counts the alerts that have not arrived yet, and Attempts those at one of them, at most.
+	Waiting, Attempts int
+	// Delivered is when an alert arrived last, and GaveUp when one was given up after that, or the zero time.
+	Delivered, GaveUp time.Time
+}
+
+// Outcome is what a reach is made of beside the channel.
+type Outcome struct {
+	// Waiting counts the alerts that wait after a failed attempt, or for longer than a minute. They were raised between
+	// Oldest and Newest. Attempts is the most that one had, and Error that of the newest attempt.
+	Waiting, Attempts int
+	Oldest, Newest    time.Time
+	Error             string
+	// Delivered is when an alert arrived last.
+	Delivered time.Time
+	// InPart says that the alert that was given up last has arrived at other recipients of the channel.
+	InPart bool
+	// Undeliverable is why nobody sends alerts to the kind, or nil.
+	Undeliverable error
+}
+
+// Delivers reports whether alerts arrive, as far as is known.
+func (r Reach) Delivers() bool { return r.State == ReachNotified || r.State == ReachPartial }
+
+// Reached reports whether alerts are sent, whether or not they arrive.
+func (r Reach) Reached() bool { return r.Delivers() || r.State == ReachFailing }
+
+// Untried reports whether no alert was ever sent or given up.
+func (r Reach) Untried() bool {
+	return r.State == ReachNotified && r.Delivered.IsZero() && r.GaveUp.IsZero()
+}
+
+// ReachOf says whether alerts arrive at a channel that is not a group.
+func ReachOf(c channels.Channel, o Outcome) Reach {
+	r := Reach{State: ReachNotified, Waiting: o.Waiting, Attempts: o.Attempts, Delivered: o.Delivered, GaveUp: c.FailedAt}
+	switch {
+	case o.Undeliverable != nil:
+		r.State, r.Error = ReachUndeliverable, line(o.Undeliverable.Error(), maxError)
+		return r
+	case !c.Wants(channels.Down):
+		r.State = ReachSkipped
+		return r
+	case o.Waiting == 0 && c.FailedAt.IsZero():
+		return r
+	}
+	r.Error = line(c.Error, maxError)
+	if o.Waiting > 0 && (o.Error != "" || r.Error == "") {
+		r.Error = line(o.Error, maxError)
+	}
+	r.Since = c.FailedAt
+	if r.Since.IsZero() || o.Waiting > 0 && o.Oldest.Before(r.Since) {
+		r.Since = o.Oldest
+	}
+	r.State = ReachFailing
+	waits := o.Waiting > 0 && !o.Delivered.After(o.Newest)
+	if gaveUp := !c.FailedAt.IsZero() && !o.InPart; !waits && !gaveUp {
+		r.State = ReachPartial
+	}
+	return r
+}
+
+// Reaches says of each channel of a project whether alerts arrive. Those of a group arrive where they do at any member.
+func Reaches(list []channels.Channel, outcomes map[uuid.UUID]Outcome) map[uuid.UUID]Reach {
+	reaches := make(map[uuid.UUID]Reach, len(list))
+	for _, c := range list {
+		if c.Kind != channels.Group {
+			reaches[c.ID] = ReachOf(c, outcomes[c.ID])
+		}
+	}
+	order := []string{ReachNotified, ReachPartial, ReachFailing, ReachUndeliverable, ReachSkipped}
+	for _, g := range list {
+		if g.Kind != channels.Group {
+			continue
+		}
+		best := Reach{State: ReachEmpty}
+		for _, c := range membersOf(g, list) {
+			r, known := reaches[c.ID]
+			if !known || best.State != ReachEmpty && slices.Index(order, r.State) >= slices.Index(order, best.State) {
+				continue
+			}
+			best = r
+		}
+		if !g.Wants(channels.Down) {
+			best = Reach{State: ReachSkipped}
+		}
+		reaches[g.ID] = best
+	}
+	return reaches
+}
+
+// Notifies reports whether an alert that a check is down arrives somewhere, as far as is known. The arguments are those of
+// [Receivers].
+func Notifies(check checks.Check, available []channels.Channel, reach map[uuid.UUID]Reach) bool {
+	return slices.ContainsFunc(Receivers(check, available, reach), func(r Receiver) bool { return r.Delivers() })
+}
+
+// Words says in words whether alerts arrive, such as "failing since 03:20, 9 attempts so far: connection refused".
+func (r Reach) Words() Sentence {
+	failing := "failing since "
+	switch r.State {
+	case ReachPartial:
+		failing = "partly failing since "
+	case ReachFailing:
+	case ReachSkipped:
+		return Sentence{plain("sends recovery alerts only")}
+	case ReachUndeliverable:
+		return Sentence{plain("cannot be reached" + errorText(r.Error))}
+	case ReachEmpty:
+		return Sentence{plain("is a group without members")}
+	default:
+		return Sentence{plain("notified")}
+	}
+	tried := ""
+	switch {
+	case r.Waiting > 0 && r.Attempts > 0:
+		tried = fmt.Sprintf(", %s so far", Count(r.Attempts, "attempt"))
+	case r.Waiting > 0:
+		tried = fmt.Sprintf(", %s waiting", Count(r.Waiting, "alert"))
+	}
+	return Sentence{plain(failing), since(r.Since), plain(tried + errorText(r.Error))}
+}
+
+// clause is Words after the name of the channel.
+func (r Reach) clause() Sentence {
+	if r.State == ReachFailing || r.State == ReachPartial {
+		return append(Sentence{plain(" has been ")}, r.Words()...)
+	}
+	return append(Sentence{plain(" ")}, r.Words()...)
+}
