@@ -61,3 +61,33 @@ func (i *Installation) EndSession(ctx context.Context, id uuid.UUID, until time.
 func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
 	return i.mon.admin.SessionEnded(ctx, id)
 }
+
+// Document is a note that the programs on one database leave for each other, such as the settings of a server for its commands.
+// Kind and Key name it. The database stores it as it is, so it must hold no secret.
+type Document struct {
+	Kind, Key string
+	// Value is a JSON document.
+	Value []byte
+	// Until is when the document ends, or the zero time if it never does.
+	Until time.Time
+}
+
+// Documents returns the documents of a kind that have not ended, by key.
+func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, error) {
+	records, err := i.mon.admin.Documents(ctx, kind)
+	var list []Document
+	for _, r := range records {
+		list = append(list, Document{Kind: kind, Key: r.Key, Value: r.Value, Until: r.Until})
+	}
+	return list, err
+}
+
+// SaveDocument adds or replaces a document.
+func (i *Installation) SaveDocument(ctx context.Context, d Document) error {
+	return i.mon.admin.SaveDocument(ctx, d.Kind, d.Key, d.Value, d.Until)
+}
+
+// TakeDocument removes a document and returns its value. Of concurrent calls, one gets it. Error: [checks.ErrNotFound].
+func (i *Installation) TakeDocument(ctx context.Context, kind, key string) ([]byte, error) {
+	return i.mon.admin.TakeDocument(ctx, kind, key)
+}

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// documentKind returns the kind of the records that hold documents of a kind. No other record has such a kind.
+func documentKind(kind string) string { return "document " + kind }
+
+// Documents returns the documents of a kind, by key.
+func (a *Admin) Documents(ctx context.Context, kind string) ([]store.Record, error) {
+	return a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(documentKind(kind))})
+}
+
+// SaveDocument adds or replaces a document.
+func (a *Admin) SaveDocument(ctx context.Context, kind, key string, value []byte, until time.Time) error {
+	r := store.Record{Kind: documentKind(kind), Key: key, Value: value, Until: until}
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, a.Now(), r) })
+}
+
+// TakeDocument removes a document and returns its value.
+func (a *Admin) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
+	kind = documentKind(kind)
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		r, err := one(tx.LockRecords(ctx, a.Now(), store.RecordQuery{Kind: &kind, Key: &key}))
+		if err != nil {
+			return err
+		}
+		value = r.Value
+		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: kind, Key: key})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}
