@@ -17,26 +17,36 @@ import (
 
 // withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
 func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
-	return a.withConfig(ctx, create, commandConfig(), fn)
+	return a.withStore(ctx, create, commandConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error { return fn(mon) })
 }
 
-// commandConfig configures the monitor of a command. The server delivers, and prunes the audit log.
-func commandConfig() *monitor.Config {
-	return &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, AuditRetention: auditRetention}
+// commandConfig configures the monitor of a command. The servers deliver, and prune the audit log.
+func commandConfig(servers servers) *monitor.Config {
+	config := &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, SpoolWait: servers.spoolWait()}
+	if servers.audit() {
+		config.AuditRetention = auditRetention
+	}
+	return config
 }
 
-// withConfig is withMonitor with a monitor configuration.
-func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Config, fn func(mon *monitor.Monitor) error) error {
+// withStore migrates the database, reads which servers run on it, and runs fn with the store and a monitor.
+func (a *app) withStore(ctx context.Context, create bool, configure func(servers) *monitor.Config, fn func(store *sqlstore.Store, mon *monitor.Monitor) error) error {
 	d, err := parseDatabase(a.database)
 	if err != nil {
 		return err
 	}
 	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
-		mon, err := monitor.New(store, config)
+		mon, err := monitor.New(store, nil)
 		if err != nil {
 			return err
 		}
-		if err = fn(mon); err != nil {
+		if a.servers, err = readServers(ctx, mon); err != nil {
+			return err
+		}
+		if mon, err = monitor.New(store, configure(a.servers)); err != nil {
+			return err
+		}
+		if err = fn(store, mon); err != nil {
 			if e, ok := err.(*monitor.Error); ok {
 				return e.Err // the command line says what it is about
 			}

@@ -147,12 +147,35 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 		var failed error
 		if !c.DryRun {
 			created, failed = plan.Apply(ctx, target, nil)
+			failed = errors.Join(failed, c.noteNeeds(ctx, a, target, plan))
 		}
 		if err := c.report(a.stdout, plan, created); err != nil {
 			return errors.Join(failed, err)
 		}
 		return failed
 	})
+}
+
+// noteNeeds says which flags the servers lack for the channels that the plan has created or changed. A server that applies a file
+// refuses such channels.
+func (c *applyCmd) noteNeeds(ctx context.Context, a *app, target declare.Target, plan declare.Plan) error {
+	for _, change := range plan.Changes {
+		if change.Type != "channel" || change.Action == declare.Delete || c.URL != "" {
+			continue
+		}
+		state, err := target.Read(ctx, change.Project)
+		if err != nil {
+			return missing(err, "project %q", change.Project)
+		}
+		for _, channel := range state.Channels {
+			if channel.Name == change.Name {
+				if err := a.noteNeeds(ctx, channel); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (c *applyCmd) read(a *app) (declare.Document, error) {

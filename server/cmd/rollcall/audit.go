@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// auditRetention is the default of --audit-retention. Commands cannot know what the server has, and write the log in any case.
+// auditRetention is the default of --audit-retention. Commands write the log unless all servers on the database run without one.
 const auditRetention = 365 * 24 * time.Hour
 
 // commandActor says in the audit log that a command of this machine's user makes the changes.

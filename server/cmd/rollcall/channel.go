@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -50,7 +52,7 @@ of a file is not part of the value.
 No check alerts a new integration, not even one that was given all integrations before. --all-checks or channel assign change
 that.
 
-If the server needs a flag to deliver the alerts, standard error names it, such as --mail-host.
+If the servers on the database lack a flag to deliver the alerts, standard error names it, such as --mail-host.
 
 With --json: {"id", "name", "kind"}.
 
@@ -221,13 +223,15 @@ type channelTestCmd struct {
 }
 
 func (channelTestCmd) Help() string {
-	return `The command itself sends the alert, with its own flags and variables and not those of the server. The alert says that it
-is a test. A test of a group goes to each member. The exit status is 1 if a receiver does not accept the alert.
+	return `The server on the database sends the alert, as it sends all others. The command sends it itself, with its own flags, if one of
+the flags or variables for alerts is set, or if no server answers; standard error says so. The alert says that it is a test. A
+test of a group goes to each member. The exit status is 1 if a receiver does not accept the alert.
 
-With --json: {"id", "name", "kind", "sent", "error"}.
+With --json: {"id", "name", "kind", "sent", "error", "sender"}, where sender names the server, or is "this command".
 
-Example:
+Examples:
 
+    rollcall channel test ops
     rollcall channel test ops --mail-host smtp.example.org --mail-from rollcall@example.org`
 }
 
@@ -243,7 +247,7 @@ func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 	if err := c.apply(&config); err != nil {
 		return err
 	}
-	return a.withConfig(ctx, false, &config, func(mon *monitor.Monitor) error {
+	return a.withStore(ctx, false, func(servers) *monitor.Config { return &config }, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
 		installation = mon
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
@@ -253,20 +257,54 @@ func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		failure := mon.Project(project.ID).TestChannel(ctx, channel.ID)
+		sender, failure := c.send(ctx, a, mon, channel)
 		document := struct {
 			channelDoc
-			Sent  bool   `json:"sent"`
-			Error string `json:"error"`
-		}{channelDoc: newChannelDoc(channel), Sent: failure == nil}
+			Sent   bool   `json:"sent"`
+			Error  string `json:"error"`
+			Sender string `json:"sender"`
+		}{channelDoc: newChannelDoc(channel), Sent: failure == nil, Sender: sender}
 		if failure != nil {
 			document.Error = failure.Error()
 			if !c.JSON {
-				return fmt.Errorf("%s: %w", document, failure)
+				return fmt.Errorf("%s: %w (tried by %s)", document, failure, sender)
 			}
 		}
-		return errors.Join(c.say(a.stdout, document, "Sent a test alert to %s.", document), failure)
+		return errors.Join(c.say(a.stdout, document, "Sent a test alert to %s, by %s.", document, sender), failure)
 	})
+}
+
+// send sends the test alert, and returns who has: a server that can, or else this command.
+func (c channelTestCmd) send(ctx context.Context, a *app, mon *monitor.Monitor, channel channels.Channel) (sender string, err error) {
+	const itself = "this command"
+	flag, _, err := needsOf(ctx, channel)
+	switch {
+	case err != nil:
+		return itself, err
+	case c.given(), a.servers.gone, len(a.servers.list) == 0:
+		if !c.given() {
+			a.say("no server runs on this database now, so the command sends the test itself, with its own flags")
+		}
+		return itself, mon.Project(channel.ProjectID).TestChannel(ctx, channel.ID)
+	}
+	lacking := a.servers.lacking(channel.Kind, flag)
+	able := slices.DeleteFunc(slices.Clone(a.servers.list), func(d serverDoc) bool { return d.lacks(channel.Kind, flag) })
+	if len(able) > 0 && len(lacking) > 0 {
+		a.say("alerts to %s need a server with %s, which %s lacks", newChannelDoc(channel), flag, lacking[0])
+	}
+	for _, server := range append(able, lacking...) {
+		answer, err := server.ask(ctx, mon, channel)
+		switch {
+		case errors.Is(err, errNoAnswer):
+			a.say("%s does not answer", server)
+			continue
+		case err == nil && answer.Error != "":
+			err = errors.New(answer.Error)
+		}
+		return server.String(), err
+	}
+	a.say("no server answers, so the command sends the test itself, with its own flags")
+	return itself, mon.Project(channel.ProjectID).TestChannel(ctx, channel.ID)
 }
 
 type channelKindsCmd struct{ jsonFlag }

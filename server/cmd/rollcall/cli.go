@@ -103,6 +103,7 @@ type app struct {
 	secrets        []string // names of the environment variables that hold Rollcall's own keys
 	environ        []string // the environment as the process got it
 	notes          []string // what is wrong with the environment
+	servers        servers  // those of the database, once a command has opened it
 	stdout, stderr io.Writer
 }
 

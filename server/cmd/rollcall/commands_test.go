@@ -39,8 +39,8 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// servers are the servers of a script by name.
-type servers map[string]*process
+// scriptServers are the servers of a script by name.
+type scriptServers map[string]*process
 
 // serversKey is the key of a script's servers.
 type serversKey struct{}
@@ -64,7 +64,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	p, err := startProcess(env, ts.MkAbs("."), args[1:]...)
 	ts.Check(err)
 	ts.Defer(p.kill)
-	ts.Value(serversKey{}).(servers)[name] = p
+	ts.Value(serversKey{}).(scriptServers)[name] = p
 	ts.Setenv(name, p.url)
 	ts.Check(os.WriteFile(ts.MkAbs(name+".out"), []byte(p.stdout.String()), 0o600))
 }
@@ -76,7 +76,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || signals[args[1]] == nil {
 		ts.Fatalf("usage: end NAME INT|TERM")
 	}
-	p := ts.Value(serversKey{}).(servers)[args[0]]
+	p := ts.Value(serversKey{}).(scriptServers)[args[0]]
 	if p == nil {
 		ts.Fatalf("no server %s", args[0])
 	}

@@ -64,7 +64,7 @@ const raceOptions = "atexit_sleep_ms=0"
 func scriptParams(vars map[string]string) testscript.Params {
 	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
-			env.Values[serversKey{}] = servers{}
+			env.Values[serversKey{}] = scriptServers{}
 			env.Setenv("GORACE", raceOptions)
 			for name, value := range vars {
 				env.Setenv(name, value)

@@ -72,8 +72,8 @@ const pushSecret = "webpush_key"
 
 // needs has the flag that the server lacks if it cannot deliver to integrations of a kind.
 var needs = map[channels.Kind]string{
-	channels.Email: "--mail-host", "shell": "--enable-shell",
-	channels.SMS: "--twilio-account-sid", channels.WhatsApp: "--twilio-account-sid", channels.Call: "--twilio-account-sid",
+	channels.Email: flagMail, "shell": flagShell,
+	channels.SMS: flagTwilio, channels.WhatsApp: flagTwilio, channels.Call: flagTwilio,
 }
 
 // namingFlags makes the errors of integrations that cannot be delivered to name the flag of the server.
@@ -108,31 +108,51 @@ func lacks(ctx context.Context, t channels.Type, settings map[string]string) (fl
 		err = t.Ready(ctx, settings)
 	}
 	if _, private := errors.AsType[*channels.SettingError](err); private {
-		return "--allow-private-networks", err
+		return flagPrivate, err
 	}
 	return needs[t.Kind], err
 }
 
-// noteNeeds says on standard error what is likely to go wrong with the settings of an integration, and which flag a server
-// needs to deliver to it. This command has not got the
-// flags of the server, and so only says it.
-func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
+// needsOf returns the flag without which a server cannot deliver to an integration, or "", and what is likely to go wrong with
+// its settings.
+func needsOf(ctx context.Context, c channels.Channel) (flag string, warning *channels.SettingError, err error) {
 	types, err := standard.New(nil)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	for _, t := range types {
 		if t.Kind != c.Kind {
 			continue
 		}
 		if t.Warn != nil {
-			if warning := t.Warn(c.Settings); warning != nil {
-				fmt.Fprintf(a.stderr, "rollcall: %s: %s\n", warning.Setting, warning.Reason)
-			}
+			warning = t.Warn(c.Settings)
 		}
-		if flag, err := lacks(ctx, t, c.Settings); err != nil && flag != "" {
-			fmt.Fprintf(a.stderr, "rollcall: alerts to %s need a server with %s\n", oneLine(newChannelDoc(c).String()), flag)
+		if needed, err := lacks(ctx, t, c.Settings); err != nil {
+			flag = needed
 		}
+	}
+	return flag, warning, nil
+}
+
+// given reports whether a flag for alerts is set that has no default.
+func (f notifierFlags) given() bool {
+	return f.AllowPrivateNetworks || f.EnableShell || f.MailHost != "" || f.TwilioAccountSID != ""
+}
+
+// noteNeeds says on standard error what is likely to go wrong with the settings of an integration, and which flag the servers
+// lack to deliver to it.
+func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
+	flag, warning, err := needsOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	if warning != nil {
+		a.say("%s: %s", warning.Setting, warning.Reason)
+	}
+	if lacking := a.servers.lacking(c.Kind, flag); len(a.servers.list) == 0 && flag != "" {
+		a.say("alerts to %s need a server with %s", newChannelDoc(c), flag)
+	} else if len(lacking) > 0 {
+		a.say("alerts to %s need a server with %s, which %s lacks", newChannelDoc(c), flag, lacking[0])
 	}
 	return nil
 }

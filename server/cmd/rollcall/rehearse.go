@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -25,8 +27,9 @@ func (checkRehearseCmd) Help() string {
 down, how many failures in a row an alert needs, how long quiet hours hold it, and reminders. Below are the integrations with
 what becomes of the alert, and how the last alert to each ended. Times are in the time zone of the check.
 
-Without a check, it lists all checks of the project and why an alert would reach no one. Only the server knows which kinds of
-integrations it can send to: the last alerts show it.
+Without a check, it lists all checks of the project and why an alert would reach no one. Which kinds of integrations can be
+sent to follows from the flags of the servers that run on the database, or of the last one; standard error says which. If none
+has run yet, only the last alerts show it.
 
 With --json: {"uuid", "slug", "name", "status", "assumed", "alert_at", "reached", "problem", "doubt", "summary", "steps",
 "receivers"}, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
@@ -99,7 +102,14 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 }
 
 func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+	return a.withStore(ctx, false, rehearseConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
+		project, err := projectByName(ctx, mon, c.Project)
+		if err != nil {
+			return err
+		}
+		if a.servers.gone {
+			a.say("no server runs on this database now; the rehearsal goes by the flags of the last one, %s", a.servers.list[0])
+		}
 		list, err := c.find(ctx, mon, project)
 		if err != nil {
 			return err
@@ -115,6 +125,14 @@ func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
 		r := rehearsals[0]
 		return c.print(a.stdout, newRehearsalDoc(r), func(w io.Writer) { printRehearsal(w, r) })
 	})
+}
+
+// rehearseConfig configures the monitor of a rehearsal: with the kinds that the servers can send to.
+func rehearseConfig(servers servers) *monitor.Config {
+	config := commandConfig(servers)
+	config.Channels = servers.types()
+	config.DeliveredElsewhere = len(servers.list) == 0 || slices.ContainsFunc(servers.list, func(d serverDoc) bool { return d.Others })
+	return config
 }
 
 // find returns the check that the argument names, by its slug first, or all.

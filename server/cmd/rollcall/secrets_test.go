@@ -14,10 +14,12 @@ import (
 )
 
 // TestKeysAreNeitherStoredNorLogged uses a project's keys in correct, wrong and failing requests. Neither the bytes of the
-// database nor a debug log may contain them.
+// database nor a debug log may contain them, nor the secrets of the server's flags.
 func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		p := start(t, db.URL, "--log-level", "debug", "--log-format", "json", "--access-log", "--smtp-listen", "127.0.0.1:0", "--ping-email-domain", "ping.example.org")
+		p := start(t, db.URL, "--log-level", "debug", "--log-format", "json", "--access-log", "--smtp-listen", "127.0.0.1:0", "--ping-email-domain", "ping.example.org",
+			"--mail-host", "mail.example.org", "--mail-from", "a@example.org", "--mail-username", "a", "--mail-password", "mailpassword",
+			"--twilio-account-sid", "AC00000000000000000000000000000000", "--twilio-auth-token", "twiliotoken", "--twilio-from", "+37120000000", "--secret-key", "secretkeyofbadges")
 		key := keyOf(t, p)
 		var readOnly string
 		for word := range strings.FieldsSeq(p.stdout.String()) {
@@ -65,7 +67,8 @@ func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 		if !strings.Contains(stored, string(hash[:])) && !strings.Contains(stored, hex.EncodeToString(hash[:])) {
 			t.Error("not even the hash of the key is stored: this test looks in the wrong place")
 		}
-		for name, secret := range map[string]string{"the API key": key, "the read-only key": readOnly, "the ping key": pingKey} {
+		for name, secret := range map[string]string{"the API key": key, "the read-only key": readOnly, "the ping key": pingKey,
+			"--mail-password": "mailpassword", "--twilio-auth-token": "twiliotoken", "--secret-key": "secretkeyofbadges"} {
 			if at := strings.Index(log, secret); at >= 0 {
 				t.Errorf("%s is logged: %.400s", name, log[max(0, at-200):])
 			}

@@ -172,6 +172,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if err := s.assemble(ctx, store); err != nil {
 			return err
 		}
+		if err := s.register(ctx); err != nil {
+			return err
+		}
 		return c.greet(ctx, s, a.stdout)
 	}
 	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout, begin), func(*sqlstore.Store) error {

@@ -44,6 +44,8 @@ type service struct {
 	spool *spool.Spool
 	front *front
 
+	document serverDoc // what commands know of this server
+
 	mon     *monitor.Monitor
 	people  *people.People
 	web     *server.Server
@@ -383,6 +385,7 @@ func (s *service) shutdown(web *http.Server) error {
 // startBackground starts the watcher, the heartbeats and the metrics server. They run until ctx ends.
 func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) error {
 	group.Go(func() { _ = s.mon.Run(ctx) }) // always nil
+	group.Go(func() { s.serveCommands(ctx) })
 	pinger, err := s.Operate.pinger()
 	if err != nil {
 		return usageError{err}

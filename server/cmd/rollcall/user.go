@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -20,16 +21,8 @@ import (
 
 // withPeople migrates the database and runs fn with its people and a monitor.
 func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
-	d, err := parseDatabase(a.database)
-	if err != nil {
-		return err
-	}
-	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
-		mon, err := monitor.New(store, commandConfig())
-		if err != nil {
-			return err
-		}
-		known, err := people.New(store, &people.Config{Audit: true})
+	return a.withStore(ctx, create, commandConfig, func(store *sqlstore.Store, mon *monitor.Monitor) error {
+		known, err := people.New(store, &people.Config{Audit: a.servers.audit()})
 		if err != nil {
 			return err
 		}
@@ -92,7 +85,7 @@ func (c changeCmd) change(ctx context.Context, a *app, done string, fn func(ctx 
 
 // linkFlags are the flags of commands that create a one-time link.
 type linkFlags struct {
-	BaseURL address `default:"http://localhost:8000" placeholder:"URL" help:"URL of the service, with which the link begins."`
+	BaseURL address `placeholder:"URL" help:"URL of the service, with which the link begins (default: that of the server on the database, or else http://localhost:8000)."`
 	mailFlags
 	jsonFlag
 }
@@ -111,15 +104,25 @@ type linkDoc struct {
 
 // hand prints a link, and sends it if there is a mail server. It prints first, so that the link is not lost with the mail.
 func (f linkFlags) hand(ctx context.Context, a *app, link people.Link, done string) error {
+	base := f.BaseURL
+	if base == "" {
+		base = a.baseURL()
+	}
 	d := linkDoc{
-		ID: link.Person.ID.String(), Email: link.Person.Email, Link: string(f.BaseURL) + "/signin/" + link.Token,
+		ID: link.Person.ID.String(), Email: link.Person.Email, Link: string(base) + "/signin/" + link.Token,
 		Expires: timestamp(link.Until), Mailed: f.MailHost != "",
 	}
 	err := f.print(a.stdout, d, func(w io.Writer) {
 		fmt.Fprintf(w, "%s This link works once, until %s, and cannot be shown again:\n\n  %s\n", done, d.Expires, d.Link)
 	})
-	if err != nil || f.MailHost == "" {
+	if err != nil {
 		return err
+	}
+	if f.MailHost == "" {
+		if a.servers.have(channels.Email, flagMail) {
+			a.say("the link was not sent by e-mail, because a command does not have the server's password; pass it on, or give --mail-host and its other flags")
+		}
+		return nil
 	}
 	config, err := f.mail()
 	if err != nil {
