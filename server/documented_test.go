@@ -62,7 +62,7 @@ func with(values map[string]string, pairs ...string) map[string]string {
 
 // TestDocumentedPings tests every ping endpoint with every method.
 func TestDocumentedPings(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		values := s.addresses()
 		s.create(object{"slug": "twice"})
 		s.create(object{"slug": "twice"})
@@ -89,7 +89,7 @@ func TestDocumentedPings(t *testing.T) {
 
 // TestDocumentedFailures tests what every request can meet: no key, the rate limit, a database that fails or is away.
 func TestDocumentedFailures(t *testing.T) {
-	each(t, &server.Config{RateLimit: 2}, func(s *site) {
+	both(t, &server.Config{RateLimit: 2}, func(s *site) {
 		values := s.addresses()
 		s.api("GET", "/api/v3/checks/", nil).is(200)
 		failing, away, panicking := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable), s.during(nil)
@@ -124,7 +124,7 @@ func TestDocumentedFailures(t *testing.T) {
 
 // TestDocumentedExamples sends the examples of request bodies.
 func TestDocumentedExamples(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		for _, name := range []string{"Ops", "On call"} {
 			_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}})
 			s.must(err)
@@ -172,7 +172,7 @@ func (a *admin) sendTo(o *operation, values map[string]string, body any) reply {
 // TestDocumentedBounds sends every field of every request and every query parameter at its bounds and beyond, in another type
 // and with other characters. The client of a site compares what the server accepts with what the document allows.
 func TestDocumentedBounds(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		values, admin, sent := s.addresses(), s.admin(), 0
 		for _, o := range documented().operations {
 			for _, p := range o.Operation.Parameters {
@@ -273,7 +273,7 @@ func around(schema *openapi3.Schema) []any {
 // TestDocumentedInstallation sends every request with a key of the installation: without a project, with an unknown one, and
 // with too large a body.
 func TestDocumentedInstallation(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		values, admin := s.addresses(), s.admin()
 		key := admin.installation
 		for _, o := range documented().operations {
@@ -293,7 +293,7 @@ func TestDocumentedInstallation(t *testing.T) {
 
 // TestDocumentedDefaults compares the documented defaults with a new check.
 func TestDocumentedDefaults(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		properties := documented().document.Components.Schemas["CreateCheck"].Value.Properties
 		compared := 0
 		for _, fields := range []object{nil, {"schedule": "0 3 * * *"}} {
@@ -314,7 +314,7 @@ func TestDocumentedDefaults(t *testing.T) {
 // TestReference reads the page and the document of a server with its own addresses.
 func TestReference(t *testing.T) {
 	config := &server.Config{BaseURL: "https://monitor.example.net/jobs", PingBaseURL: "https://alive.example.net"}
-	each(t, config, func(s *site) {
+	both(t, config, func(s *site) {
 		for path, mediaType := range map[string]string{
 			"/jobs/api/v3/": "text/html; charset=utf-8", "/jobs/api/v3": "text/html; charset=utf-8",
 			"/jobs/api/v3/openapi.json": "application/json", "/jobs/api/v3/openapi.json/": "application/json",

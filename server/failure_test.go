@@ -18,7 +18,7 @@ import (
 )
 
 func TestStatusEndpoint(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(nil)
 		s.equal("ok", s.send("GET", "/api/v3/status/", nil).object(200), object{"status": "ok"})
 		s.send("GET", "/api/v3/status", nil, "X-Api-Key", "nonsense").is(200)
@@ -57,7 +57,7 @@ func (s *site) during(err error) *site {
 }
 
 func TestOutage(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
 		badge := s.signer.Path(s.project.BadgeKey, "*", badges.SVG, true)
 		for _, err := range []error{checks.ErrUnavailable, context.DeadlineExceeded} {
@@ -89,7 +89,7 @@ func TestOutage(t *testing.T) {
 
 // TestOutageInTheLog sends many pings during an outage: the log has one line a second, with the number of unlogged ones.
 func TestOutageInTheLog(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
 		out := s.during(checks.ErrUnavailable)
 		refuse := func(n int) (logged string) {
@@ -121,7 +121,7 @@ func TestOutageInTheLog(t *testing.T) {
 
 // TestClientGoesAway: a ping counts although its job hangs up as soon as it is sent.
 func TestClientGoesAway(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"slug": "job"})
 		open := make(chan struct{})
 		_, srv := newServer(s, &dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
@@ -170,7 +170,7 @@ func (brokenPages) Pages(_ *monitor.Monitor, c server.Config) (http.Handler, str
 
 // TestFailureOfPages: a link that signs in is not in the log when the handler of the pages fails.
 func TestFailureOfPages(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		s.another(s.store, monitor.Config{}, server.Config{Dashboard: brokenPages{}}).undocumented("GET", "/signin/t0ken.s1gnature").is(500)
 		if log := s.log.String(); !strings.Contains(log, "/signin/(key)") || strings.Contains(log, "s1gnature") {
 			s.Errorf("the log has the link, or not its route: %.300s", log)

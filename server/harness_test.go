@@ -50,7 +50,7 @@ type site struct {
 	log     *lockedBuffer
 }
 
-// each runs a test with a server on both databases. The configuration may be nil.
+// each runs a test with a server on SQLite, and before a release on PostgreSQL, too. The configuration may be nil.
 func each(t *testing.T, config *server.Config, test func(s *site)) {
 	t.Helper()
 	eachPlan(t, config, "paid", test)
@@ -58,13 +58,23 @@ func each(t *testing.T, config *server.Config, test func(s *site)) {
 
 func eachPlan(t *testing.T, config *server.Config, plan string, test func(s *site)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s := serve(t, db, config)
-		var err error
-		s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
-		s.must(err)
-		test(s)
-	})
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) { test(withProject(t, db, config, plan)) })
+}
+
+// both runs a test with a server on both databases: access, states, failures of the database, and all that is documented.
+func both(t *testing.T, config *server.Config, test func(s *site)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(withProject(t, db, config, "paid")) })
+}
+
+// withProject starts a server on a database that has one project.
+func withProject(t *testing.T, db dbtest.DB, config *server.Config, plan string) *site {
+	t.Helper()
+	s := serve(t, db, config)
+	var err error
+	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
+	s.must(err)
+	return s
 }
 
 // serve starts a server on a database that has no project.

@@ -168,7 +168,7 @@ func (v *victim) in(path string) string {
 // TestNobodyGetsIn sends every request with every kind of foreign key, in every place for a key. The status is that of the
 // table, and nothing of the project is revealed or changed.
 func TestNobodyGetsIn(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		v := newVictim(s)
 		other, foreign := s.otherProject("Foreign")
 		admin := s.newKey(other.ID, checks.Admin)

@@ -30,7 +30,7 @@ func (s *site) sweep(want int) {
 }
 
 func TestStatesByTheClock(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 60, "grace": 120})
 		s.clock.Advance(time.Hour)
 		s.sweep(0)
@@ -80,7 +80,7 @@ func TestStatesByTheClock(t *testing.T) {
 
 // TestLatePing: a ping after the deadline and before the sweep records both flips.
 func TestLatePing(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 60, "grace": 60})
 		s.ping(check, "")
 		s.clock.Advance(10 * time.Minute)
@@ -94,7 +94,7 @@ func TestLatePing(t *testing.T) {
 }
 
 func TestStartOverrun(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 3600, "grace": 60})
 		s.ping(check, "/start")
 		s.status(check, "new", "")
@@ -124,7 +124,7 @@ func TestStartOverrun(t *testing.T) {
 }
 
 func TestCronStates(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"schedule": "0 15 * * *", "tz": "Europe/Riga", "grace": 3600}) // 13:00 UTC in March
 		s.ping(check, "")
 		s.status(check, "up", at(time.Hour-250*time.Millisecond))
@@ -137,7 +137,7 @@ func TestCronStates(t *testing.T) {
 }
 
 func TestOnCalendarStates(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"schedule": "*-*-* 15:00", "tz": "Europe/Riga", "grace": 3600})
 		s.status(check, "new", "") // nothing is expected before the first ping
 		s.ping(check, "")
@@ -163,7 +163,7 @@ func TestOnCalendarStates(t *testing.T) {
 
 // TestPausesAreNoFlips: flips are changes to up and to down (server/API.md section 3).
 func TestPausesAreNoFlips(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 3600, "grace": 60})
 		s.api("POST", path(check)+"/pause", nil).is(200)
 		s.api("POST", path(check)+"/resume", nil).is(200)
@@ -196,7 +196,7 @@ func TestPausesAreNoFlips(t *testing.T) {
 func TestStarted(t *testing.T) {
 	for _, report := range []bool{false, true} {
 		t.Run(fmt.Sprint(report), func(t *testing.T) {
-			each(t, &server.Config{ReportStarted: report}, func(s *site) {
+			both(t, &server.Config{ReportStarted: report}, func(s *site) {
 				check := s.create(nil)
 				s.ping(check, "/start")
 				s.equal("started", s.get(check)["started"], any(report))
@@ -210,7 +210,7 @@ func TestStarted(t *testing.T) {
 // TestOverlappingRuns: with max_runtime, each open run takes the check down by itself, whatever other runs report.
 func TestOverlappingRuns(t *testing.T) {
 	run := func(n int) string { return fmt.Sprintf("?rid=00000000-0000-4000-8000-%012d", n) }
-	each(t, &server.Config{ReportStarted: true}, func(s *site) {
+	both(t, &server.Config{ReportStarted: true}, func(s *site) {
 		check := s.create(object{"timeout": 86400, "grace": 3600, "max_runtime": 600})
 		started := func(want bool) {
 			s.Helper()
@@ -255,7 +255,7 @@ func TestOverlappingRuns(t *testing.T) {
 }
 
 func TestFlipFilters(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(nil)
 		s.equal("none", s.api("GET", path(check)+"/flips/", nil).body, "[]\n")
 		// Flips at noon and a quarter of a second, and 100 and 200 seconds later.
@@ -309,7 +309,7 @@ func TestFlipFilters(t *testing.T) {
 
 // TestFlipRetention: flips of the current month and the two before it are kept (server/API.md section 8).
 func TestFlipRetention(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 31536000})
 		s.ping(check, "") // 15 March
 		s.clock.Advance(30 * 24 * time.Hour)
@@ -335,7 +335,7 @@ func noonIn(year int, month time.Month, day int) time.Time {
 
 // TestShorterTiming: new settings take a check down no earlier than now.
 func TestShorterTiming(t *testing.T) {
-	each(t, nil, func(s *site) {
+	both(t, nil, func(s *site) {
 		check := s.create(nil)
 		s.ping(check, "")
 		s.clock.Advance(10 * time.Minute)

@@ -58,7 +58,7 @@ func TestRegistryOfUnknownProject(t *testing.T) {
 	if _, err := r.Register(t.Context(), checks.Spec{Slug: new("backup")}); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("Register: %v", err)
 	}
-	if err := r.PauseExcept(t.Context(), "cron", nil); !errors.Is(err, checks.ErrNotFound) {
+	if err := r.PauseExcept(t.Context(), "cron", []string{"backup"}); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("PauseExcept: %v", err)
 	}
 }

@@ -108,7 +108,7 @@ func unknownIn(
 		"CreateChannel": missing(p.CreateChannel(ctx, channel)), "Channels": missing(p.Channels(ctx)), "Keys": missing(p.Keys(ctx)),
 		"StatusPages": missing(p.StatusPages(ctx)), "CreateStatusPage": missing(p.CreateStatusPage(ctx, page)),
 		"retry all": missing(p.RetryDeliveries(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
-		"PauseExcept": p.PauseExcept(ctx, "tag", nil),
+		"PauseExcept": p.PauseExcept(ctx, "tag", []string{"backup"}),
 	} {
 		errs[name] = err
 	}

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && release
 
 // Package postgresha holds the configuration of Rollcall on a PostgreSQL that fails over. Its test runs it.
 package postgresha

@@ -120,7 +120,7 @@ func is(t *testing.T, what string, got, want map[string]float64) {
 }
 
 func TestMetrics(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) {
 		m := metrics.New()
 		is(t, "before a monitor has them", scrape(t, m.Handler()), idle())
 

@@ -69,7 +69,7 @@ func (l *logBuffer) String() string {
 // each runs a test on each database.
 func each(t *testing.T, config smtpd.Config, test func(s *site)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(newSite(t, db.Open(t), config)) })
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) { test(newSite(t, db.Open(t), config)) })
 }
 
 // one runs a test that does not depend on the database.

@@ -75,6 +75,17 @@ func Each[T runner[T]](t T, test func(t T, db DB)) {
 	t.Run("postgres", func(t T) { test(t, PostgreSQL(t)) })
 }
 
+// EachAtRelease is [Each] if the build tag release is set, and otherwise runs the test on SQLite alone. It is for what stands
+// above the store, which the contract of the store, the monitor and a part of the server's tests always run on both.
+func EachAtRelease[T runner[T]](t T, test func(t T, db DB)) {
+	t.Helper()
+	if release {
+		Each(t, test)
+		return
+	}
+	t.Run("sqlite", func(t T) { test(t, SQLite(t)) })
+}
+
 // SQLite returns a database in a file in the test's temporary directory.
 func SQLite(t testing.TB) DB {
 	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}

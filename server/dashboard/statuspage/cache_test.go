@@ -22,7 +22,7 @@ import (
 
 // TestReadersCostNothing counts the queries of 10,000 readers, of pages that exist and of others.
 func TestReadersCostNothing(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) {
 		s := newCounted(t, db)
 		w := newWorld(t, s)
 		for i := range 5 {

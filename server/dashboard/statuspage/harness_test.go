@@ -58,7 +58,7 @@ func newWorld(t testing.TB, s monitor.Store) *world {
 
 // each runs a test on both databases.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, newWorld(t, db.Open(t))) })
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) { test(t, newWorld(t, db.Open(t))) })
 }
 
 func (w *world) must(err error) {

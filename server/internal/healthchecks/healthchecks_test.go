@@ -271,7 +271,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestImport(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 		mon, err := monitor.New(db.Open(t), &monitor.Config{Now: func() time.Time { return now }, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		if err != nil {

@@ -1,0 +1,5 @@
+//go:build release
+
+package dbtest
+
+const release = true
