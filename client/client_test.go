@@ -386,7 +386,7 @@ func TestNilClientRunsJobs(t *testing.T) {
 	if err := reporter.Run(t.Context(), func(context.Context) error { ran = true; return failed }); !ran || err != failed {
 		t.Errorf("ran %v, %v", ran, err)
 	}
-	if err := c.PauseExcept(t.Context(), "cron", nil); err == nil {
+	if err := c.PauseExcept(t.Context(), "cron", []string{"a"}); err == nil {
 		t.Error("a nil client pauses checks")
 	}
 	if err := c.Close(t.Context()); err != nil {
