@@ -3,17 +3,21 @@ package kubernetes
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/examples/internal/imagetest"
+	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -75,8 +79,11 @@ type podSpec struct {
 	} `yaml:"securityContext"`
 	Containers []serverContainer
 	Volumes    []struct {
-		Name   string
-		Secret struct{ SecretName string }
+		Name                  string
+		Secret                struct{ SecretName string }
+		PersistentVolumeClaim struct {
+			ClaimName string `yaml:"claimName"`
+		} `yaml:"persistentVolumeClaim"`
 	}
 }
 
@@ -296,5 +303,55 @@ func TestNames(t *testing.T) {
 	budget, ok := objects["PodDisruptionBudget"].Spec.Selector["matchLabels"].(map[string]any)
 	if !ok || budget["app.kubernetes.io/name"] != labels["app.kubernetes.io/name"] {
 		t.Errorf("PodDisruptionBudget %+v", objects["PodDisruptionBudget"].Spec)
+	}
+}
+
+// TestBackup runs the CronJob of backups on two nights. It mounts the volume of the server, whose image and user it has.
+func TestBackup(t *testing.T) {
+	content, err := os.ReadFile("backup.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var job struct {
+		Spec struct {
+			Schedule    string
+			JobTemplate struct {
+				Spec struct{ Template struct{ Spec podSpec } }
+			} `yaml:"jobTemplate"`
+		}
+	}
+	if err := yaml.Load(content, &job); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := schedule.Parse(job.Spec.Schedule); err != nil {
+		t.Error(err)
+	}
+	server := load(t, "sqlite.yaml")["StatefulSet"]
+	pod, serverPod := job.Spec.JobTemplate.Spec.Template.Spec, server.Spec.Template.Spec
+	c := pod.Containers[0]
+	if diff := cmp.Diff(serverPod.SecurityContext, pod.SecurityContext); diff != "" {
+		t.Errorf("security context (-server +backup):\n%s", diff)
+	}
+	if diff := cmp.Diff(serverPod.Containers[0].SecurityContext, c.SecurityContext); diff != "" || c.Image != serverPod.Containers[0].Image {
+		t.Errorf("%s, security context (-server +backup):\n%s", c.Image, diff)
+	}
+	claim := server.Spec.VolumeClaimTemplates[0].Metadata.Name + "-" + server.Metadata.Name + "-0"
+	if pod.Volumes[0].PersistentVolumeClaim.ClaimName != claim || c.VolumeMounts[0].Name != pod.Volumes[0].Name || c.env()["ROLLCALL_DATABASE"] != serverPod.Containers[0].env()["ROLLCALL_DATABASE"] {
+		t.Errorf("the backup has another volume or database: %+v", pod)
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	testserver.Rollcall(t, bin)
+	for _, args := range [][]string{{"migrate"}, c.Args, c.Args} {
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, c.VolumeMounts[0].MountPath, dir)
+		}
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "rollcall"), args...)
+		cmd.Env = []string{"ROLLCALL_DATABASE=" + strings.ReplaceAll(c.env()["ROLLCALL_DATABASE"], c.VolumeMounts[0].MountPath, dir)}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	if backups, err := filepath.Glob(filepath.Join(dir, "backups", "rollcall-*.db")); err != nil || len(backups) != 2 {
+		t.Errorf("%q, %v", backups, err)
 	}
 }

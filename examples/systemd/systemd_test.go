@@ -36,6 +36,35 @@ func read(t *testing.T, name string) string {
 	return string(content)
 }
 
+// inPlace returns a text with the programs of a directory in place of those that are installed.
+func inPlace(text, bin string) string {
+	return strings.NewReplacer("/usr/bin/rollcall", filepath.Join(bin, "rollcall"), "/usr/local/bin", bin).Replace(text)
+}
+
+// TestBackup runs the backup of the database as systemd does, twice.
+func TestBackup(t *testing.T) {
+	bin := testserver.Job(t)
+	testserver.Rollcall(t, bin)
+	unit := read(t, "rollcall-backup.service")
+	if _, err := schedule.Parse(value(t, read(t, "rollcall-backup.timer"), "OnCalendar")); err != nil {
+		t.Error(err)
+	}
+	dir := t.TempDir()
+	command := strings.ReplaceAll(inPlace(value(t, unit, "ExecStart"), bin), "/var/backups/rollcall", filepath.Join(dir, "backups"))
+	database := strings.ReplaceAll(value(t, unit, "Environment"), "/var/lib/rollcall", dir)
+	for _, command := range []string{filepath.Join(bin, "rollcall") + " migrate", command, command} {
+		words := strings.Fields(command)
+		cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+		cmd.Env = []string{database}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+	if backups, err := filepath.Glob(filepath.Join(dir, "backups", "rollcall-*.db")); err != nil || len(backups) != 2 {
+		t.Errorf("%q, %v", backups, err)
+	}
+}
+
 func TestTimer(t *testing.T) {
 	expr := value(t, read(t, "backup.timer"), "OnCalendar")
 	s, err := schedule.Parse(expr)
@@ -59,7 +88,7 @@ func TestService(t *testing.T) {
 	bin := testserver.Job(t)
 	testserver.Rollcall(t, bin)
 	site := testserver.Start(t)
-	command := strings.ReplaceAll(value(t, read(t, "backup.service"), "ExecStart"), "/usr/local/bin", bin)
+	command := inPlace(value(t, read(t, "backup.service"), "ExecStart"), bin)
 	words := strings.Fields(command)
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Env = []string{"ROLLCALL_PING_URL=" + site.PingURL}
@@ -79,8 +108,8 @@ func TestVerify(t *testing.T) {
 	}
 	dir := t.TempDir()
 	args := []string{"verify", "--man=no"}
-	for _, name := range []string{"backup.service", "backup.timer"} {
-		unit := strings.ReplaceAll(read(t, name), "/usr/local/bin", bin)
+	for _, name := range []string{"backup.service", "backup.timer", "rollcall-backup.service", "rollcall-backup.timer"} {
+		unit := inPlace(read(t, name), bin)
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(unit), 0o600); err != nil {
 			t.Fatal(err)

@@ -10,12 +10,17 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
 type backupCmd struct {
-	File string `arg:"" completion:"file" help:"Path of the new file, which must not exist yet."`
+	File  string `arg:"" completion:"file" help:"Path of the new file, which must not exist yet; with --keep, the directory of the backups."`
+	Keep  int    `env:"-" placeholder:"N" help:"Write a file named by the time into the directory, then remove all but the newest N backups there."`
+	Force bool   `env:"-" help:"Replace the file if it exists."`
 	jsonFlag
 }
 
@@ -23,6 +28,10 @@ func (backupCmd) Help() string {
 	return `The backup is a consistent snapshot. When the file appears, it is complete, checked and synced to disk, and only its owner
 can read it. It lacks only the ping bodies in object storage. The command does not migrate the database, so a new version
 can back it up before the upgrade.
+
+For a backup each night, --keep names each file by its time, such as rollcall-20261123T030000.000Z.db, and removes the oldest once
+the new one is complete. It creates the directory if it is missing, and touches no file with another name. --force replaces the
+file in one step: there is always a complete backup under its name.
 
 To restore a backup, stop the servers, remove the two files beside the database, and copy the backup over it:
 
@@ -34,11 +43,20 @@ For PostgreSQL, use its own programs:
     pg_dump --format=custom --file=backup.dump "$ROLLCALL_DATABASE"
     pg_restore --clean --if-exists --single-transaction --no-owner --dbname="$ROLLCALL_DATABASE" backup.dump
 
-With --json: {"file", "bytes"}.
+With --json: {"file", "bytes", "removed"}, where removed lists the files that --keep has removed.
 
-Example:
+Examples:
 
-    rollcall backup --database sqlite:/var/lib/rollcall.db /backup/rollcall-$(date +%F).db`
+    rollcall backup --database sqlite:/var/lib/rollcall/rollcall.db --keep 14 /backup
+    rollcall backup --force rollcall-backup.db`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c backupCmd) Validate() error {
+	if c.Keep != 0 && c.Force {
+		return errors.New("--keep and --force exclude each other: with --keep, each backup has a name of its own")
+	}
+	return atLeast("--keep", c.Keep, 0)
 }
 
 func (c backupCmd) Run(ctx context.Context, a *app) error {
@@ -57,30 +75,106 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 		return d.explain(err)
 	}
 	defer db.Close()
-	size, err := backUp(ctx, db, c.File)
-	if err != nil {
+	document := struct {
+		File    string   `json:"file"`
+		Bytes   int64    `json:"bytes"`
+		Removed []string `json:"removed"`
+	}{File: c.File, Removed: []string{}}
+	if c.Force && isPart(d, c.File) {
+		return fmt.Errorf("backup: %s belongs to the database itself; choose another name", c.File)
+	}
+	if c.Keep > 0 {
+		if err := os.Mkdir(c.File, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("backup: %s: %w", c.File, reason(err))
+		}
+		document.File = filepath.Join(c.File, time.Now().UTC().Format(backupName))
+	}
+	if document.Bytes, err = backUp(ctx, db, document.File, c.Force); err != nil {
 		return fmt.Errorf("backup: %w", d.explain(err))
 	}
-	document := struct {
-		File  string `json:"file"`
-		Bytes int64  `json:"bytes"`
-	}{c.File, size}
+	if c.Keep > 0 {
+		if document.Removed, err = rotate(c.File, filepath.Base(document.File), c.Keep); err != nil {
+			return fmt.Errorf("backup: %s is complete, but older ones could not be removed: %w", document.File, err)
+		}
+	}
 	return c.print(a.stdout, document, func(w io.Writer) {
-		fmt.Fprintf(w, "Copied %s to %s: %d bytes.\n", d, printable(c.File), size)
+		fmt.Fprintf(w, "Copied %s to %s: %d bytes.\n", d, printable(document.File), document.Bytes)
+		for _, file := range document.Removed {
+			fmt.Fprintf(w, "Removed %s.\n", printable(file))
+		}
 	})
 }
 
-// backUp copies an SQLite database into a new file and returns its size in bytes. The file gets its name last, so that a
-// crash leaves a complete backup or none.
-func backUp(ctx context.Context, db *sql.DB, file string) (size int64, err error) {
+// backupName is the layout of the names that --keep gives, in UTC. Their order is that of their times.
+const backupName = "rollcall-20060102T150405.000Z.db"
+
+// rotated matches the names of backups, and the drafts of those that a crash has cut short.
+var rotated = regexp.MustCompile(`^(\.?)rollcall-\d{8}T\d{6}\.\d{3}Z\.db(\.\d+\.tmp)?$`)
+
+// draftAge is the age at which a draft is one that nobody writes any more.
+const draftAge = 24 * time.Hour
+
+// rotate removes all but the newest backups of a directory, and old drafts. It keeps the latest backup even if the clock has gone
+// back. It returns the backups that it has removed.
+func rotate(dir, latest string, keep int) ([]string, error) {
+	removed := []string{}
+	entries, err := os.ReadDir(dir) // by name
+	if err != nil {
+		return removed, err
+	}
+	kept := 1 // the latest
+	for _, entry := range slices.Backward(entries) {
+		path, parts := filepath.Join(dir, entry.Name()), rotated.FindStringSubmatch(entry.Name())
+		if parts == nil || entry.Name() == latest || !entry.Type().IsRegular() || (parts[1] == "") != (parts[2] == "") {
+			continue
+		}
+		if draft := parts[1] != ""; draft {
+			info, err := entry.Info()
+			if err == nil && time.Since(info.ModTime()) > draftAge {
+				err = os.Remove(path)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return removed, err
+			}
+			continue
+		}
+		if kept++; kept <= keep {
+			continue
+		}
+		switch err := os.Remove(path); {
+		case errors.Is(err, fs.ErrNotExist): // another backup has removed it
+		case err != nil:
+			return removed, err
+		default:
+			removed = append(removed, path)
+		}
+	}
+	return removed, nil
+}
+
+// isPart reports whether a file is the database itself, or one of the files beside it.
+func isPart(d database, file string) bool {
+	info, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"", "-wal", "-shm"}, func(suffix string) bool {
+		part, err := os.Stat(d.path + suffix)
+		return err == nil && os.SameFile(info, part)
+	})
+}
+
+// backUp copies an SQLite database into a file and returns its size in bytes. The file gets its name last, so that a crash leaves a
+// complete backup or none. It replaces an existing file only with force.
+func backUp(ctx context.Context, db *sql.DB, file string, force bool) (size int64, err error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollcall_schema'").Scan(&tables); err != nil {
 		return 0, err
 	} else if tables == 0 {
 		return 0, errors.New("the database has no rollcall tables; check --database")
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return 0, fmt.Errorf("%s: the file exists already; choose another name", file)
+	if info, err := os.Lstat(file); err == nil && (!force || info.IsDir()) {
+		return 0, fmt.Errorf("%s: the file exists already; %s", file, existsAdvice)
 	}
 	file, err = filepath.Abs(file)
 	if err != nil {
@@ -105,7 +199,7 @@ func backUp(ctx context.Context, db *sql.DB, file string) (size int64, err error
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), publish(draft.Name(), file)
+	return info.Size(), publish(draft.Name(), file, force)
 }
 
 // checkCopy reads the whole copy and reports damage. Otherwise nobody would notice a damaged backup before the restore.
@@ -125,11 +219,18 @@ func checkCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// publish gives a finished file its name. It does not replace an existing file.
-func publish(draft, file string) error {
-	if err := os.Link(draft, file); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: the file exists already; choose another name", file)
-	} else if err != nil { // the file system may have no links
+// existsAdvice says what to do if the file of a backup exists.
+const existsAdvice = "choose another name, --force to replace a backup, or --keep with a directory"
+
+// publish gives a finished file its name. It replaces an existing file only with force.
+func publish(draft, file string, force bool) error {
+	var err error
+	if !force {
+		err = os.Link(draft, file)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: the file exists already; %s", file, existsAdvice)
+	} else if err != nil || force { // the file system may have no links
 		if err := os.Rename(draft, file); err != nil {
 			return err
 		}

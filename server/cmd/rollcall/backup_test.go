@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -149,6 +151,82 @@ func TestBackupFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	administer(t, db, "backup", filepath.Join(dir, "z"))
+}
+
+// TestBackupRotation: a backup each night works each night, by a directory and by a name that is replaced.
+func TestBackupRotation(t *testing.T) {
+	db := dbtest.SQLite(t)
+	administer(t, db, "project", "create", "p")
+	dir := filepath.Join(t.TempDir(), "backups")
+	var last struct {
+		File    string
+		Removed []string
+	}
+	others := []string{"rollcall-2026.db", "rollcall.db", ".rollcall-20260101T000000.000Z.db.123.tmp", "rollcall-99991231T235959.000Z.db.old"}
+	var made []string
+	for night := range 4 {
+		if err := json.Unmarshal([]byte(administer(t, db, "backup", "--keep", "2", "--json", dir)), &last); err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, last.File)
+		var removed []string
+		if night >= 2 {
+			removed = []string{made[night-2]}
+		}
+		if diff := cmp.Diff(removed, last.Removed, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("night %d, removed (-want +got):\n%s", night, diff)
+		}
+		if night == 0 {
+			for _, name := range others {
+				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	// A clock that has gone back, and the draft of a crash.
+	ahead := filepath.Join(dir, "rollcall-99991231T235959.000Z.db")
+	draft := filepath.Join(dir, others[2])
+	if err := errors.Join(os.WriteFile(ahead, nil, 0o600), os.Chtimes(draft, time.Time{}, time.Now().Add(-48*time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(administer(t, db, "backup", "--keep", "1", "--json", dir)), &last); err != nil {
+		t.Fatal(err)
+	}
+	if len(last.Removed) != 3 {
+		t.Errorf("removed %q", last.Removed)
+	}
+	var names []string
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	want := []string{others[0], filepath.Base(last.File), others[3], others[1]}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names); err != nil || diff != "" {
+		t.Errorf("%v, files (-want +got):\n%s", err, diff)
+	}
+
+	file := filepath.Join(t.TempDir(), "one.db")
+	for range 2 {
+		administer(t, db, "backup", "--force", file)
+	}
+	administer(t, dbtest.DB{URL: "sqlite:" + file}, "project", "delete", "p")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(db.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, taken := range []string{db.Path(), link} {
+		if _, stderr, status := rollcall("--database", db.URL, "backup", "--force", taken); status != exitError || !strings.Contains(stderr, "belongs to the database itself") {
+			t.Errorf("%s: status %d, %s", taken, status, stderr)
+		}
+	}
+	for _, args := range [][]string{{"--force", "--keep", "2", dir}, {"--keep", "-1", dir}} {
+		if _, stderr, status := rollcall(append([]string{"--database", db.URL, "backup"}, args...)...); status != exitUsage {
+			t.Errorf("%q: status %d, %s", args, status, stderr)
+		}
+	}
+	administer(t, db, "project", "delete", "p")
 }
 
 func writeFile(t *testing.T, content string) string {
