@@ -71,7 +71,7 @@ func TestBoard(t *testing.T) {
 	}
 	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")
 	page := b.get(s.path("board")).is(http.StatusOK)
-	page.has("<title>1 down · Board · backups · Rollcall</title>", "<b>1 run is overdue.</b> <b>1 run failed</b> in the last 24 hours", "1 running now",
+	page.has("<title>1 down · Board · backups · Rollcall</title>", "<b>1 run is missing.</b> <b>1 run failed</b> in the last 24 hours", "1 running now",
 		"Tonight: ", "between 22:00 and 06:00; the longest is ", `">export</a>, 1 min 30 s.`,
 		"Down <span>1</span>", "Up again <span>1</span>", "Other checks <span>2</span>",
 		"Mon 23 Nov 07:25, Europe/Riga",
@@ -179,6 +179,44 @@ func well(t *testing.T, body string) {
 			t.Errorf("the page has %s", attribute)
 		}
 	}
+}
+
+// TestMissedInThePast looks back at a run that never came, before it was expected, while it was late, and after it was missed:
+// word, shape and sentence agree.
+func TestMissedInThePast(t *testing.T) {
+	s := newSite(t)
+	backup := s.create(checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), Grace: new(time.Hour)})
+	prompt := s.create(checks.Spec{Name: new("prompt"), Schedule: new("0 3 * * *"), Grace: new(time.Hour)})
+	for _, c := range []checks.Check{backup, prompt} {
+		s.report(c, pings.Signal{})
+	}
+	s.advance(time.Date(2026, 11, 23, 3, 30, 0, 0, time.UTC).Sub(start))
+	s.report(prompt, pings.Signal{}) // within its grace
+	s.advance(60 * time.Hour)
+	b := s.signedIn(s.keys.ReadOnly)
+	word := func(at, name string) string {
+		body := b.get(s.path("board?span=6h&at=" + at)).body
+		found := regexp.MustCompile(`class="lane is-(\w+)"[^>]*><a class="who"[^>]*><svg class="st (\w+)".*?>` + name + `<span class="sr">, (\w+), `).FindStringSubmatch(body)
+		if found == nil || found[1] != found[2] || found[1] != found[3] {
+			t.Fatalf("%s at %s: %q", name, at, found)
+		}
+		return found[1]
+	}
+	for _, test := range []struct{ at, backup, prompt string }{
+		{"2026-11-22T20:00Z", "up", "up"},     // 03:00 is not on the axis
+		{"2026-11-23T02:00Z", "down", "up"},   // the axis has the run that was missed
+		{"2026-11-23T03:10Z", "down", "late"}, // both were late in its middle
+		{"2026-11-23T03:40Z", "down", "up"},
+		{"2026-11-23T05:00Z", "down", "up"},
+	} {
+		if got := word(test.at, "backup"); got != test.backup {
+			t.Errorf("backup at %s is %s, want %s", test.at, got, test.backup)
+		}
+		if got := word(test.at, "prompt"); got != test.prompt {
+			t.Errorf("prompt at %s is %s, want %s", test.at, got, test.prompt)
+		}
+	}
+	b.get(s.path("board?span=6h&at=2026-11-23T03:10Z")).has("<b>1 run was missed</b> between ", "Down in this time <span>1</span>").hasNo("was late", "were late", "overdue")
 }
 
 // TestBoardOfThePast shows an earlier night: the address holds the instant, whatever the zone of the viewer is.

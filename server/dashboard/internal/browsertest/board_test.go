@@ -41,7 +41,7 @@ func TestBoard(t *testing.T) {
 	page.Go(s.path("board"))
 	page.Go(s.path("board")) // with the zone
 	page.WaitText(".zone", "Mon 23 Nov 02:00, Europe/Riga")
-	page.WaitText(".lead", "1 run is overdue. 1 run failed in the last 24 hours. 1 running now.")
+	page.WaitText(".lead", "1 run is missing. 1 run failed in the last 24 hours. 1 running now.")
 	marks := func(name, kind string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll(".lane")].find(l => l.querySelector(".name").textContent.startsWith(%q)).querySelectorAll(".line > .%s")`, name, kind)
 	}
@@ -71,7 +71,7 @@ func TestBoard(t *testing.T) {
 	s.ping(etl.ID, pings.Success)
 	s.ping(backup.ID, pings.Success)
 	page.Wait(marks("etl", "running") + ".length == 0")
-	page.WaitText(".lead", "1 run failed and 1 run was late")
+	page.WaitText(".lead", "1 run failed and 1 run was missed")
 	stayed(t, page)
 
 	for _, size := range []browsertest.Size{browsertest.Wide, browsertest.Narrow} {

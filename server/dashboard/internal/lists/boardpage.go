@@ -213,7 +213,7 @@ func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, densi
 				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings), ", in "+c.TZ),
 			}
 			if status, ok := was[c.ID]; ok {
-				l.Status = status
+				l.Status = statusThen(c, line, status, part.State, axis)
 			}
 			l.Word, l.Zone = words.State(l.Status), l.zoneWords()
 			l.Facts = l.facts()
@@ -228,6 +228,18 @@ func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, densi
 		}
 	}
 	return join(groups, joined)
+}
+
+// statusThen is the status that a lane in the past shows: down if the check was down on the axis, as the title of its group
+// says, and otherwise the one in the middle of the axis, where no transition says that a check is late.
+func statusThen(c checks.Check, line timeline.Timeline, status, group checks.Status, axis *board.Axis) checks.Status {
+	switch {
+	case group == checks.StatusDown:
+		return checks.StatusDown
+	case status == checks.StatusUp && line.LateAt(c, axis.At):
+		return checks.StatusGrace
+	}
+	return status
 }
 
 // join adds lanes to the last group that is about no state.

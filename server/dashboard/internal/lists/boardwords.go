@@ -17,28 +17,28 @@ import (
 
 // pastWords says what is missing and what failed in the past of the board.
 func pastWords(v boardView) []phrase {
-	runs, missing, failed, late, running := v.countPast()
+	runs, missing, failed, missed, running := v.countPast()
 	span := spans[defaultSpan].last
 	for _, s := range spans {
 		if s.Name == v.Query.Span {
 			span = s.last
 		}
 	}
-	if v.Axis.Past() { // what is still missing was late then
+	if v.Axis.Past() { // what is still missing was missed then
 		l := boardLane{axis: v.Axis}
 		span = "between " + l.moment(v.Axis.From) + " and " + l.moment(v.Axis.To)
-		late, missing, running = late+missing, 0, 0
+		missed, missing, running = missed+missing, 0, 0
 	}
 	var parts []string
 	if failed > 0 {
 		parts = append(parts, many(failed, "run failed", "runs failed"))
 	}
-	if late > 0 {
-		parts = append(parts, many(late, "run was late", "runs were late"))
+	if missed > 0 {
+		parts = append(parts, many(missed, "run was missed", "runs were missed"))
 	}
 	var text []phrase
 	if missing > 0 {
-		text = append(text, phrase{Text: many(missing, "run is overdue", "runs are overdue") + ".", Bad: true}, phrase{Text: " "})
+		text = append(text, phrase{Text: many(missing, "run is missing", "runs are missing") + ".", Bad: true}, phrase{Text: " "})
 	}
 	switch {
 	case len(parts) > 0:
@@ -54,8 +54,8 @@ func pastWords(v boardView) []phrase {
 	return text
 }
 
-// countPast counts the runs of the board, and those that are overdue, failed, came late and are running.
-func (v boardView) countPast() (runs, missing, failed, late, running int) {
+// countPast counts the runs of the board, and those that are still missing, failed, were missed and are running.
+func (v boardView) countPast() (runs, missing, failed, missed, running int) {
 	for _, g := range v.Groups {
 		for _, l := range g.Lanes {
 			runs += l.Runs
@@ -63,9 +63,9 @@ func (v boardView) countPast() (runs, missing, failed, late, running int) {
 				switch {
 				case m.Kind == board.Missed && m.Open:
 					missing++
-					late += m.Bad - 1
+					missed += m.Bad - 1
 				case m.Kind == board.Missed:
-					late += m.Bad
+					missed += m.Bad
 				case m.Kind == board.Running:
 					running++
 				case m.Kind == board.Band: // the marks on it count
@@ -75,7 +75,7 @@ func (v boardView) countPast() (runs, missing, failed, late, running int) {
 			}
 		}
 	}
-	return runs, missing, failed, late, running
+	return runs, missing, failed, missed, running
 }
 
 // tonightWords says what will run in the night.
@@ -269,7 +269,7 @@ func (l boardLane) detail(m board.Mark) string {
 	case board.Missed:
 		add("expected %s", l.instant(r.Start))
 		if !r.End.IsZero() {
-			add("overdue until %s", l.moment(r.End))
+			add("missing until %s", l.moment(r.End))
 		}
 	case board.Late:
 		add("expected %s", l.instant(r.Start))

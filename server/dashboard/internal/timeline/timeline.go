@@ -139,6 +139,36 @@ func Of(c checks.Check, log Log, since, now time.Time) Timeline {
 	return line
 }
 
+// LateAt reports whether a check that was up at an earlier instant was late then: a run was expected, and none had begun, nor
+// had its grace time passed. The settings are those of now.
+func (t Timeline) LateAt(c checks.Check, at time.Time) bool {
+	var last time.Time // the end of the last run before
+	for _, r := range t.Runs {
+		switch r.Result {
+		case Missed, Late:
+			if !r.Start.After(at) && at.Before(r.Limit) {
+				return true
+			}
+		case Success, Failure:
+			if !r.End.After(at) {
+				last = later(last, r.End)
+			} else if !r.Start.After(at) {
+				return false // it went on
+			}
+		case Running:
+			if !r.Start.After(at) {
+				return false
+			}
+		}
+	}
+	if last.IsZero() && !c.IsCron() {
+		return false // when it was expected is not known
+	}
+	last = later(last, t.Since)
+	expected := c.ExpectedAfter(last)
+	return !expected.IsZero() && !expected.After(at) && at.Before(expected.Add(c.Grace))
+}
+
 // finishes returns the instants of the successes and failures that are known, in order.
 func finishes(c checks.Check, log []pings.Ping) (list []time.Time) {
 	if !c.LastPing.IsZero() {
