@@ -3,7 +3,6 @@ package check
 import (
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 )
 
 const (
-	// logPage is how many pings a page of the log shows.
-	logPage = 100
 	// eventsShown is how many flips and pauses the page of a check shows.
 	eventsShown = 20
 	// changesShown is how many entries of the audit log it shows.
@@ -44,8 +41,8 @@ type checkView struct {
 	More        bool // there are earlier events
 	Audits      bool
 	Changes     []ui.Change // the newest
-	Log         []pings.Ping
-	Kinds       []logKind
+	Log         []logRow
+	Kinds       []string
 	Kind        string
 	Older       int64 // the number below which the next page of the log begins, or 0
 	Kept        int
@@ -55,26 +52,6 @@ type checkView struct {
 // Counts is for the title of the page.
 func (v checkView) Counts() (down, late int) {
 	return ui.Summarize([]ui.Row{v.Row}, time.Time{}).Counts()
-}
-
-// logKind is a kind of pings by which the log can be filtered.
-type logKind struct {
-	Kind pings.Kind
-	Word string
-}
-
-// logKinds are the kinds of pings with the words that pages use.
-var logKinds = []logKind{
-	{pings.Success, "success"}, {pings.Start, "start"}, {pings.Failure, "failure"}, {pings.Log, "log"}, {pings.Ignored, "ignored"},
-}
-
-func kindWord(kind pings.Kind) string {
-	for _, k := range logKinds {
-		if k.Kind == kind {
-			return k.Word
-		}
-	}
-	return string(kind)
 }
 
 // checkPage shows one check.
@@ -107,7 +84,7 @@ func checkPage(q *ui.Request) error {
 		Rehearsal: rehearsed[0],
 		Row:       ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
-		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+		Events: eventViews(q, history, log), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
 	if q.Right.Edits() {
 		view.Ways = ways(q)
@@ -120,24 +97,8 @@ func checkPage(q *ui.Request) error {
 	if c.Desc != "" {
 		view.Description = strings.Split(c.Desc, "\n")
 	}
-	view.pick(log, q.R.URL.Query().Get("kind"), q.R.URL.Query().Get("before"))
+	view.pick(rowsOf(c, log, now), q.R.URL.Query().Get("kind"), q.R.URL.Query().Get("before"))
 	return q.Render("check", ui.NameOf(c)+" is "+view.Row.Word(), view)
-}
-
-// pick selects a page of the log.
-func (v *checkView) pick(log []pings.Ping, kind, before string) {
-	if i := slices.IndexFunc(logKinds, func(k logKind) bool { return k.Word == kind }); i >= 0 {
-		v.Kind = kind
-		log = slices.DeleteFunc(slices.Clone(log), func(p pings.Ping) bool { return p.Kind != logKinds[i].Kind })
-	}
-	if n, err := strconv.ParseInt(before, 10, 64); err == nil && n > 0 {
-		log = slices.DeleteFunc(slices.Clone(log), func(p pings.Ping) bool { return p.N >= n })
-	}
-	if len(log) > logPage {
-		log = log[:logPage]
-		v.Older = log[logPage-1].N
-	}
-	v.Log = log
 }
 
 // paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the viewer;
@@ -197,6 +158,7 @@ type eventView struct {
 	At         time.Time
 	Lasted     time.Duration // until the next event, or now
 	Why        string
+	Ping       *pings.Ping // the one that reported it, if the log has it
 	Deliveries []deliveryLine
 }
 
@@ -212,12 +174,22 @@ var reasons = map[flips.Reason]string{
 	flips.Overdue: "the expected ping did not arrive in time", flips.Overrun: "a run took too long",
 }
 
+// reporting returns the ping that reported a transition, or nil: a missed run and one that took too long have none.
+func reporting(log []pings.Ping, t checks.Transition) *pings.Ping {
+	kind := map[flips.Reason]pings.Kind{flips.Success: pings.Success, flips.Failure: pings.Failure}[t.Reason]
+	i := slices.IndexFunc(log, func(p pings.Ping) bool { return kind != "" && p.Kind == kind && p.At.Equal(t.At) })
+	if i < 0 {
+		return nil
+	}
+	return &log[i]
+}
+
 // eventViews prepares the newest events, newest first.
-func eventViews(q *ui.Request, history []monitor.Event) []eventView {
+func eventViews(q *ui.Request, history []monitor.Event, log []pings.Ping) []eventView {
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {
-		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: reasons[e.Reason]}
+		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: reasons[e.Reason], Ping: reporting(log, e.Transition)}
 		for _, d := range e.Deliveries {
 			name := words.Name(d.ChannelName, "")
 			if d.ChannelKind == channels.Function {

@@ -13,7 +13,7 @@ var templates embed.FS
 
 // Register adds the pages to a site.
 func Register(s *ui.Site) {
-	s.AddTemplates(templates, template.FuncMap{"kind": kindMark, "bytes": bytesText, "lag": lag})
+	s.AddTemplates(templates, template.FuncMap{"mark": mark, "bytes": bytesText, "lag": lag})
 
 	s.Look("GET /projects/{project}/rehearsal", projectRehearsal)
 	s.Look("GET /checks/{check}", checkPage)

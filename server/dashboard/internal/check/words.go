@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"time"
@@ -9,16 +10,21 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// kindMark is the word for a kind of pings, in the colour of what it means.
-func kindMark(kind pings.Kind) template.HTML {
-	class := "idle"
+// kindWord is the word of pages for a kind of pings.
+func kindWord(kind pings.Kind) string {
 	switch kind {
-	case pings.Success:
-		class = "up"
 	case pings.Failure:
-		class = "down"
+		return "failure"
+	case pings.Ignored:
+		return "ignored"
 	}
-	return template.HTML(`<span class="st ` + class + `">` + template.HTMLEscapeString(kindWord(kind)) + `</span>`)
+	return string(kind)
+}
+
+// mark is the word for a kind of pings or the result of a run, in the colour of what it means.
+func mark(word string) template.HTML {
+	class := map[string]string{"success": "up", "failure": "down", "timed out": "down"}[word]
+	return template.HTML(`<span class="st ` + cmp.Or(class, "idle") + `">` + template.HTMLEscapeString(word) + `</span>`)
 }
 
 // bytesText writes a size: "512 bytes", "14 kB", "1.2 MB".

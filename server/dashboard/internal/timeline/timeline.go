@@ -139,6 +139,13 @@ func Of(c checks.Check, log Log, since, now time.Time) Timeline {
 	return line
 }
 
+// Runs returns the runs in a log, newest first, in no order: those that began or ended with one of its pings. Missed and late
+// ones are not among them.
+func Runs(c checks.Check, log []pings.Ping, now time.Time) []Run {
+	w := wait{Check: c, now: now}
+	return w.settle(pair(c, log, now))
+}
+
 // LateAt reports whether a check that was up at an earlier instant was late then: a run was expected, and none had begun, nor
 // had its grace time passed. The settings are those of now.
 func (t Timeline) LateAt(c checks.Check, at time.Time) bool {

@@ -68,6 +68,21 @@ func (c Clock) Stamp(t time.Time, own *time.Location) template.HTML {
 	return html
 }
 
+// Span is Stamp from one instant to another, whose date stands only if it is another one. One of them may be the zero time.
+func (c Clock) Span(from, to time.Time, own *time.Location) template.HTML {
+	switch {
+	case from.IsZero() || from.Equal(to):
+		return c.Stamp(to, own)
+	case to.IsZero():
+		return c.Stamp(from, own) + " –"
+	}
+	layout := "15:04:05"
+	if from.In(c.Zone).Format(time.DateOnly) != to.In(c.Zone).Format(time.DateOnly) {
+		layout = "2 Jan 2006 15:04:05"
+	}
+	return c.Stamp(from, own) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone))
+}
+
 // element is a time element.
 func element(t time.Time, text string) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(text) + `</time>`)
