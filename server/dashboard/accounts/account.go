@@ -62,7 +62,8 @@ type accountView struct {
 	// OffersPasskeys says that there is a page of passkeys.
 	OffersPasskeys bool
 	// At names the form that was refused, and Problem says why.
-	At, Problem string
+	At      string
+	Problem ui.Problem
 }
 
 // choice is an option of a select element.
@@ -80,11 +81,11 @@ func (a *Accounts) account(q *ui.Request) (people.Person, error) {
 }
 
 func (a *Accounts) accountPage(q *ui.Request) error {
-	return a.showAccount(q, http.StatusOK, "", "")
+	return a.showAccount(q, http.StatusOK, "", ui.Problem{})
 }
 
 // showAccount shows the account, with what was wrong with one of its forms.
-func (a *Accounts) showAccount(q *ui.Request, status int, at, problem string) error {
+func (a *Accounts) showAccount(q *ui.Request, status int, at string, problem ui.Problem) error {
 	person, err := a.account(q)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func typedPreferences(q *ui.Request) people.Preferences {
 func (a *Accounts) saveAccount(q *ui.Request) error {
 	p := typedPreferences(q)
 	if _, err := schedule.LoadLocation(p.Zone); p.Zone != "" && err != nil {
-		return a.showAccount(q, http.StatusBadRequest, "profile", "Unknown time zone: "+words.Cut(words.Plain(p.Zone), 40)+". Write it like Europe/Riga.")
+		return a.showAccount(q, http.StatusBadRequest, "profile", ui.Problem{Text: "Unknown time zone: " + words.Cut(words.Plain(p.Zone), 40) + ". Write it like Europe/Riga.", Field: "zone"})
 	}
 	if !slices.Contains([]int{0, 12, 24}, p.Clock) || !slices.Contains([]string{"", "light", "dark"}, p.Theme) || p.FirstPage != "" && !slices.Contains(ui.FirstPages, p.FirstPage) {
 		return ui.ErrBadForm
@@ -144,10 +145,10 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	form, id := q.R.PostForm, q.Access.Person.ID
 	person, err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
 	if problem, status := refusal(q, err, "The current password is wrong."); problem != "" {
-		return a.showAccount(q, status, "password", problem)
+		return a.showAccount(q, status, "password", ui.Problem{Text: problem, Field: "old"})
 	}
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.showAccount(q, http.StatusBadRequest, "password", sentence(field))
+		return a.showAccount(q, http.StatusBadRequest, "password", problemOf(field))
 	}
 	if err != nil {
 		return err
@@ -167,6 +168,11 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 func sentence(err *checks.FieldError) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// problemOf is the error of a field for the form that has it.
+func problemOf(err *checks.FieldError) ui.Problem {
+	return ui.Problem{Text: sentence(err), Field: cmp.Or(map[string]string{"e-mail": "email"}[err.Field], err.Field)}
 }
 
 // endSessions ends one session, or all but this one.

@@ -64,7 +64,8 @@ type membersView struct {
 	Roles   []choice
 	Fresh   *invitation
 	// Email, Role and Problem are those of an invitation that was refused.
-	Email, Role, Problem string
+	Email, Role string
+	Problem     ui.Problem
 	// Unverified asks whether the person with the address is the one who is meant.
 	Unverified bool
 }
@@ -105,10 +106,10 @@ func (a *Accounts) invite(q *ui.Request) error {
 	known, err := a.people.ByEmail(q.Ctx(), view.Email)
 	switch {
 	case err == nil && known.Roles[q.Project.ID] != "":
-		view.Problem = words.Cut(words.Plain(view.Email), 100) + " is a member already. Change the role in the list."
+		view.Problem = ui.Problem{Text: words.Cut(words.Plain(view.Email), 100) + " is a member already. Change the role in the list.", Field: "email"}
 		return a.showMembers(q, http.StatusBadRequest, view)
 	case err == nil && known.Unverified && !q.R.PostForm.Has("sure"):
-		view.Problem, view.Unverified = "The identity provider has not verified that "+known.Email+" belongs to this account. Ask the person first.", true
+		view.Problem, view.Unverified = ui.Problem{Text: "The identity provider has not verified that " + known.Email + " belongs to this account. Ask the person first.", Field: "sure"}, true
 		return a.showMembers(q, http.StatusConflict, view)
 	case err == nil:
 		return a.setRole(q, known, role, fmt.Sprintf("%s is now %s of this project.", known.Email, withArticle(role)))
@@ -119,7 +120,7 @@ func (a *Accounts) invite(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if problem != "" {
+	if problem.Text != "" {
 		view.Problem = problem
 		return a.showMembers(q, status, view)
 	}
@@ -138,23 +139,23 @@ func (a *Accounts) tooMany(q *ui.Request, by uuid.UUID) string {
 }
 
 // create adds a person, as one of the invitations of a project or an administrator. problem says what is wrong with the form.
-func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh *invitation, problem string, status int, err error) {
-	if problem = a.tooMany(q, by); problem != "" {
+func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh *invitation, problem ui.Problem, status int, err error) {
+	if problem.Text = a.tooMany(q, by); problem.Text != "" {
 		return nil, problem, http.StatusTooManyRequests, nil
 	}
 	_, link, err := a.people.Create(q.Ctx(), spec)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return nil, sentence(field), http.StatusBadRequest, nil
+		return nil, problemOf(field), http.StatusBadRequest, nil
 	}
 	if errors.Is(err, checks.ErrExists) {
-		return nil, "There is an account with this e-mail address already.", http.StatusBadRequest, nil
+		return nil, ui.Problem{Text: "There is an account with this e-mail address already.", Field: "email"}, http.StatusBadRequest, nil
 	}
 	if err != nil {
-		return nil, "", 0, err
+		return nil, problem, 0, err
 	}
 	a.someone.Store(true)
 	fresh, err = a.invited(q, link, false)
-	return fresh, "", http.StatusOK, err
+	return fresh, problem, http.StatusOK, err
 }
 
 // askAnew gives a new link to somebody whose new role has ended the link or the password of an invitation. An administrator sees the

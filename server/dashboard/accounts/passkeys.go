@@ -145,7 +145,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 // passkeysView is the data of the page of passkeys.
 type passkeysView struct {
 	people.Person
-	Problem string
+	Problem ui.Problem
 	// Own says that people add passkeys here, not at an identity provider.
 	Own bool
 }
@@ -160,7 +160,7 @@ func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: problem, Own: person.Issuer == ""})
+	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: ui.Problem{Text: problem}, Own: person.Issuer == ""})
 }
 
 // newPasskeyOptions begins to add a passkey. It needs the password, so that an open browser does not suffice.

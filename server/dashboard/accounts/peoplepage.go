@@ -31,8 +31,9 @@ type peopleView struct {
 	Roles    []choice
 	Fresh    *invitation
 	// The fields of an invitation that was refused, and Problem says why.
-	Email, Name, Project, Role, Problem string
-	Admin                               bool
+	Email, Name, Project, Role string
+	Admin                      bool
+	Problem                    ui.Problem
 }
 
 // personRow is a person in the list. Projects counts those that exist: a role outlives its project.
@@ -86,7 +87,7 @@ func (a *Accounts) addPerson(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if problem != "" {
+	if problem.Text != "" {
 		view.Problem = problem
 		return a.showPeople(q, status, view)
 	}
@@ -100,7 +101,8 @@ type personView struct {
 	Sessions int
 	Fresh    *invitation
 	Self     bool
-	Problem  string
+	Problem  ui.Problem
+	Typed    string // the address that confirms the deletion
 }
 
 // projectRole is the role of a person in a project.
@@ -162,7 +164,7 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 		return ui.ErrBadForm
 	}
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.showPerson(q, http.StatusConflict, personView{Person: p, Problem: sentence(field)})
+		return a.showPerson(q, http.StatusConflict, personView{Person: p, Problem: ui.Problem{Text: sentence(field)}})
 	}
 	if err != nil {
 		return err
@@ -184,7 +186,7 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 // resetPassword ends the password and shows a link for a new one.
 func (a *Accounts) resetPassword(q *ui.Request, p people.Person) error {
 	if problem := a.tooMany(q, q.Access.Person.ID); problem != "" {
-		return a.showPerson(q, http.StatusTooManyRequests, personView{Person: p, Problem: problem})
+		return a.showPerson(q, http.StatusTooManyRequests, personView{Person: p, Problem: ui.Problem{Text: problem}})
 	}
 	link, err := a.people.ResetPassword(q.Ctx(), p.ID)
 	if err != nil {
@@ -214,14 +216,14 @@ func (a *Accounts) deletePerson(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view := personView{Person: p, Self: p.ID == q.Access.Person.ID}
-	if !strings.EqualFold(strings.TrimSpace(q.R.PostForm.Get("email")), p.Email) {
-		view.Problem = "That is not the e-mail address of this person. Nothing was deleted."
+	view := personView{Person: p, Self: p.ID == q.Access.Person.ID, Typed: strings.TrimSpace(q.R.PostForm.Get("email"))}
+	if !strings.EqualFold(view.Typed, p.Email) {
+		view.Problem = ui.Problem{Text: "That is not the e-mail address of this person. Nothing was deleted.", Field: "email"}
 		return q.RenderStatus(http.StatusBadRequest, "persondelete", "Delete a person", view)
 	}
 	err = a.people.Delete(q.Ctx(), p.ID)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem = sentence(field)
+		view.Problem.Text = sentence(field)
 		return q.RenderStatus(http.StatusConflict, "persondelete", "Delete a person", view)
 	}
 	if err != nil {

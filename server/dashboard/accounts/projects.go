@@ -24,8 +24,9 @@ type projectsView struct {
 	Total, Down, Late, Up, More int
 	Search                      string
 	// Admin offers to create a project. Name is that of one that was refused, and Problem says why.
-	Admin         bool
-	Name, Problem string
+	Admin   bool
+	Name    string
+	Problem ui.Problem
 }
 
 // Counts returns how many checks are down and late, for the title of the page.
@@ -64,15 +65,15 @@ func (a *Accounts) projectsPage(q *ui.Request) error {
 func (a *Accounts) createProject(q *ui.Request) error {
 	name := strings.TrimSpace(q.R.PostForm.Get("name"))
 	project, _, err := q.Mon.Projects().Create(q.Ctx(), monitor.ProjectSpec{Name: name, NoKeys: true})
-	view := projectsView{Name: name}
+	view := projectsView{Name: name, Problem: ui.Problem{Field: "name"}}
 	if e, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem = "The name " + e.Reason + "."
+		view.Problem.Text = "The name " + e.Reason + "."
 	} else if errors.Is(err, checks.ErrExists) {
-		view.Problem = "A project with this name exists already."
+		view.Problem.Text = "A project with this name exists already."
 	} else if err != nil {
 		return err
 	}
-	if view.Problem != "" {
+	if view.Problem.Text != "" {
 		return a.showProjects(q, http.StatusBadRequest, view)
 	}
 	q.Notice("Project created. Invite its members under Settings.")

@@ -160,8 +160,9 @@ func (a *Accounts) signOut(q *ui.Request) error {
 type linkView struct {
 	people.Person
 	// First says that the link creates the first administrator, who also types the address.
-	First         bool
-	Link, Problem string
+	First   bool
+	Link    string
+	Problem ui.Problem
 }
 
 // linkPage asks for a password. Only its form uses the link up, because browsers and mail programs fetch links ahead.
@@ -206,7 +207,7 @@ func (a *Accounts) useLink(q *ui.Request) error {
 	}
 	person, err := a.people.UseLink(q.Ctx(), token, view.Email, view.Name, form.Get("password"))
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem = field.Error() + "."
+		view.Problem = problemOf(field)
 		return showLink(q, http.StatusBadRequest, view)
 	}
 	if errors.Is(err, checks.ErrNotFound) {

@@ -23,7 +23,8 @@ type totpView struct {
 	people.TOTP
 	QR template.HTML
 	// Kept is the secret, encrypted, for the form.
-	Kept, Problem string
+	Kept    string
+	Problem ui.Problem
 }
 
 // begunTOTP is what the page keeps until the first code.
@@ -85,11 +86,12 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 		return q.Redirect("/account/totp")
 	}
 	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, q.R.PostForm.Get("password"), begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
-	problem, status := refusal(q, err, "The password is wrong.")
+	wrong, status := refusal(q, err, "The password is wrong.")
+	problem := ui.Problem{Text: wrong, Field: "totp-password"}
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		problem, status = sentence(field), http.StatusBadRequest
+		problem, status = problemOf(field), http.StatusBadRequest
 	}
-	if problem != "" {
+	if problem.Text != "" {
 		return showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Problem: problem})
 	}
 	if err != nil {
@@ -102,7 +104,7 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 func (a *Accounts) removeTOTP(q *ui.Request) error {
 	err := a.people.RemoveTOTP(q.Ctx(), q.Access.Person.ID, q.R.PostForm.Get("password"))
 	if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
-		return a.showAccount(q, status, "totp", problem)
+		return a.showAccount(q, status, "totp", ui.Problem{Text: problem, Field: "totp-password"})
 	}
 	if err != nil {
 		return err

@@ -99,6 +99,15 @@ func (p *Page) Brightness(property string) int {
 	return Eval[int](p, "Number(getComputedStyle(document.documentElement)."+property+".match(/\\d+/g)[1])")
 }
 
+// InView reports whether the first element that matches a selector is whole in the window, and nothing covers its corners.
+func (p *Page) InView(selector string) bool {
+	p.t.Helper()
+	return Eval[bool](p, `(e => {
+		const r = e?.getBoundingClientRect()
+		return Boolean(r?.width) && r.top >= 0 && r.bottom <= innerHeight && [r.top + 2, r.bottom - 2].every(y => e.contains(document.elementFromPoint(r.left + 4, y)))
+	})(document.querySelector(`+Quote(selector)+`))`)
+}
+
 // Fits fails the test if the page scrolls horizontally, and names elements that reach over the edge.
 func (p *Page) Fits() {
 	p.t.Helper()

@@ -41,7 +41,12 @@ func TestEditWithPreview(t *testing.T) {
 	page.Click("#kind-schedule")
 	page.Click("#schedule")
 	page.Press("0 3 * *")
-	page.WaitText("#times .wrong", "Schedule")
+	page.Resize(phone)
+	page.WaitText(".field:has(#schedule) .wrong", "Schedule")
+	if !page.InView("#schedule-wrong") {
+		t.Error("on a phone, what is wrong with the schedule is out of sight")
+	}
+	page.Resize(browsertest.Wide)
 	page.Press(" *")
 	page.WaitText("#times", "at 03:00 every day")
 	page.WaitText("#say", "at 03:00 every day")

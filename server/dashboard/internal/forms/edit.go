@@ -42,6 +42,21 @@ type editView struct {
 	Slug  slugPreview
 }
 
+// Problems is the summary of what is wrong.
+func (v *editView) Problems() (p ui.Problems) {
+	if v.Errors == nil && v.Problem == "" {
+		return p
+	}
+	p.Title, p.Text = "Not saved", v.Problem
+	if v.Errors != nil {
+		p.Title = "Not saved. Fix these fields:"
+	}
+	for _, e := range v.Errors {
+		p.Fields = append(p.Fields, ui.Problem{Text: e.Text, Field: e.Field})
+	}
+	return p
+}
+
 // channelChoice is an integration to choose.
 type channelChoice struct {
 	ID, Name string
@@ -170,12 +185,12 @@ func createCheck(q *ui.Request) error {
 		return ui.ErrBadForm
 	}
 	v := &editView{New: true, Source: words.Cut(q.R.PostForm.Get("source"), checks.MaxName), Check: checks.Check{ID: id}, Form: readForm(q.R.PostForm, defaultForm)}
+	spec, wrong := v.Form.spec(formSettings, q.Mon.Now())
+	v.Errors = wrong
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	spec, wrong := v.Form.spec(formSettings, q.Mon.Now())
 	if len(wrong) > 0 {
-		v.Errors = wrong
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	spec.ID = id
@@ -217,13 +232,13 @@ func saveCheck(q *ui.Request) error {
 		return err
 	}
 	v := &editView{Check: q.Check, Form: readForm(q.R.PostForm, was), Was: was.encode()}
+	mine := v.Form.changed(was)
+	spec, wrong := v.Form.spec(mine, q.Mon.Now())
+	v.Errors = wrong
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	mine := v.Form.changed(was)
-	spec, wrong := v.Form.spec(mine, q.Mon.Now())
 	if len(wrong) > 0 {
-		v.Errors = wrong
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	if len(mine) == 0 {

@@ -102,13 +102,13 @@ type confirmView struct {
 	Text  []string
 	// Projects are those to which the viewer may move the check.
 	Projects []checks.Project
-	Problem  string
+	Problem  ui.Problem
 }
 
 // ask shows what the action does, with the button that takes it.
-func (a checkAction) ask(q *ui.Request) error { return a.show(q, http.StatusOK, "") }
+func (a checkAction) ask(q *ui.Request) error { return a.show(q, http.StatusOK, ui.Problem{}) }
 
-func (a checkAction) show(q *ui.Request, status int, problem string) error {
+func (a checkAction) show(q *ui.Request, status int, problem ui.Problem) error {
 	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
 	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check), Problem: problem}
 	if a.Targets {
@@ -130,7 +130,7 @@ func (a checkAction) show(q *ui.Request, status int, problem string) error {
 func (a checkAction) take(q *ui.Request) error {
 	err := a.do(q)
 	if errors.Is(err, checks.ErrCheckLimit) {
-		return a.show(q, http.StatusUnprocessableEntity, "That project’s account has reached its check limit.")
+		return a.show(q, http.StatusUnprocessableEntity, ui.Problem{Text: "That project’s account has reached its check limit.", Field: "project"})
 	}
 	return err
 }

@@ -25,8 +25,9 @@ type timesPreview struct {
 	Entry string
 	// Down says that the check is down, so that no timing brings it up.
 	Down bool
-	// Problem says what is wrong. Before, Fault and After are then the expression, if the place of the fault is known.
-	Problem              string
+	// Problem says what is wrong with an input. Before, Fault and After are then the expression, if the place of the fault is
+	// known.
+	Problem, Field       string
 	Before, Fault, After string
 	// Zone is the zone of the schedule, and Viewer that of the viewer, "" if its clock shows the same times.
 	Zone, Viewer string
@@ -50,6 +51,9 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	if err == nil {
 		err = spec.Validate(now)
 	}
+	if p.Field = "timeout"; f["kind"] == kindSchedule {
+		p.Field = "schedule"
+	}
 	if err != nil {
 		p.fail(err, f["schedule"])
 		return p
@@ -64,7 +68,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = zoneProblem(err)
+		p.Problem, p.Field = zoneProblem(err), "tz"
 		return p
 	}
 	s, err := schedule.Read(*spec.Schedule)

@@ -16,10 +16,11 @@ import (
 // weekPreview draws the quiet hours of a form on seven days from today.
 type weekPreview struct {
 	// Words say when quiet hours begin or end next.
-	Words   string
-	Problem string
-	Zone    string
-	Days    []weekDay
+	Words string
+	// Problem says what is wrong with an input.
+	Problem, Field string
+	Zone           string
+	Days           []weekDay
 }
 
 // weekDay is a day of the drawing.
@@ -56,7 +57,7 @@ func (d weekDay) Text() string {
 func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	text := f["quiet_hours"]
 	if err := (checks.Spec{QuietHours: &text}).Validate(now); err != nil {
-		p.Problem = sentence(reasonOf(err))
+		p.Problem, p.Field = sentence(reasonOf(err)), "quiet_hours"
 		return p
 	}
 	if strings.Trim(text, " ;\n") == "" {
@@ -65,12 +66,12 @@ func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = zoneProblem(err)
+		p.Problem, p.Field = zoneProblem(err), "tz"
 		return p
 	}
 	hours, err := quiet.Parse(text, zone)
 	if err != nil {
-		p.Problem = sentence(err.Error())
+		p.Problem, p.Field = sentence(err.Error()), "quiet_hours"
 		return p
 	}
 	now = now.In(zone)

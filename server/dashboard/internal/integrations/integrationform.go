@@ -49,6 +49,25 @@ type integrationForm struct {
 	Test *testResult
 }
 
+// Problems is the summary of what is wrong.
+func (v integrationForm) Problems() (p ui.Problems) {
+	if v.NameProblem != "" {
+		p.Fields = append(p.Fields, ui.Problem{Text: v.NameProblem, Field: "name"})
+	}
+	for _, f := range v.Fields {
+		if f.Problem != "" {
+			p.Fields = append(p.Fields, ui.Problem{Text: f.Problem, Field: f.ID()})
+		}
+	}
+	if v.Use.Problem != "" {
+		p.Fields = append(p.Fields, ui.Problem{Text: v.Use.Problem, Field: "use"})
+	}
+	if p.Text = v.Problem; v.Problem != "" && v.Secrets != "" {
+		p.Text += " The secrets that you typed are kept."
+	}
+	return p
+}
+
 // newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.
 func newIntegrationPage(q *ui.Request) error {
 	kind := channels.Kind(q.R.URL.Query().Get("kind"))

@@ -240,12 +240,11 @@ func bulkDelete(q *ui.Request) error {
 // bulkEdit is the data of the page that changes several checks.
 type bulkEdit struct {
 	bulkView
-	// Form has what the viewer has typed, and Problem what is wrong with the field named Field.
-	Form           url.Values
-	Field, Problem string
-	Zones          []string
-	Channels       []ui.Choice
-	ChannelsMode   string
+	Form         url.Values // what the viewer has typed
+	Problem      ui.Problem
+	Zones        []string
+	Channels     []ui.Choice
+	ChannelsMode string
 }
 
 // Value is what was typed into a field.
@@ -274,9 +273,9 @@ func bulkSave(q *ui.Request) error {
 	}
 	form := q.R.PostForm
 	refuse := func(e *checks.FieldError, done int) error {
-		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Field: e.Field, Problem: bulkLabels[e.Field] + " " + e.Reason + "."}
+		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabels[e.Field] + " " + e.Reason + ".", Field: e.Field}}
 		if done > 0 {
-			v.Problem += " " + verdict.Count(done, "check") + " changed before that."
+			v.Problem.Text += " " + verdict.Count(done, "check") + " changed before that."
 		}
 		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
 	}

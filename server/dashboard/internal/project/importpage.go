@@ -45,7 +45,8 @@ func ImportClient() *http.Client {
 
 // importView is the data of the page of an import.
 type importView struct {
-	URL, Problem string
+	URL     string
+	Problem ui.Problem
 	// Plan is what the import would do, or nil before it is known.
 	Plan *importPlan
 }
@@ -88,29 +89,33 @@ func planImport(q *ui.Request) error {
 	}
 	key := strings.TrimSpace(q.R.PostForm.Get("key"))
 	view := importView{URL: strings.TrimSpace(q.R.PostForm.Get("url"))}
-	refuse := func(status int, problem string) error {
+	refuse := func(status int, problem ui.Problem) error {
 		view.Problem = problem
 		return q.RenderStatus(status, "import", "Import from Healthchecks", view)
 	}
 	address, err := url.Parse(view.URL)
 	switch {
 	case err != nil || address.Scheme != "https" || address.Host == "":
-		return refuse(http.StatusBadRequest, "The address must begin with https://, because the key is sent there.")
+		return refuse(http.StatusBadRequest, ui.Problem{Text: "The address must begin with https://, because the key is sent there.", Field: "url"})
 	case q.Busy.Wait(q.Project.ID) > 0:
-		return refuse(http.StatusTooManyRequests, "Too many attempts in a short time. Wait a few seconds, then try again.")
+		return refuse(http.StatusTooManyRequests, ui.Problem{Text: "Too many attempts in a short time. Wait a few seconds, then try again."})
 	}
 	ctx, cancel := context.WithTimeout(q.Ctx(), importTime)
 	defer cancel()
 	list, malformed, left, err := readSource(q, ctx, view.URL, key)
 	if err != nil {
-		return refuse(http.StatusBadRequest, importProblem(err, key))
+		field := "url"
+		if isKey(err) {
+			field = "key"
+		}
+		return refuse(http.StatusBadRequest, ui.Problem{Text: importProblem(err, key), Field: field})
 	}
 	if view.Plan, err = plan(q, ctx, list, malformed, left); err != nil {
 		return err
 	}
 	if len(view.Plan.Sealed) > maxPlan {
 		view.Plan = nil
-		return refuse(http.StatusBadRequest, "The project is too large for this page. On the server, rollcall import healthchecks imports any number of checks.")
+		return refuse(http.StatusBadRequest, ui.Problem{Text: "The project is too large for this page. On the server, rollcall import healthchecks imports any number of checks."})
 	}
 	return q.Render("import", "Import from Healthchecks", view)
 }
@@ -218,7 +223,7 @@ func applyImport(q *ui.Request, sealed string) error {
 	list, err := openPlan(q, sealed)
 	if errors.Is(err, ui.ErrBadForm) {
 		return q.RenderStatus(http.StatusBadRequest, "import", "Import from Healthchecks", importView{
-			URL: "https://healthchecks.io", Problem: "The plan is too old, so nothing was imported. Read the checks again.",
+			URL: "https://healthchecks.io", Problem: ui.Problem{Text: "The plan is too old, so nothing was imported. Read the checks again."},
 		})
 	}
 	if err != nil {
@@ -250,7 +255,7 @@ func importProblem(err error, key string) string {
 		return "The address is in a private network, which these pages do not reach. On the server, rollcall import healthchecks does."
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The server did not answer in time."
-	case answered && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden):
+	case isKey(err):
 		return "The server refuses the key. It must be a read-write API key of that project."
 	case answered:
 		return fmt.Sprintf("The server answers with the status %d. Check the address.", refused.StatusCode)
@@ -261,6 +266,12 @@ func importProblem(err error, key string) string {
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "healthchecks: "), "client: ")
 	return "It did not work: " + message.Line(channels.Redact(text, key), 300) + "."
+}
+
+// isKey reports whether the source refuses the key.
+func isKey(err error) bool {
+	refused, answered := errors.AsType[*client.Error](err)
+	return answered && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden)
 }
 
 func isNetwork(err error) bool {

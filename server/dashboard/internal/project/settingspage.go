@@ -17,8 +17,8 @@ import (
 // settingsView is the data of the page of settings.
 type settingsView struct {
 	ui.Counts
-	// Name is what stands in the form to rename the project, and Problem why it was refused.
-	Name, Problem string
+	Name    string // what stands in the form to rename the project
+	Problem ui.Problem
 }
 
 // settingsPage shows what a project is and leads to its settings.
@@ -31,7 +31,7 @@ func showSettings(q *ui.Request, status int, name, problem string) error {
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "settings", "Settings", settingsView{counts, name, problem})
+	return q.RenderStatus(status, "settings", "Settings", settingsView{counts, name, ui.Problem{Text: problem, Field: "name"}})
 }
 
 // renameProject changes the name of a project.
@@ -88,7 +88,8 @@ func fileName(text string) string {
 // deleteView is the data of the page that asks before a project is deleted.
 type deleteView struct {
 	ui.Counts
-	Problem string
+	Name    string // what was typed
+	Problem ui.Problem
 }
 
 func deleteProjectPage(q *ui.Request) error {
@@ -100,7 +101,7 @@ func askToDelete(q *ui.Request, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{counts, problem})
+	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{counts, q.R.PostForm.Get("name"), ui.Problem{Text: problem, Field: "name"}})
 }
 
 // deleteProject deletes a project if its name was typed.

@@ -153,6 +153,20 @@ func saveStatusPage(q *ui.Request) (err error) {
 	return q.Redirect("/projects/%s/status", q.Project.ID)
 }
 
+// Summary is the summary of what is wrong.
+func (f *statusPageForm) Summary() (s ui.Problems) {
+	if f.Problem == "" && f.Problems == nil {
+		return s
+	}
+	s.Title, s.Text = "Not saved", f.Problem
+	for _, field := range []string{"title", "slug", "description", "tags"} {
+		if text := f.Problems[field]; text != "" {
+			s.Fields = append(s.Fields, ui.Problem{Text: text, Field: field})
+		}
+	}
+	return s
+}
+
 // read takes over what was typed.
 func (f *statusPageForm) read(q *ui.Request) {
 	typed := q.R.PostForm

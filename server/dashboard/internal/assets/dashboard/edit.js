@@ -7,7 +7,18 @@ const pause = 250; // milliseconds between the last key and the request
 const enliven = () => form.classList.add("live");
 enliven();
 document.addEventListener("rollcall:shown", enliven);
-document.getElementById("problems")?.focus();
+
+// mark shows what is wrong with an input below it, or with null that nothing is.
+function mark(input, problem) {
+  const id = `${input.name}-wrong`;
+  for (const old of input.closest(".field").querySelectorAll(`#${id}, .preview`)) old.remove();
+  input.toggleAttribute("aria-invalid", Boolean(problem));
+  input.setAttribute("aria-describedby", `${problem ? id : ""} ${input.name}-hint`.trim());
+  if (!problem) return;
+  input.setAttribute("aria-invalid", "true");
+  problem.querySelector(".wrong").id = id;
+  input.after(problem);
+}
 
 // A preview is a part of the page with its inputs in data-watch.
 class Preview {
@@ -15,6 +26,7 @@ class Preview {
     this.part = part;
     this.inputs = part.dataset.watch.split(" ");
     this.said = this.words(part);
+    this.input = null; // that has a problem
   }
 
   // later asks for the preview when the typing rests, and drops the answers to earlier requests.
@@ -38,19 +50,20 @@ class Preview {
     }
   }
 
-  // show replaces the last preview. A problem stands above the last preview that was good.
+  // show replaces the last preview. A problem stands at its input, because the preview may be out of sight, and the last preview
+  // that was good stays.
   show(text) {
     const shown = new DOMParser().parseFromString(text, "text/html").querySelector(".preview");
     if (!shown) return;
+    if (this.input) mark(this.input, null);
+    this.input = null;
     const problem = "problem" in shown.dataset;
-    const old = this.part.querySelectorAll(":scope > .preview");
-    for (const each of old) {
-      if (!problem || "problem" in each.dataset) each.remove();
+    for (const old of this.part.querySelectorAll(":scope > .preview")) {
+      if (!problem || "problem" in old.dataset) old.remove();
     }
-    const good = this.part.querySelector(":scope > .preview");
-    if (good) good.before(shown);
+    this.part.querySelector(":scope > .preview")?.classList.toggle("stale", problem);
+    if (problem) mark(this.input = document.getElementById(shown.dataset.problem), shown);
     else this.part.append(shown);
-    good?.classList.toggle("stale", problem);
     this.announce(shown);
   }
 

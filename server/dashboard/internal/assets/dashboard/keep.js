@@ -33,7 +33,7 @@ export function mention(event) {
   }
 }
 
-// say shows a line above the buttons of a form; an empty text removes it.
+// say shows a line above the buttons of a form, where a bar of buttons that stays in view shows it too; an empty text removes it.
 function say(form, name, style, text) {
   let line = form.querySelector(`[data-said=${name}]`);
   if (!text) return line?.remove();
@@ -42,10 +42,18 @@ function say(form, name, style, text) {
     line.dataset.said = name;
     line.className = style;
     line.setAttribute("role", style === "problem" ? "alert" : "status");
-    form.querySelector(".actions").before(line);
+    line.tabIndex = -1;
+    form.querySelector(".actions").prepend(line);
   }
   line.textContent = text;
+  if (style === "problem") see(line);
   return line;
+}
+
+// see moves the focus to an element, and the page so that it is in view.
+function see(element) {
+  element.focus({ preventScroll: true });
+  element.scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("submit", (event) => {
@@ -98,12 +106,10 @@ async function take(form, answer) {
     document.title = fresh.title;
     patch(document.querySelector("main"), main);
     document.dispatchEvent(new CustomEvent("rollcall:shown"));
-    const first = document.querySelector("#problems, #result, main .problem, [aria-invalid=true]");
-    first?.setAttribute("tabindex", first.getAttribute("tabindex") ?? "-1");
-    first?.focus();
-    first?.scrollIntoView({ block: "nearest" });
+    const first = document.querySelector("#problems, #result");
+    if (first) see(first);
     return;
   }
-  const why = main?.querySelector("p:not([hidden])")?.textContent ?? "";
+  const why = (main?.querySelector(".problem") ?? main?.querySelector("p:not([hidden])"))?.textContent ?? "";
   say(form, "failed", "problem", `Not saved. ${why} What you typed is still here; try again.`);
 }
