@@ -1,6 +1,10 @@
 package checks
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/google/uuid"
+)
 
 // Errors to branch on with errors.Is. The server answers each with its own HTTP status, and the client maps it back.
 var (
@@ -37,6 +41,11 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Reason }
+
+// Taken returns the error of an identifier that is in use: a *[FieldError] that wraps [ErrExists].
+func Taken(field string, id uuid.UUID) error {
+	return &FieldError{Field: field, Reason: "is taken: " + id.String(), Err: ErrExists}
+}
 
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
@@ -76,6 +77,59 @@ func ValidateTag(tag string) error {
 		return refuse("tag", "has a blank: %q", cut(tag))
 	}
 	return validText("tag", tag, maxTags)
+}
+
+// Bounds of a window of flips, by the query parameters of server/API.md section 4.10.
+const (
+	MaxFlipSeconds   = 31_536_000     // 365 days
+	MaxFlipTimestamp = 10_000_000_000 // in November 2286
+)
+
+// ValidateWindow checks a window of flips: it begins at most 365 days ago if it has Last, which is not negative, and its bounds
+// lie before November 2286, the end not before 1970. The error is a *[FieldError] for the query parameter of the API: "seconds"
+// for Last, "start" for From, "end" for Until.
+func ValidateWindow(w flips.Window) error {
+	last := int64(w.Last / time.Second)
+	if w.Last%time.Second > 0 {
+		last++
+	}
+	switch {
+	case w.Last < 0:
+		return refuse("seconds", "is too small: %d, the minimum is 0", min(last, -1))
+	case last > MaxFlipSeconds:
+		return refuse("seconds", "is too large: %d, the maximum is %d", last, MaxFlipSeconds)
+	case !w.From.IsZero() && w.From.Unix() > MaxFlipTimestamp:
+		return refuse("start", "is too large: %d, the maximum is %d", w.From.Unix(), MaxFlipTimestamp)
+	case !w.Until.IsZero() && w.Until.Unix() < 0:
+		return refuse("end", "is too small: %d, the minimum is 0", w.Until.Unix())
+	case w.Until.Unix() > MaxFlipTimestamp:
+		return refuse("end", "is too large: %d, the maximum is %d", w.Until.Unix(), MaxFlipTimestamp)
+	}
+	return nil
+}
+
+// maxStatsDays bounds the days that statistics are asked for at once.
+const maxStatsDays = 366
+
+// ValidateDays checks the first and the last UTC day of statistics: at most 366 days of the years 1 to 9999. The error is a
+// *[FieldError] for the query parameter of the API: "start" or "end".
+func ValidateDays(from, to time.Time) error {
+	for _, bound := range []struct {
+		name string
+		at   time.Time
+	}{{"start", from}, {"end", to}} {
+		if year := bound.at.UTC().Year(); year < 1 || year > 9999 {
+			return refuse(bound.name, "is neither a day such as 2026-10-31 nor a month such as 2026-10")
+		}
+	}
+	first, last := from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
+	switch {
+	case first.After(last):
+		return refuse("start", "is after end")
+	case first.AddDate(0, 0, maxStatsDays).Before(last.AddDate(0, 0, 1)):
+		return refuse("start", "is too long before end: the maximum is %d days", maxStatsDays)
+	}
+	return nil
 }
 
 // ValidateProjectName checks the name of a project by the rule of [ValidateName]. It refuses "*", which stands for all projects.

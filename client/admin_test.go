@@ -115,7 +115,7 @@ func TestProjectOfRequests(t *testing.T) {
 		list, err := place.Checks(t.Context(), checks.Query{Slug: "orders", Tags: []string{"a&b"}})
 		equal(t, "checks", []any{len(list), err}, []any{want, error(nil)})
 	}
-	if _, err := c.Project(s.project.ID).Check(t.Context(), order.ID); !only(err, client.ErrUnauthorized) {
+	if _, err := c.Project(s.project.ID).Check(t.Context(), order.ID); !only(err, checks.ErrNotFound) {
 		t.Errorf("a check of another project: %v", err)
 	}
 	registered, err := shop.Register(t.Context(), checks.Spec{Slug: new("orders")})

@@ -68,7 +68,8 @@ func (c *Client) CheckByUniqueKey(ctx context.Context, key string) (checks.Snaps
 
 // Create creates a check. The error is a *[checks.FieldError] for a setting that the server refuses, a
 // *[channels.SelectError] for a channel that does not exist, and [checks.ErrCheckLimit] if the account has no room for
-// another check. Spec.ID must be zero: the server assigns the identifier. If no response arrives, the server may still
+// another check. Spec.ID must be zero, because the server assigns the identifier; otherwise the error is a *[checks.FieldError]
+// for "uuid", which wraps [checks.ErrExists] if the project has a check with it. If no response arrives, the server may still
 // have created the check.
 func (c *Client) Create(ctx context.Context, spec checks.Spec) (checks.Snapshot, error) {
 	check, _, err := c.Upsert(ctx, spec)
@@ -88,7 +89,8 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.
 		name += " " + strconv.Quote(*spec.Slug)
 	}
 	if spec.ID != uuid.Nil {
-		return check, false, fmt.Errorf("client: %s: %w", name, &checks.FieldError{Field: "uuid", Reason: "cannot be set: the server assigns it"})
+		_, err := c.Check(ctx, spec.ID)
+		return check, false, fmt.Errorf("client: %s: %w", name, idRefused("uuid", spec.ID, err))
 	}
 	document, err := wire.Request(spec, unique...)
 	if err != nil {
@@ -99,6 +101,17 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.
 		causes: map[int]error{http.StatusForbidden: checks.ErrCheckLimit},
 	}, checkOf)
 	return check, status == http.StatusCreated, err
+}
+
+// idRefused returns the error for a new thing with an identifier, which the server assigns. Found is nil if there is one with it.
+func idRefused(field string, id uuid.UUID, found error) error {
+	if found == nil {
+		return checks.Taken(field, id)
+	}
+	if !errors.Is(found, checks.ErrNotFound) {
+		return found
+	}
+	return &checks.FieldError{Field: field, Reason: "cannot be set: the server assigns it"}
 }
 
 // findsItself reports whether a retried upsert is certain to find the check that an earlier try created.

@@ -360,13 +360,17 @@ func (c *Client) Fetch(ctx context.Context, path string, into any) error {
 	return c.caller.do(ctx, r, func(res *http.Response) error { return decode(res, into) })
 }
 
-// Probe tests that the server's database answers queries. It needs no valid key.
+// noDatabase is the text of the 500 of [Client.Probe] (server/API.md section 4.13).
+const noDatabase = "the database does not answer"
+
+// Probe tests that the server's database answers queries. It needs no valid key. If it does not, the error is
+// [checks.ErrUnavailable].
 func (c *Client) Probe(ctx context.Context) error {
 	r, err := c.request(call{name: "probe", method: http.MethodGet, path: "/api/v3/status/", idempotent: true})
 	if err != nil {
 		return err
 	}
-	return c.caller.do(ctx, r, func(res *http.Response) error {
+	err = c.caller.do(ctx, r, func(res *http.Response) error {
 		text, err := readAll(res)
 		if err != nil {
 			return err
@@ -377,4 +381,8 @@ func (c *Client) Probe(ctx context.Context) error {
 		}
 		return nil
 	})
+	if e, ok := errors.AsType[*Error](err); ok && e.StatusCode == http.StatusInternalServerError && e.Message == noDatabase {
+		e.cause = checks.ErrUnavailable
+	}
+	return err
 }

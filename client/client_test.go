@@ -309,7 +309,7 @@ func TestErrors(t *testing.T) {
 		"own id":      {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
 		"wrong key":   {func() error { _, err := wrong.Checks(ctx, checks.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
 		"read-only":   {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings of check " + c.ID.String() + ": the api key is read-only (status 403)"},
-		"window":      {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, status(400), ""},
+		"window":      {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, field("seconds"), ""},
 		"no signal":   {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
 		"exit status": {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {

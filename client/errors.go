@@ -39,14 +39,17 @@ var (
 //
 //   - [ErrNotRollcall] if another program answered;
 //   - [ErrRateLimited] for 429;
-//   - [ErrUnauthorized] for 401 and 403, except a 403 of [Client.Create] and [Client.Upsert];
+//   - [ErrUnauthorized] for 401 and 403, except a 403 of [Client.Create] and [Client.Upsert], and one about something that
+//     belongs to another project;
 //   - [checks.ErrCheckLimit] for 403 of [Client.Create] and [Client.Upsert];
-//   - [checks.ErrNotFound] for 404;
+//   - [checks.ErrNotFound] for 404, and for 403 about something that belongs to another project;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
 //   - [checks.ErrExists] for 409 of the methods that create, rename or update a project or a status page;
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
 //   - *[channels.SelectError] for 400 if the response names the field channels, *[channels.SettingError] if it names the
-//     settings of a channel, and *[checks.FieldError] if it names another field or query parameter;
+//     settings of a channel, *[channels.NotConfiguredError] if the server cannot deliver to its kind, and *[checks.FieldError]
+//     if it names another field or query parameter;
+//   - [checks.ErrBodyUnavailable] for 503 of [Client.PingBody] if the object storage is unavailable;
 //   - [checks.ErrUnavailable] for 502, 503 and 504, regardless of who answered. Any other status of 500 or above wraps
 //     nothing.
 //
@@ -94,6 +97,9 @@ func newError(res *http.Response, meaning func(refusal) error) *Error {
 		e.cause = ErrRateLimited
 	case isAway(f.status):
 		e.cause = checks.ErrUnavailable
+		if e.Message == checks.ErrBodyUnavailable.Error() {
+			e.cause = checks.ErrBodyUnavailable
+		}
 	case f.status < http.StatusInternalServerError:
 		e.cause = meaning(f)
 	}
@@ -138,6 +144,9 @@ func (f refusal) ofAPI(k call) error {
 	}
 	switch f.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
+		if strings.HasSuffix(document.Error, ofAnotherProject) && !strings.HasPrefix(document.Error, "the api key ") {
+			return checks.ErrNotFound
+		}
 		return ErrUnauthorized
 	case http.StatusNotFound:
 		// A server has another text for a path that the API does not have.
@@ -150,6 +159,8 @@ func (f refusal) ofAPI(k call) error {
 		case field == "":
 		case field == "channels":
 			return selectError(reason(f.message(), field))
+		case field == "kind" && k.kind != "":
+			return kindError(f.message(), k.kind)
 		case field == "settings" && k.kind != "":
 			name, reason, _ := strings.Cut(reason(f.message(), string(k.kind)), " ")
 			return &channels.SettingError{Kind: k.kind, Setting: name, Reason: reason}
@@ -169,6 +180,27 @@ func selectError(reason string) error {
 	}
 	return e
 }
+
+// kindError returns the error of a kind: one that the server does not know or that cannot change, or else one that it cannot
+// deliver to, whose text says what is missing.
+func kindError(message string, kind channels.Kind) error {
+	reason, isField := strings.CutPrefix(message, "kind ")
+	if !isField {
+		return &channels.NotConfiguredError{Kind: kind, Missing: message}
+	}
+	e := &checks.FieldError{Field: "kind", Reason: reason}
+	if _, known, ok := strings.Cut(reason, ", the known kinds are "); ok {
+		unknown := &channels.KindError{Kind: kind}
+		for name := range strings.SplitSeq(known, ", ") {
+			unknown.Known = append(unknown.Known, channels.Kind(name))
+		}
+		e.Err = unknown
+	}
+	return e
+}
+
+// ofAnotherProject ends the text of the 403 about a thing that another project has.
+const ofAnotherProject = " belongs to another project"
 
 // notFound is the text of the response about a check that does not exist.
 const notFound = "not found"

@@ -41,10 +41,17 @@ type site struct {
 // serve starts a server on an SQLite database. Its base URL has a path.
 func serve(t *testing.T, config server.Config, plan string) *site {
 	t.Helper()
+	return serveOn(t, dbtest.SQLite(t), config, plan, monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
+}
+
+// serveOn starts a server on a database.
+func serveOn(t *testing.T, db dbtest.DB, config server.Config, plan string, own monitor.Config) *site {
+	t.Helper()
 	s := &site{T: t, clock: dbtest.NewClock(noon)}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: s.clock.Now, Logger: quiet, Channels: standard.Kinds(), DeliveredElsewhere: true}); err != nil {
+	own.Now, own.Logger = s.clock.Now, quiet
+	if s.mon, err = monitor.New(db.Open(t), &own); err != nil {
 		t.Fatal(err)
 	}
 	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
@@ -63,11 +70,11 @@ func serve(t *testing.T, config server.Config, plan string) *site {
 	web.Config.Handler = srv
 	web.Start()
 	t.Cleanup(web.Close)
-	own := &client.Config{HTTPClient: web.Client()}
-	if s.client, err = client.New(s.url+"/", s.keys.ReadWrite, own); err != nil {
+	through := &client.Config{HTTPClient: web.Client()}
+	if s.client, err = client.New(s.url+"/", s.keys.ReadWrite, through); err != nil {
 		t.Fatal(err)
 	}
-	if s.reader, err = client.New(s.url, s.keys.ReadOnly, own); err != nil {
+	if s.reader, err = client.New(s.url, s.keys.ReadOnly, through); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -80,7 +80,7 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, e
 
 // Flips returns the status changes of a check in a window of time, newest first. The zero
 // Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
-// times of the flips. The error is [checks.ErrNotFound] if the check does not exist.
+// times of the flips. The error is [checks.ErrNotFound] if the check does not exist, and that of [checks.ValidateWindow].
 func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	return c.flips(ctx, id.String(), window)
 }
@@ -95,6 +95,9 @@ func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.
 
 // flips lists the flips of a check by its identifier or unique key.
 func (c *Client) flips(ctx context.Context, check string, window flips.Window) ([]flips.Flip, error) {
+	if err := checks.ValidateWindow(window); err != nil {
+		return nil, fmt.Errorf("client: list flips of check %s: %w", check, err)
+	}
 	path := checksPath + check + "/flips/"
 	if query := windowQuery(window); query != "" {
 		path += "?" + query

@@ -59,11 +59,18 @@ func detailOf(d wire.ChannelDetail) (channels.Channel, error) {
 }
 
 // CreateChannel adds a channel with the kind, name, settings and sources of channel. The key must have the scope admin. The
-// error is a *[channels.SettingError] for a setting that the server refuses, a *[checks.FieldError] for the name or the
-// kind, and [ErrUnauthorized] for a kind that needs a key of the installation. If no response arrives, the server may
+// error is a *[channels.SettingError] for a setting that the server refuses, a *[checks.FieldError] for the name, a
+// *[checks.FieldError] for "kind" that wraps a *[channels.KindError], a *[channels.NotConfiguredError] for a kind that the server
+// cannot deliver to, and [ErrUnauthorized] for a kind that needs a key of the installation. The ID must be zero, as that of
+// [Client.Create]. If no response arrives, the server may
 // still have created the channel; [Client.UpsertChannel] can be repeated.
 func (c *Client) CreateChannel(ctx context.Context, channel channels.Channel) (channels.Channel, error) {
-	created, _, err := c.saveChannel(ctx, "create channel "+strconv.Quote(channel.Name), http.MethodPost, channelsPath, channel, nil)
+	name := "create channel " + strconv.Quote(channel.Name)
+	if channel.ID != uuid.Nil {
+		_, err := c.Channel(ctx, channel.ID)
+		return channels.Channel{}, fmt.Errorf("client: %s: %w", name, idRefused("id", channel.ID, err))
+	}
+	created, _, err := c.saveChannel(ctx, name, http.MethodPost, channelsPath, channel, nil)
 	return created, err
 }
 

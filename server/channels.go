@@ -33,10 +33,10 @@ func (c *call) createChannel() error {
 	if !c.mayChange(info) {
 		return errKind(channel.Kind)
 	}
-	status, change := http.StatusCreated, ""
+	status, created := http.StatusCreated, true
 	if len(wanted.Unique) == 0 {
 		channel, err = c.mon.Project(c.key.ProjectID).CreateChannel(c.r.Context(), channel)
-	} else if channel, change, err = c.mon.Project(c.key.ProjectID).UpsertChannel(c.r.Context(), channel); change != "created" {
+	} else if channel, created, err = c.mon.Project(c.key.ProjectID).UpsertChannel(c.r.Context(), channel); !created {
 		status = http.StatusOK
 	}
 	if err != nil {

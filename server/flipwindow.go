@@ -11,16 +11,10 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// Bounds of the query parameters of server/API.md section 4.10.
-const (
-	maxFlipSeconds   = 31_536_000     // 365 days
-	maxFlipTimestamp = 10_000_000_000 // in November 2286
-)
-
 // flipWindow reads the query parameters seconds, start and end of server/API.md section 4.10: whole numbers in decimal
 // digits, of which an absent one sets no bound. Any other value is a *[checks.FieldError].
 func flipWindow(query url.Values) (w flips.Window, err error) {
-	seconds, given, err := wholeNumber(query, "seconds", maxFlipSeconds)
+	seconds, given, err := wholeNumber(query, "seconds", checks.MaxFlipSeconds)
 	if err != nil {
 		return flips.Window{}, err
 	}
@@ -28,14 +22,14 @@ func flipWindow(query url.Values) (w flips.Window, err error) {
 		// The least duration stands for 0 seconds: it selects no flip before now.
 		w.Last = max(time.Duration(seconds)*time.Second, time.Nanosecond)
 	}
-	start, given, err := wholeNumber(query, "start", maxFlipTimestamp)
+	start, given, err := wholeNumber(query, "start", checks.MaxFlipTimestamp)
 	if err != nil {
 		return flips.Window{}, err
 	}
 	if given { // only flips newer than this, and flips count microseconds
 		w.From = time.Unix(start, 0).UTC().Add(time.Microsecond)
 	}
-	end, given, err := wholeNumber(query, "end", maxFlipTimestamp)
+	end, given, err := wholeNumber(query, "end", checks.MaxFlipTimestamp)
 	if err != nil {
 		return flips.Window{}, err
 	}

@@ -102,13 +102,13 @@ func TestFlipWindowInRange(t *testing.T) {
 			return &n
 		}
 		var want flips.Window
-		if n := draw("seconds", maxFlipSeconds); n != nil {
+		if n := draw("seconds", checks.MaxFlipSeconds); n != nil {
 			want.Last = max(1, time.Duration(*n)*time.Second)
 		}
-		if n := draw("start", maxFlipTimestamp); n != nil {
+		if n := draw("start", checks.MaxFlipTimestamp); n != nil {
 			want.From = time.Unix(*n, 0).UTC().Add(time.Microsecond)
 		}
-		if n := draw("end", maxFlipTimestamp); n != nil {
+		if n := draw("end", checks.MaxFlipTimestamp); n != nil {
 			want.Until = time.Unix(*n, 0).UTC()
 		}
 		got, err := flipWindow(values)
@@ -136,9 +136,9 @@ func FuzzFlipWindow(f *testing.F) {
 			present     bool
 			maximum     int64
 		}{
-			{"seconds", seconds, hasSeconds, maxFlipSeconds},
-			{"start", start, hasStart, maxFlipTimestamp},
-			{"end", end, hasEnd, maxFlipTimestamp},
+			{"seconds", seconds, hasSeconds, checks.MaxFlipSeconds},
+			{"start", start, hasStart, checks.MaxFlipTimestamp},
+			{"end", end, hasEnd, checks.MaxFlipTimestamp},
 		} {
 			if !p.present {
 				continue

@@ -9,12 +9,8 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-const (
-	// statsDays is how many days a request gets that names no start.
-	statsDays = 30
-	// maxStatsDays bounds the days of one request.
-	maxStatsDays = 366
-)
+// statsDays is how many days a request gets that names no start.
+const statsDays = 30
 
 // listStats answers with the daily statistics of a check, which go beyond the specification.
 func (c *call) listStats() error {
@@ -53,13 +49,7 @@ func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error
 			return start, end, err
 		}
 	}
-	switch {
-	case start.After(end):
-		err = &checks.FieldError{Field: "start", Reason: "is after end"}
-	case start.AddDate(0, 0, maxStatsDays).Before(end.AddDate(0, 0, 1)):
-		err = &checks.FieldError{Field: "start", Reason: "is too long before end: the maximum is 366 days"}
-	}
-	return start, end, err
+	return start, end, nil
 }
 
 // statsDay reads a day, or a month as its first day.

@@ -17,9 +17,9 @@ import (
 //
 // Errors: *[checks.FieldError] for the name, for a source of more than 1,000 characters, for "settings" if those of the project
 // would be longer than [checks.MaxSettings], and for "project" if that has [checks.MaxChannels]; those of [channels.Validate]
-// for kind and settings; *[channels.NotConfiguredError] if nobody would deliver its alerts, see [Config].Channels;
-// *[channels.SettingError] for a receiver that is out of reach and for a group; [checks.ErrExists] if the project has a
-// channel with the identifier.
+// for settings; a *[checks.FieldError] for "kind" that wraps a *[channels.KindError]; *[channels.NotConfiguredError] if nobody would deliver its alerts, see [Config].Channels;
+// *[channels.SettingError] for a receiver that is out of reach and for a group. If the project has a channel with the
+// identifier, it is a *[checks.FieldError] for "id" that wraps [checks.ErrExists].
 func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	c.ProjectID = p.id
 	c, err := p.mon.admin.CreateChannel(ctx, c)
@@ -27,13 +27,14 @@ func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channe
 }
 
 // UpsertChannel makes sure that the project has a channel with the name, kind and settings of c: it creates the channel,
-// replaces its settings and sources or leaves it as it is, with its sources if c has nil. The change is "created", "updated" or "unchanged". The checks that use the channel stay the same. Of
-// concurrent calls with the same name, one creates the channel. Errors: those of [Project.CreateChannel], and
+// replaces its settings and sources or leaves it as it is, with its sources if c has nil. Created says whether it created the
+// channel. It ignores the identifier of c. The checks that use the channel stay the same. Of concurrent calls with the same
+// name, one creates the channel. Errors: those of [Project.CreateChannel], and
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
-func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, change string, err error) {
+func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, created bool, err error) {
 	c.ProjectID = p.id
-	c, change, err = p.mon.admin.UpsertChannel(ctx, c)
-	return c, change, p.about(err)
+	c, created, err = p.mon.admin.UpsertChannel(ctx, c)
+	return c, created, p.about(err)
 }
 
 // UpdateChannel changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the stored

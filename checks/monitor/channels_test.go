@@ -23,21 +23,21 @@ import (
 func TestUpsertChannel(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		ctx := t.Context()
-		upsert := func(name, to string, want string) channels.Channel {
+		upsert := func(name, to string, want bool) channels.Channel {
 			t.Helper()
-			c, change, err := s.UpsertChannel(ctx, s.project.ID, channels.Email, name, map[string]string{"to": to})
-			if err != nil || change != want || c.Name != name || c.Settings["to"] != to || c.ProjectID != s.project.ID {
-				t.Errorf("%v %v, want %s; error %v", change, c, want, err)
+			c, created, err := s.UpsertChannel(ctx, s.project.ID, channels.Email, name, map[string]string{"to": to})
+			if err != nil || created != want || c.Name != name || c.Settings["to"] != to || c.ProjectID != s.project.ID {
+				t.Errorf("created %t %v, want %t; error %v", created, c, want, err)
 			}
 			return c
 		}
-		first := upsert("ops", "a@example.org", "created")
+		first := upsert("ops", "a@example.org", true)
 		check := s.create(t, checks.Spec{Channels: new("ops")})
 		s.clock.Advance(time.Second)
-		same := upsert("ops", "a@example.org", "unchanged")
-		changed := upsert("ops", "b@example.org", "updated")
-		upsert("dev", "a@example.org", "created")
-		upsert("ops", "b@example.org", "unchanged")
+		same := upsert("ops", "a@example.org", false)
+		changed := upsert("ops", "b@example.org", false)
+		upsert("dev", "a@example.org", true)
+		upsert("ops", "b@example.org", false)
 		if same.ID != first.ID || changed.ID != first.ID {
 			t.Errorf("channels %v, %v and %v, want one", first.ID, same.ID, changed.ID)
 		}
@@ -53,13 +53,13 @@ func TestUpsertChannel(t *testing.T) {
 // TestUpsertChannelDefaults compares settings as they are stored: with defaults and with the members of groups.
 func TestUpsertChannelDefaults(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		for _, want := range []string{"created", "unchanged"} {
+		for _, want := range []bool{true, false} {
 			for _, c := range []channels.Channel{
 				{Kind: channels.Webhook, Name: "hook", Settings: map[string]string{"url_down": "https://example.org/"}},
 				{Kind: channels.Group, Name: "all", Settings: map[string]string{"channels": "*"}},
 			} {
-				if _, change, err := s.UpsertChannel(t.Context(), s.project.ID, c.Kind, c.Name, c.Settings); change != want || err != nil {
-					t.Errorf("%s: %v, want %v; error %v", c.Name, change, want, err)
+				if _, created, err := s.UpsertChannel(t.Context(), s.project.ID, c.Kind, c.Name, c.Settings); created != want || err != nil {
+					t.Errorf("%s: created %t, want %t; error %v", c.Name, created, want, err)
 				}
 			}
 		}
@@ -113,9 +113,9 @@ func TestUpsertChannelErrors(t *testing.T) {
 			{s.project.ID, "pager", "new", nil, `kind is unknown: "pager"`},
 			{uuid.New(), channels.Email, "ops", mail, checks.ErrNotFound.Error()},
 		} {
-			c, change, err := s.UpsertChannel(ctx, test.project, test.kind, test.name, test.settings)
-			if err == nil || !strings.HasPrefix(err.Error(), "monitor: project "+test.project.String()+": "+test.want) || change != "" || c.ID != uuid.Nil {
-				t.Errorf("%s %q: %v %v, error %v, want %s", test.kind, test.name, c, change, err, test.want)
+			c, created, err := s.UpsertChannel(ctx, test.project, test.kind, test.name, test.settings)
+			if err == nil || !strings.HasPrefix(err.Error(), "monitor: project "+test.project.String()+": "+test.want) || created || c.ID != uuid.Nil {
+				t.Errorf("%s %q: %v %t, error %v, want %s", test.kind, test.name, c, created, err, test.want)
 			}
 		}
 		after, err := s.Channels(ctx, s.project.ID)
@@ -131,11 +131,11 @@ func TestUpsertChannelAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		var created atomic.Int64
 		together(16, func(int) {
-			_, change, err := s.UpsertChannel(t.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+			_, fresh, err := s.UpsertChannel(t.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
 			if err != nil {
 				t.Error(err)
 			}
-			if change == "created" {
+			if fresh {
 				created.Add(1)
 			}
 		})

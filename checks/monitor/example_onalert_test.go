@@ -49,12 +49,12 @@ func ExampleProject_UpsertChannel() {
 	check(err)
 
 	for _, number := range []string{"12", "12", "13"} { // three starts of a program
-		_, change, err := project.UpsertChannel(ctx, channels.Channel{Kind: "pager", Name: "ops", Settings: map[string]string{"number": number}})
+		c, created, err := project.UpsertChannel(ctx, channels.Channel{Kind: "pager", Name: "ops", Settings: map[string]string{"number": number}})
 		check(err)
-		fmt.Println(number, change)
+		fmt.Println(c.Settings["number"], created)
 	}
 	// Output:
-	// 12 created
-	// 12 unchanged
-	// 13 updated
+	// 12 true
+	// 12 false
+	// 13 false
 }

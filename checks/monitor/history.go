@@ -75,9 +75,12 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 }
 
 // Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
-// watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Error:
-// [checks.ErrNotFound].
+// watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Errors:
+// [checks.ErrNotFound], and that of [checks.ValidateWindow].
 func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+	if err := checks.ValidateWindow(window); err != nil {
+		return nil, about("check", id, err)
+	}
 	list, err := p.mon.history.Flips(ctx, p.id, id, window)
 	return list, about("check", id, err)
 }
@@ -91,15 +94,18 @@ func (p *Project) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 	return times, about("check", id, err)
 }
 
-// Stats returns what a check did on each UTC day from that of one instant to that of another, both included: its runs and
+// Stats returns what a check did on each UTC day from that of one instant to that of another, both included, at most 366 days: its runs and
 // their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
 // one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
 // of the watched time in which the check was up.
 //
 // Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
 // counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
-// unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
+// unwatched, unless the check has had its status since then. Errors: [checks.ErrNotFound], and that of [checks.ValidateDays].
 func (p *Project) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	if err := checks.ValidateDays(from, to); err != nil {
+		return nil, about("check", id, err)
+	}
 	days, err := p.mon.history.Stats(ctx, p.id, id, from, to)
 	return days, about("check", id, err)
 }

@@ -108,7 +108,7 @@ func (p *Project) Tags(ctx context.Context) ([]string, error) {
 }
 
 // Create adds a check. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
-// [checks.ErrCheckLimit], [checks.ErrExists] for a Spec.ID in use.
+// [checks.ErrCheckLimit], a *[checks.FieldError] for "uuid" that wraps [checks.ErrExists] for a Spec.ID in use.
 func (p *Project) Create(ctx context.Context, spec checks.Spec) (checks.Snapshot, error) {
 	c, _, err := p.Upsert(ctx, spec)
 	return c, err

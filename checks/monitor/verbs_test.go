@@ -103,8 +103,21 @@ func (v verbs) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (
 	return v.of(ctx, id).Downtime(ctx, id, from, to)
 }
 
-func (v verbs) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
-	return v.of(ctx, id).Stats(ctx, id, from, to)
+// Stats asks for as many days at once as it may.
+func (v verbs) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (list []checks.DayStats, err error) {
+	p := v.of(ctx, id)
+	for ; from.AddDate(0, 0, 365).Before(to); from = from.AddDate(0, 0, 366) {
+		part, err := p.Stats(ctx, id, from, from.AddDate(0, 0, 365))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
+	}
+	if !from.Truncate(24 * time.Hour).After(to) {
+		part, err := p.Stats(ctx, id, from, to)
+		return append(list, part...), err
+	}
+	return list, nil
 }
 
 func (v verbs) Events(ctx context.Context, id uuid.UUID, q monitor.EventQuery) (list []monitor.Event, err error) {
@@ -135,7 +148,7 @@ func (v verbs) CreateChannel(ctx context.Context, project uuid.UUID, kind channe
 	return v.Monitor.Project(project).CreateChannel(ctx, channels.Channel{Kind: kind, Name: name, Settings: settings})
 }
 
-func (v verbs) UpsertChannel(ctx context.Context, project uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, string, error) {
+func (v verbs) UpsertChannel(ctx context.Context, project uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, bool, error) {
 	return v.Monitor.Project(project).UpsertChannel(ctx, channels.Channel{Kind: kind, Name: name, Settings: settings})
 }
 

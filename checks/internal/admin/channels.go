@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -23,17 +24,18 @@ func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels
 	})
 }
 
-// UpsertChannel makes sure that the project has a channel with this name, kind and settings. The change is "created",
-// "updated" or "unchanged".
-func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, change string, err error) {
+// UpsertChannel makes sure that the project has a channel with this name, kind and settings.
+func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, created bool, err error) {
 	name, kind := wanted.Name, wanted.Kind
 	if err := checks.ValidateName("name", name); err != nil {
-		return channels.Channel{}, "", err
+		return channels.Channel{}, false, err
 	}
+	wanted.ID = uuid.Nil
 	c, err = a.saveChannel(ctx, wanted.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		created = false
 		named := slices.DeleteFunc(slices.Clone(list), func(c channels.Channel) bool { return c.Name != name })
 		if len(named) == 0 {
-			change = "created"
+			created = true
 			fresh, err := a.newChannel(list, wanted)
 			return fresh, true, err
 		}
@@ -47,17 +49,15 @@ func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c c
 		}
 		valid, err := a.ValidSettings(list, c, wanted.Settings)
 		if err != nil || maps.Equal(valid, c.Settings) && (wanted.Sources == nil || maps.Equal(wanted.Sources, c.Sources)) {
-			change = "unchanged"
 			return c, false, err
 		}
-		change = "updated"
 		c.Settings, c.Sources = valid, wanted.Sources
 		return c, true, nil
 	})
 	if err != nil {
-		return channels.Channel{}, "", err
+		return channels.Channel{}, false, err
 	}
-	return c, change, nil
+	return c, created, nil
 }
 
 // UpdateChannel changes the name, the settings and the sources of a channel to those that edit returns.
@@ -222,7 +222,7 @@ func (a *Admin) typeOf(kind channels.Kind) (t channels.Type) {
 // newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.
 func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
 	if _, exists := channelByID(list, c.ID); exists {
-		return c, checks.ErrExists
+		return c, checks.Taken("id", c.ID)
 	}
 	if c.ID == uuid.Nil {
 		c.ID = uuid.New()
@@ -238,8 +238,14 @@ func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channel
 // ValidSettings returns the settings of a channel as they are stored. What the channel in the list has already passes.
 // So does a change that reaches nobody new, such as an address that unsubscribes: all required settings stay.
 func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
+	if c.Kind == "" {
+		return nil, &checks.FieldError{Field: "kind", Reason: "is missing"}
+	}
 	stored, _ := channelByID(list, c.ID)
 	valid, err := channels.Validate(a.Types, c.Kind, settings, stored.Settings)
+	if e, ok := errors.AsType[*channels.KindError](err); ok {
+		return nil, &checks.FieldError{Field: "kind", Reason: strings.TrimPrefix(e.Error(), "kind "), Err: e}
+	}
 	if err != nil || stored.Settings != nil && maps.Equal(valid, stored.Settings) {
 		return valid, err
 	}

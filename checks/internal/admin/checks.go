@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,6 +52,9 @@ func (a *Admin) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spe
 		c = fresh
 		return a.insert(ctx, tx, project, &c, spec.Channels, project.CheckLimit())
 	})
+	if spec.ID != uuid.Nil && errors.Is(err, checks.ErrExists) {
+		err = checks.Taken("uuid", spec.ID)
+	}
 	if err != nil {
 		return checks.Check{}, false, err
 	}

@@ -1,0 +1,434 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// project is what a project on a server and one in the same process have in common.
+type project interface {
+	checks.Manager
+	job.Registry
+	CreateChannel(context.Context, channels.Channel) (channels.Channel, error)
+	UpsertChannel(context.Context, channels.Channel) (c channels.Channel, created bool, err error)
+	UpdateChannel(context.Context, uuid.UUID, func(channels.Channel) (channels.Channel, error)) (channels.Channel, error)
+	DeleteChannel(context.Context, uuid.UUID) error
+	StatusPages(context.Context) ([]checks.StatusPage, error)
+	CreateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
+	UpdateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
+	DeleteStatusPage(context.Context, uuid.UUID) error
+}
+
+var _, _ project = (*client.Client)(nil), (*monitor.Project)(nil)
+
+// meaning returns all that a program can branch on in an error.
+func meaning(err error) string {
+	var parts []string
+	for name, target := range map[string]error{
+		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused, "limit": checks.ErrCheckLimit, "ambiguous": checks.ErrAmbiguousSlug,
+		"exists": checks.ErrExists, "body unavailable": checks.ErrBodyUnavailable, "unavailable": checks.ErrUnavailable,
+		"unauthorized": client.ErrUnauthorized, "rate limited": client.ErrRateLimited, "not rollcall": client.ErrNotRollcall,
+		"canceled": context.Canceled, "deadline": context.DeadlineExceeded, "edit": errEdit,
+	} {
+		if errors.Is(err, target) {
+			parts = append(parts, name)
+		}
+	}
+	if e, ok := errors.AsType[*checks.FieldError](err); ok {
+		parts = append(parts, "field: "+e.Error())
+	}
+	if e, ok := errors.AsType[*channels.SelectError](err); ok {
+		parts = append(parts, fmt.Sprintf("select: %s: %q", e.Error(), e.Item))
+	}
+	if e, ok := errors.AsType[*channels.KindError](err); ok {
+		parts = append(parts, fmt.Sprintf("kind: %q of %q", e.Kind, e.Known))
+	}
+	if e, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
+		parts = append(parts, fmt.Sprintf("not configured: %q: %s", e.Kind, e.Missing))
+	}
+	if e, ok := errors.AsType[*channels.SettingError](err); ok {
+		parts = append(parts, fmt.Sprintf("setting: %q: %s", e.Setting, e.Error()))
+	}
+	if len(parts) == 0 && err != nil {
+		parts = append(parts, "unknown: "+err.Error())
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+var errEdit = errors.New("the caller changed its mind")
+
+// world is a project with something of everything, and another project beside it.
+type world struct {
+	check, foreign     checks.Snapshot
+	channel, elsewhere channels.Channel
+	page, alien        checks.StatusPage
+}
+
+// newWorld fills a project and the other one.
+func newWorld(t *testing.T, here, other *monitor.Project) (w world) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	ctx := t.Context()
+	ops := channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}}
+	w.channel, err = here.CreateChannel(ctx, ops)
+	must(err)
+	w.elsewhere, err = other.CreateChannel(ctx, ops)
+	must(err)
+	w.check, err = here.Create(ctx, checks.Spec{Slug: new("job"), Tags: []string{"a"}, Channels: new("ops")})
+	must(err)
+	for range 2 {
+		_, err = here.Create(ctx, checks.Spec{Slug: new("twice")})
+		must(err)
+	}
+	w.foreign, err = other.Create(ctx, checks.Spec{Slug: new("foreign")})
+	must(err)
+	w.page, err = here.CreateStatusPage(ctx, checks.StatusPage{Slug: "here", Title: "Here"})
+	must(err)
+	w.alien, err = other.CreateStatusPage(ctx, checks.StatusPage{Slug: "there", Title: "There"})
+	must(err)
+	return w
+}
+
+// lacking is a kind that the contract's monitor knows and cannot deliver to.
+const lacking = channels.SMS
+
+// contractKinds are those of the contract's monitor.
+func contractKinds() []channels.Type {
+	quiet := channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil })
+	return []channels.Type{
+		{Kind: channels.Email, Settings: []channels.Setting{{Name: "to", Required: true}}, Notifier: quiet},
+		{Kind: channels.Webhook, Settings: []channels.Setting{{Name: "url_down", Required: true}}, Notifier: quiet},
+		{Kind: lacking, Missing: "nobody answers here"},
+	}
+}
+
+// unknownKind is the meaning of the error for a kind that the monitor does not know.
+func unknownKind(kind channels.Kind) string {
+	return fmt.Sprintf(`field: kind is unknown: %q, the known kinds are %s; kind: %q of %q`,
+		kind, "email, webhook, sms, group", kind, []string{"email", "webhook", "sms", "group"})
+}
+
+// eachContract runs a test on both databases with a project of a monitor, and with the same through a client.
+func eachContract(t *testing.T, test func(t *testing.T, s *site, sides map[string]project)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := serveOn(t, db, server.Config{}, "paid", monitor.Config{Channels: contractKinds()})
+		test(t, s, map[string]project{"monitor": s.mon.Project(s.project.ID), "client": s.admin().Project(s.project.ID)})
+	})
+}
+
+// TestContract runs the same calls on a project of a monitor and through a client: each has the same meaning on both.
+func TestContract(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		other, err := s.mon.OpenProject(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, s.mon.Project(s.project.ID), other)
+		expect := func(what, want string, sides map[string]project, try func(p project) error) {
+			t.Helper()
+			for side, p := range sides {
+				if got := meaning(try(p)); got != want {
+					t.Errorf("%s of the %s\n got %s\nwant %s", what, side, got, want)
+				}
+			}
+		}
+		for call, try := range w.unknown(t.Context(), uuid.New(), uuid.New(), uuid.New()) {
+			expect(call+", unknown,", "not found", sides, try)
+		}
+		for call, try := range w.unknown(t.Context(), w.foreign.ID, w.elsewhere.ID, w.alien.ID) {
+			expect(call+", of another project,", "not found", sides, try)
+		}
+		for call, test := range w.refused(t.Context()) {
+			expect(call, test.want, sides, test.try)
+		}
+		none := map[string]project{"monitor": s.mon.Project(uuid.New()), "client": s.admin().Project(uuid.New())}
+		calls := w.everything(t.Context())
+		delete(calls, "Probe")
+		for call, try := range calls {
+			expect(call+", in an unknown project,", "not found", none, try)
+		}
+	})
+}
+
+// TestContractOfEndedContexts calls every method with a context that has ended.
+func TestContractOfEndedContexts(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		other, err := s.mon.OpenProject(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, s.mon.Project(s.project.ID), other)
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancel()
+		for want, ctx := range map[string]context.Context{"canceled": cancelled, "deadline": late} {
+			for call, try := range w.everything(ctx) {
+				for side, p := range sides {
+					if got := meaning(try(p)); got != want {
+						t.Errorf("%s of the %s: %s, want %s", call, side, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// unknown returns every call that names a check, a channel or a page.
+func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[string]func(p project) error {
+	keep := func(c channels.Channel) (channels.Channel, error) { return c, nil }
+	return map[string]func(p project) error{
+		"Check":            func(p project) error { return second(p.Check(ctx, check)) },
+		"CheckBySlug":      func(p project) error { return second(p.CheckBySlug(ctx, "foreign")) },
+		"empty slug":       func(p project) error { return second(p.CheckBySlug(ctx, "")) },
+		"CheckByUniqueKey": func(p project) error { return second(p.CheckByUniqueKey(ctx, checks.UniqueKey(check))) },
+		"no unique key":    func(p project) error { return second(p.CheckByUniqueKey(ctx, "x/../y")) },
+		"Update":           func(p project) error { return second(p.Update(ctx, check, checks.Spec{})) },
+		"Pause":            func(p project) error { return second(p.Pause(ctx, check)) },
+		"Resume":           func(p project) error { return second(p.Resume(ctx, check)) },
+		"Delete":           func(p project) error { return second(p.Delete(ctx, check)) },
+		"Pings":            func(p project) error { return second(p.Pings(ctx, check)) },
+		"PingBody":         func(p project) error { return second(p.PingBody(ctx, check, 1)) },
+		"Flips":            func(p project) error { return second(p.Flips(ctx, check, flips.Window{})) },
+		"Stats":            func(p project) error { return second(p.Stats(ctx, check, noon, noon)) },
+		"UpdateChannel":    func(p project) error { return second(p.UpdateChannel(ctx, channel, keep)) },
+		"DeleteChannel":    func(p project) error { return p.DeleteChannel(ctx, channel) },
+		"UpdateStatusPage": func(p project) error {
+			return second(p.UpdateStatusPage(ctx, checks.StatusPage{ID: page, Slug: "x", Title: "X"}))
+		},
+		"DeleteStatusPage": func(p project) error { return p.DeleteStatusPage(ctx, page) },
+		"no such ping":     func(p project) error { return second(p.PingBody(ctx, w.check.ID, 9)) },
+		"ping 0":           func(p project) error { return second(p.PingBody(ctx, w.check.ID, 0)) },
+		"ping -1":          func(p project) error { return second(p.PingBody(ctx, w.check.ID, -1)) },
+	}
+}
+
+// everything returns every call, about things that exist.
+func (w world) everything(ctx context.Context) map[string]func(p project) error {
+	calls := w.unknown(ctx, w.check.ID, w.channel.ID, w.page.ID)
+	maps.DeleteFunc(calls, func(name string, _ func(project) error) bool { return strings.Contains(name, " ") })
+	maps.Copy(calls, map[string]func(p project) error{
+		"Checks":        func(p project) error { return second(p.Checks(ctx, checks.Query{})) },
+		"CheckBySlug":   func(p project) error { return second(p.CheckBySlug(ctx, "job")) },
+		"Create":        func(p project) error { return second(p.Create(ctx, checks.Spec{})) },
+		"Upsert":        func(p project) error { return third(p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)) },
+		"Channels":      func(p project) error { return second(p.Channels(ctx)) },
+		"CreateChannel": func(p project) error { return second(p.CreateChannel(ctx, email("more"))) },
+		"UpsertChannel": func(p project) error { return third(p.UpsertChannel(ctx, email("more"))) },
+		"StatusPages":   func(p project) error { return second(p.StatusPages(ctx)) },
+		"CreateStatusPage": func(p project) error {
+			return second(p.CreateStatusPage(ctx, checks.StatusPage{Slug: "x", Title: "X"}))
+		},
+		"Register":    func(p project) error { return second(p.Register(ctx, checks.Spec{Slug: new("job")})) },
+		"PauseExcept": func(p project) error { return p.PauseExcept(ctx, "a", []string{"x"}) },
+		"Probe":       func(p project) error { return p.Probe(ctx) },
+	})
+	return calls
+}
+
+// email returns a channel.
+func email(name string) channels.Channel {
+	return channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}}
+}
+
+// refusal is a call that is refused, and what its error means.
+type refusal struct {
+	want string
+	try  func(p project) error
+}
+
+// refused returns calls whose arguments are wrong, or that contradict what exists.
+func (w world) refused(ctx context.Context) map[string]refusal {
+	all := make(map[string]refusal)
+	for _, group := range []map[string]refusal{w.refusedChecks(ctx), w.refusedRanges(ctx), w.refusedChannels(ctx), w.refusedPages(ctx)} {
+		maps.Copy(all, group)
+	}
+	return all
+}
+
+func (w world) refusedChecks(ctx context.Context) map[string]refusal {
+	create := func(want string, spec checks.Spec) refusal {
+		return refusal{want, func(p project) error { return second(p.Create(ctx, spec)) }}
+	}
+	taken := func(id uuid.UUID) string { return "exists; field: uuid is taken: " + id.String() }
+	return map[string]refusal{
+		"ambiguous slug":    {"ambiguous", func(p project) error { return second(p.CheckBySlug(ctx, "twice")) }},
+		"not paused":        {"not paused", func(p project) error { return second(p.Resume(ctx, w.check.ID)) }},
+		"timeout":           create("field: timeout is too small: 1, the minimum is 60", checks.Spec{Timeout: new(time.Second)}),
+		"schedule":          create("field: schedule is not a valid cron or OnCalendar expression: day of month: no month of the expression has a day 30", checks.Spec{Schedule: new("0 0 30 2 *")}),
+		"channel of none":   create(`select: channels: no integration has the id or name "pager": "pager"`, checks.Spec{Channels: new("pager")}),
+		"existing id":       create(taken(w.check.ID), checks.Spec{ID: w.check.ID}),
+		"unknown field":     {`field: unique has an unexpected item: "id", the allowed ones are name, slug, tags, timeout and grace`, func(p project) error { return third(p.Upsert(ctx, checks.Spec{}, "id")) }},
+		"update":            {"field: grace is too small: 1, the minimum is 60", func(p project) error { return second(p.Update(ctx, w.check.ID, checks.Spec{Grace: new(time.Second)})) }},
+		"job without slug":  {"field: slug is empty", func(p project) error { return second(p.Register(ctx, checks.Spec{})) }},
+		"pause without tag": {"field: tag is empty", func(p project) error { return p.PauseExcept(ctx, "", []string{"a"}) }},
+		"pause all":         {"field: slugs is empty: that would pause every check with the tag", func(p project) error { return p.PauseExcept(ctx, "a", nil) }},
+	}
+}
+
+func (w world) refusedRanges(ctx context.Context) map[string]refusal {
+	stats := func(want string, from, to time.Time) refusal {
+		return refusal{want, func(p project) error { return second(p.Stats(ctx, w.check.ID, from, to)) }}
+	}
+	window := func(want string, window flips.Window) refusal {
+		return refusal{want, func(p project) error { return second(p.Flips(ctx, w.check.ID, window)) }}
+	}
+	const year = 365 * 24 * time.Hour
+	const noDay = " is neither a day such as 2026-10-31 nor a month such as 2026-10"
+	return map[string]refusal{
+		"stats of a leap year":     stats("", time.Date(2024, 1, 1, 23, 0, 0, 0, time.UTC), time.Date(2024, 12, 31, 1, 0, 0, 0, time.UTC)),
+		"stats of one day more":    stats("field: start is too long before end: the maximum is 366 days", time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"stats since ever":         stats("field: start is too long before end: the maximum is 366 days", time.Time{}, noon),
+		"stats of the first day":   stats("", time.Time{}, time.Time{}),
+		"stats backwards":          stats("field: start is after end", noon, noon.AddDate(0, 0, -1)),
+		"stats within a day":       stats("", noon, noon.Add(-time.Hour)),
+		"stats of the far future":  stats("field: start"+noDay, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"stats of year 0":          stats("field: start"+noDay, time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC), noon),
+		"stats until the end":      stats("field: end"+noDay, noon, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"flips of a year":          window("", flips.Window{Last: year}),
+		"flips of the last moment": window("", flips.Window{Last: 1}),
+		"flips of a year and more": window("field: seconds is too large: 31536001, the maximum is 31536000", flips.Window{Last: year + 1}),
+		"flips of the longest":     window("field: seconds is too large: 9223372037, the maximum is 31536000", flips.Window{Last: 1<<63 - 1}),
+		"flips to come":            window("field: seconds is too small: -1, the minimum is 0", flips.Window{Last: -time.Second}),
+		"flips from 1969":          window("", flips.Window{From: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips until 1969":         window("field: end is too small: -86400, the minimum is 0", flips.Window{Until: time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC)}),
+		"flips from 3000":          window("field: start is too large: 32503680000, the maximum is 10000000000", flips.Window{From: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips until 3000":         window("field: end is too large: 32503680000, the maximum is 10000000000", flips.Window{Until: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips backwards":          window("", flips.Window{From: noon, Until: noon.Add(-time.Hour)}),
+	}
+}
+
+func (w world) refusedChannels(ctx context.Context) map[string]refusal {
+	create := func(want string, c channels.Channel) refusal {
+		return refusal{want, func(p project) error { return second(p.CreateChannel(ctx, c)) }}
+	}
+	upsert := func(want string, c channels.Channel) refusal {
+		return refusal{want, func(p project) error { return third(p.UpsertChannel(ctx, c)) }}
+	}
+	edited := func(want string, edit func(c *channels.Channel) error) refusal {
+		return refusal{want, func(p project) error {
+			return second(p.UpdateChannel(ctx, w.channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, edit(&c) }))
+		}}
+	}
+	existing := email("x")
+	existing.ID = w.channel.ID
+	long := email(strings.Repeat("x", 101))
+	return map[string]refusal{
+		"kind":               create(unknownKind("pigeon"), channels.Channel{Kind: "pigeon", Name: "x"}),
+		"no kind":            create("field: kind is missing", channels.Channel{Name: "x"}),
+		"kind of an upsert":  upsert(unknownKind("E-mail"), channels.Channel{Kind: "E-mail", Name: "x"}),
+		"not configured":     create(`not configured: "`+string(lacking)+`": nobody answers here`, channels.Channel{Kind: lacking, Name: "x"}),
+		"upsert of the same": upsert(`not configured: "`+string(lacking)+`": nobody answers here`, channels.Channel{Kind: lacking, Name: "x"}),
+		"no setting":         create(`setting: "to": email: to is missing`, channels.Channel{Kind: channels.Email, Name: "x"}),
+		"unknown setting":    create(`setting: "cc": email: cc is not a setting of this kind, which has to, notify`, channels.Channel{Kind: channels.Email, Name: "x", Settings: map[string]string{"cc": "a@example.org"}}),
+		"long name":          create("field: name is too long: 101 characters, the maximum is 100", long),
+		"existing channel":   create("exists; field: id is taken: "+w.channel.ID.String(), existing),
+		"upsert, no name":    upsert("field: name is empty", email("")),
+		"upsert, other kind": upsert(`field: kind cannot change: the channel "ops" has the kind "email", not "webhook"`,
+			channels.Channel{Kind: channels.Webhook, Name: "ops", Settings: map[string]string{"url_down": "https://example.org"}}),
+		"edit":           edited("edit", func(*channels.Channel) error { return errEdit }),
+		"edit the name":  edited("field: name is too long: 101 characters, the maximum is 100", func(c *channels.Channel) error { c.Name = long.Name; return nil }),
+		"edit a setting": edited(`setting: "to": email: to is missing`, func(c *channels.Channel) error { c.Settings = map[string]string{"to": ""}; return nil }),
+	}
+}
+
+func (w world) refusedPages(ctx context.Context) map[string]refusal {
+	create := func(want string, page checks.StatusPage) refusal {
+		return refusal{want, func(p project) error { return second(p.CreateStatusPage(ctx, page)) }}
+	}
+	return map[string]refusal{
+		"page slug":      create(`field: slug is empty`, checks.StatusPage{Title: "x"}),
+		"page title":     create("field: title is empty", checks.StatusPage{Slug: "x"}),
+		"page that is":   create("exists", checks.StatusPage{Slug: "here", Title: "x"}),
+		"page elsewhere": create("exists", checks.StatusPage{Slug: "there", Title: "x"}),
+		"page to another": {"exists", func(p project) error {
+			return second(p.UpdateStatusPage(ctx, checks.StatusPage{ID: w.page.ID, Slug: "there", Title: "x"}))
+		}},
+	}
+}
+
+// TestContractOfOutages calls every method while the database is unavailable.
+func TestContractOfOutages(t *testing.T) {
+	pg := dbtest.Server(t)
+	url, err := pg.Create(t.Context(), "contract")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveOn(t, dbtest.DB{Name: "postgres", URL: url}, server.Config{}, "paid", monitor.Config{Channels: contractKinds()})
+	here := s.mon.Project(s.project.ID)
+	other, err := s.mon.OpenProject(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, here, other)
+	key, _, err := here.CreateKey(t.Context(), checks.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(s.url, key, &client.Config{Tries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Checks(t.Context(), checks.Query{}); err != nil { // the server knows its key then
+		t.Fatal(err)
+	}
+	pg.Stop()
+	for call, try := range w.everything(t.Context()) {
+		for side, p := range map[string]project{"monitor": here, "client": c} {
+			if got := meaning(try(p)); got != "unavailable" {
+				t.Errorf("%s of the %s: %s", call, side, got)
+			}
+		}
+	}
+}
+
+// TestContractOfUpserts: the second result of an upsert says whether it created anything.
+func TestContractOfUpserts(t *testing.T) {
+	eachContract(t, func(t *testing.T, _ *site, sides map[string]project) {
+		for name, p := range sides {
+			wanted := email(name)
+			for _, step := range []struct {
+				to   string
+				want bool
+			}{{"ops@example.org", true}, {"ops@example.org", false}, {"team@example.org", false}} {
+				wanted.Settings = map[string]string{"to": step.to}
+				c, created, err := p.UpsertChannel(t.Context(), wanted)
+				if created != step.want || err != nil || c.Name != name || c.Settings["to"] != step.to {
+					t.Errorf("%s: channel %v, created %t, error %v, want %t", name, c, created, err, step.want)
+				}
+				_, created, err = p.Upsert(t.Context(), checks.Spec{Slug: &name, Desc: &step.to}, checks.UniqueSlug)
+				if created != step.want || err != nil {
+					t.Errorf("%s: check created %t, error %v, want %t", name, created, err, step.want)
+				}
+			}
+		}
+	})
+}
+
+func second(_ any, err error) error { return err }
+
+func third(_, _ any, err error) error { return err }
