@@ -36,12 +36,14 @@ const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runti
 
 // newCheckDoc returns the document of a check at an instant.
 func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
-	return func(c checks.Check) checkDoc {
-		return checkDoc{
-			UUID: c.ID.String(), Slug: c.Slug, Name: c.Name,
-			Status: c.Status(now), NextPing: optionalTimestamp(c.NextPing(now)),
-			MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
-		}
+	return func(c checks.Check) checkDoc { return newSnapshotDoc(c.Snapshot(now)) }
+}
+
+// newSnapshotDoc returns the document of a check as a [checks.Manager] returns it.
+func newSnapshotDoc(c checks.Snapshot) checkDoc {
+	return checkDoc{
+		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: optionalTimestamp(c.NextPing),
+		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 	}
 }
 

@@ -72,6 +72,8 @@ type cli struct {
 		Show     checkShowCmd     `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
 		Rehearse checkRehearseCmd `cmd:"" help:"Say who would be notified, and when, if a check missed its next run."`
 		Move     checkMoveCmd     `cmd:"" help:"Move a check to another project, with its log and flips."`
+		Pause    checkPauseCmd    `cmd:"" help:"Pause a check: it is not watched until it is resumed or its next ping arrives."`
+		Resume   checkResumeCmd   `cmd:"" help:"Resume a paused check, which is new until its next ping."`
 		Set      checkSetCmd      `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
 

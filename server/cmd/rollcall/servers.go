@@ -340,7 +340,7 @@ func (s *service) takeRequests(ctx context.Context, tests *sync.WaitGroup) {
 				answer.Error = err.Error()
 			}
 			if err := s.leave(ctx, answerKind, document.Key, answer, time.Hour); err != nil {
-				component(s.log, "commands").Warn("a command does not learn how its test alert went", "error", err)
+				component(s.log, "serve").Warn("a command does not learn how its test alert went", "error", err)
 			}
 		})
 	}
