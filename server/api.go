@@ -210,15 +210,16 @@ func (c *call) permit(needed access) error {
 
 // chooseProject finds the project of a request with a key of the installation. A key of a project has one already.
 func (c *call) chooseProject() error {
-	text := c.r.URL.Query().Get("project")
+	query := c.r.URL.Query()
+	text := query.Get("project")
 	id, ok := parseUUID(text, true)
 	switch {
-	case text != "" && !ok:
+	case c.installation && text == "":
+		return errNeedsProject
+	case query.Has("project") && !ok:
 		return errBadProject
 	case !c.installation:
 		return nil
-	case text == "":
-		return errNeedsProject
 	}
 	project, err := c.mon.Projects().ByID(c.r.Context(), id)
 	c.key.ProjectID = project.ID

@@ -176,6 +176,9 @@ func (c *conforming) RoundTrip(r *http.Request) (*http.Response, error) {
 // locate reports whether a request is a ping, and returns its path below the base URL.
 func (c *conforming) locate(r *http.Request) (pings bool, path string) {
 	path = r.URL.EscapedPath()
+	if path == "/livez" || path == "/readyz" { // on every host
+		return false, path
+	}
 	if c.ping.Path == "" && c.ping.Host != c.base.Host {
 		if strings.EqualFold(r.Host, c.ping.Host) {
 			return true, path
@@ -187,7 +190,7 @@ func (c *conforming) locate(r *http.Request) (pings bool, path string) {
 	if !found {
 		return false, "elsewhere"
 	}
-	known := regexp.MustCompile("^/(api|badge|b)?(/|$)").MatchString(path)
+	known := regexp.MustCompile("^/(api|badge|b|livez|readyz)?(/|$)").MatchString(path)
 	return !known && c.ping.Path == "" && c.ping.Host == c.base.Host, path
 }
 

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -20,7 +19,6 @@ func TestHealth(t *testing.T) {
 	} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 			s := serve(t, db, config)
-			s.client = http.DefaultClient // these paths are not in the OpenAPI document
 			paths := []string{"/livez", "/readyz"}
 			if config != nil && strings.HasSuffix(config.BaseURL, "/jobs") {
 				paths = append(paths, "/jobs/livez", "/jobs/readyz")
@@ -48,7 +46,6 @@ func TestHealth(t *testing.T) {
 func TestHealthWhileShuttingDown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := serve(t, db, nil)
-		s.client = http.DefaultClient
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = s.mon.Run(ended)
