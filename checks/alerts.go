@@ -3,7 +3,6 @@ package checks
 import (
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -79,7 +78,7 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 // failed counts a failure.
 func (a alerting) failed(at, expected time.Time) alerting {
 	a.Failures = min(a.Failures+1, maxAlertAfter)
-	if !runs.Late(at, a.FailedAt) {
+	if !late(at, a.FailedAt) {
 		a.FailedAt, a.ExpectedAt = at, expected
 	}
 	return a

@@ -8,8 +8,6 @@ import (
 	"unicode"
 
 	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // Status is the status of a check.
@@ -46,9 +44,6 @@ type Check struct {
 	plan plan // the compiled Schedule and QuietHours, see Plans
 }
 
-// OpenRun is a run whose end was not received.
-type OpenRun = runs.Run
-
 // State is what pings and the clock have made of a check. Its JSON is what package sqlstore keeps.
 type State struct {
 	// Stored is the status after the last event: new, up, down or paused. See [Check.Status] for that at an instant.
@@ -61,9 +56,9 @@ type State struct {
 	// LastPing is when the last success or failure was received.
 	LastPing time.Time `json:"last_ping,omitzero"`
 	// Runs are the runs whose ends were not received, at most 100. See [Check.InProgress] for those at an instant.
-	Runs runs.List `json:"runs,omitempty"`
+	Runs OpenRuns `json:"runs,omitempty"`
 	// Ended are the runs that ended last, so that a start that is sent again begins no run.
-	Ended runs.Ended `json:"ended,omitempty"`
+	Ended EndedRuns `json:"ended,omitempty"`
 	// Alerting is the state of the alert rules.
 	Alerting alerting `json:"alerting,omitzero"`
 	// History has the last runs and the totals of the newest day.
@@ -203,7 +198,7 @@ func (c Check) Wake() time.Time {
 }
 
 // decisive returns the open run whose end is watched, or the zero value.
-func (c Check) decisive() runs.Run {
+func (c Check) decisive() OpenRun {
 	oldest, newest := c.Runs.Span()
 	if c.MaxRuntime > 0 {
 		return oldest
@@ -212,7 +207,7 @@ func (c Check) decisive() runs.Run {
 }
 
 // overrunAt returns when a run will have taken too long.
-func (c Check) overrunAt(run runs.Run) time.Time { return run.StartedAt.Add(c.RunLimit()) }
+func (c Check) overrunAt(run OpenRun) time.Time { return run.StartedAt.Add(c.RunLimit()) }
 
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
 // zero time for the zero time, and if the schedule has no further time or [Check.Validate] refuses it.

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -49,3 +51,15 @@ func Taken(field string, id uuid.UUID) error {
 
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
+
+// CreateRateError reports that the pings of a project create checks too fast.
+type CreateRateError struct {
+	// PerMinute is the limit: checks a minute.
+	PerMinute int
+	// RetryAfter is how long to wait before the next one.
+	RetryAfter time.Duration
+}
+
+func (e *CreateRateError) Error() string {
+	return fmt.Sprintf("too many new checks: pings may create %d a minute", e.PerMinute)
+}

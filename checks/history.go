@@ -25,13 +25,13 @@ type History struct {
 func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
 	if pair && len(c.Runs) > 0 {
 		c = c.endRuns(ping)
-		runs, took, paired := c.Runs.End(ping.RunID, ping.At)
+		runs, took, paired := c.Runs.end(ping.RunID, ping.At)
 		if c.Runs = runs; paired {
 			ping.Duration = &took
 		}
 	}
 	if ping.RunID.Valid {
-		c.Ended = c.Ended.Add(ping.RunID.UUID, ping.At)
+		c.Ended = c.Ended.add(ping.RunID.UUID, ping.At)
 	}
 	run := Run{At: ping.At, Result: RunSuccess}
 	if ping.Kind == pings.Failure {

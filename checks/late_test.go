@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -221,9 +220,9 @@ type signalAt struct {
 	at   time.Time
 }
 
-// drawSignals draws signals in the order of receipt, with distinct times that all lie within runs.MaxLate.
+// drawSignals draws signals in the order of receipt, with distinct times that all lie within checks.MaxLate.
 func drawSignals(t *rapid.T, from time.Time, withRuns bool) []signalAt {
-	limit := int(runs.MaxLate/time.Second) - 1
+	limit := int(checks.MaxLate/time.Second) - 1
 	seconds := rapid.SliceOfNDistinct(rapid.IntRange(0, limit), 1, 12, rapid.ID[int]).Draw(t, "seconds")
 	slices.Sort(seconds)
 	kinds := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Log})
@@ -250,13 +249,13 @@ func TestOrderOfCommits(t *testing.T) {
 		// The deadline of the events before lies among the signals, or before all of them.
 		begin := h.now.Add(time.Second)
 		if wake := h.check.Deadline(); !wake.IsZero() && rapid.Bool().Draw(t, "around the deadline") {
-			begin = latest(begin, wake.Add(-runs.MaxLate/2))
+			begin = latest(begin, wake.Add(-checks.MaxLate/2))
 		}
 		h.check, _ = h.check.Settle(begin)
-		deadline, end := h.check.Deadline(), begin.Add(runs.MaxLate)
+		deadline, end := h.check.Deadline(), begin.Add(checks.MaxLate)
 		between := !deadline.IsZero() && deadline.Before(end)
 		limit := cmp.Or(h.check.MaxRuntime, h.check.Grace)
-		if limit <= runs.MaxLate || between && len(h.check.Runs.Open()) > 0 {
+		if limit <= checks.MaxLate || between && len(h.check.Runs.Open()) > 0 {
 			t.Skip("a run overruns between the signals")
 		}
 		withRuns := rapid.Bool().Draw(t, "with runs")

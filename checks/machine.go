@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -75,7 +74,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		c = c.review(now, effects)
 	}
 	if c.Stored == StatusDown && len(c.Runs) > 0 { // a run has its effect once
-		c.Runs = c.Runs.Keep(func(run runs.Run) bool { return now.Before(c.overrunAt(run)) })
+		c.Runs = c.Runs.keep(func(run OpenRun) bool { return now.Before(c.overrunAt(run)) })
 	}
 	return c
 }
@@ -129,7 +128,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 // Replay is [Check.Ping] for a signal that was received at an instant and waited for the database since. It is late
 // however old it is: if it lies further back than 2 minutes, it counts as a signal that a job sent later.
 func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
-	if newest := c.newest(); at.Before(newest) && !runs.Late(at, newest) {
+	if newest := c.newest(); at.Before(newest) && !late(at, newest) {
 		if signal.At.IsZero() {
 			signal.At = at
 		}
@@ -163,24 +162,24 @@ func (c Check) overtaken(at time.Time) bool {
 // all pings would be late until the clock catches up.
 func (c Check) rewind(ping *pings.Ping) Check {
 	at, newest := ping.At, c.newest()
-	if !at.Before(newest) || runs.Late(at, newest) {
+	if !at.Before(newest) || late(at, newest) {
 		return c
 	}
 	c.LastPing, c.StoredSince = earlier(c.LastPing, at), earlier(c.StoredSince, at)
-	c.Runs = c.Runs.Rewind(at, ping.RunID)
+	c.Runs = c.Runs.rewind(at, ping.RunID)
 	return c
 }
 
 // start applies the start of a run. A start that repeats after the end of its run begins none. A late start begins none if a
 // pause or a resume came after it, or a success or a failure that may have ended that run.
 func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
-	if len(c.Ended) > 0 && c.Ended.Repeats(run, at) {
+	if len(c.Ended) > 0 && c.Ended.repeats(run, at) {
 		return c
 	}
 	mayHaveEnded := at.Before(c.LastPing) && (!run.Valid || c.MaxRuntime == 0)
 	overtaken := mayHaveEnded || c.overtaken(at)
 	if run.Valid || !at.Before(c.LastPing) { // a run without an identifier was ended by any ping after it
-		c.Runs = c.Runs.Start(run, at, !overtaken)
+		c.Runs = c.Runs.start(run, at, !overtaken)
 	}
 	if overtaken {
 		return c
@@ -224,7 +223,7 @@ func (c Check) finish(kind pings.Kind, at time.Time, effects *Effects) Check {
 func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 	switch a := c.Alerting; {
 	case c.Stored == StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
-	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !runs.Late(at, a.Since):
+	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !late(at, a.Since):
 		c.Alerting = a.failed(at, at)
 	default:
 		return c
@@ -235,19 +234,19 @@ func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 // endRuns ends the runs in progress that a success or a failure ends: its own or, without an identifier and unless a run
 // without one is in progress, all. Without MaxRuntime, the end of the newest run ends all that are older, and so does any failure.
 func (c Check) endRuns(ping *pings.Ping) Check {
-	own := func(run runs.Run) bool { return run.ID == ping.RunID }
+	own := func(run OpenRun) bool { return run.ID == ping.RunID }
 	all := !ping.RunID.Valid
 	if c.MaxRuntime > 0 {
-		all = all && !slices.ContainsFunc(c.Runs, func(run runs.Run) bool { return run.Open && own(run) })
+		all = all && !slices.ContainsFunc(c.Runs, func(run OpenRun) bool { return run.Open && own(run) })
 	} else {
 		_, newest := c.Runs.Span()
 		all = all || ping.Kind == pings.Failure || own(newest)
 	}
 	before := c.Runs
-	c.Runs = before.Keep(func(run runs.Run) bool { return ping.At.Before(run.StartedAt) || !all && !own(run) })
+	c.Runs = before.keep(func(run OpenRun) bool { return ping.At.Before(run.StartedAt) || !all && !own(run) })
 	for i, run := range before {
 		if run.Open && !c.Runs[i].Open && run.ID.Valid && !own(run) {
-			c.Ended = c.Ended.Add(run.ID.UUID, ping.At)
+			c.Ended = c.Ended.add(run.ID.UUID, ping.At)
 		}
 	}
 	return c
@@ -311,7 +310,7 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	before, limited := c.timing(), c.MaxRuntime > 0
 	c = spec.applyTo(c)
 	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
-		c.Runs = c.Runs.Keep(func(run runs.Run) bool { return !run.StartedAt.Before(c.LastPing) })
+		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })
 	}
 	if c.timing() != before {
 		c.TimingSince = now

@@ -15,8 +15,8 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	isNewest := !at.Before(c.LastPing) && !at.Before(c.newestStart()) && !c.overtaken(at)
 	pairs := isNewest || run.Valid // without an identifier, a newer ping may be the other end of the run
 	switch {
-	case ping.Kind == pings.Start && pairs && !c.Ended.Repeats(run, at):
-		c.Runs = c.Runs.Start(run, at, false)
+	case ping.Kind == pings.Start && pairs && !c.Ended.repeats(run, at):
+		c.Runs = c.Runs.start(run, at, false)
 		return c
 	case ping.Kind != pings.Success && ping.Kind != pings.Failure:
 		return c

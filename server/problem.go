@@ -96,7 +96,7 @@ func problemOf(err error) problem {
 	if field, text := fault(err); field != "" {
 		return problem{status: http.StatusBadRequest, text: text, field: field}
 	}
-	if e, ok := errors.AsType[*monitor.CreateRateError](err); ok {
+	if e, ok := errors.AsType[*checks.CreateRateError](err); ok {
 		return problem{status: http.StatusTooManyRequests, text: e.Error(), retryAfter: e.RetryAfter}
 	}
 	if e, ok := errors.AsType[*monitor.Error](err); ok {

@@ -184,7 +184,7 @@ func TestBoundsOfProjects(t *testing.T) {
 		list = append(list, store.Setup{Channel: &c})
 	}
 	save := func() {
-		must(t, db.Contract().Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		must(t, db.Contract().(store.Store).Update(ctx, func(ctx context.Context, tx store.Tx) error {
 			for _, setup := range list {
 				if err := tx.Save(ctx, setup); err != nil {
 					return err

@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -27,7 +26,7 @@ import (
 type feedSetup struct {
 	verbs
 	project checks.Project
-	changes <-chan monitor.Change
+	changes <-chan checks.Change
 	onAlert func() error
 }
 
@@ -80,9 +79,9 @@ func (f *feedSetup) settle() {
 }
 
 // changed compares the next change of a channel, within a second.
-func changed(t *testing.T, changes <-chan monitor.Change, what string, want monitor.Change) {
+func changed(t *testing.T, changes <-chan checks.Change, what string, want checks.Change) {
 	t.Helper()
-	var got monitor.Change
+	var got checks.Change
 	select {
 	case got = <-changes:
 	case <-time.After(time.Second):
@@ -93,7 +92,7 @@ func changed(t *testing.T, changes <-chan monitor.Change, what string, want moni
 }
 
 // unchanged fails if a channel has a change within a second.
-func unchanged(t *testing.T, changes <-chan monitor.Change, what string) {
+func unchanged(t *testing.T, changes <-chan checks.Change, what string) {
 	t.Helper()
 	select {
 	case got := <-changes:
@@ -103,18 +102,18 @@ func unchanged(t *testing.T, changes <-chan monitor.Change, what string) {
 }
 
 // ofChecks is the change of some checks of a project.
-func ofChecks(project uuid.UUID, kinds monitor.ChangeKind, ids ...uuid.UUID) monitor.Change {
-	p := monitor.ProjectChange{Kinds: kinds, Checks: make(map[uuid.UUID]monitor.ChangeKind)}
+func ofChecks(project uuid.UUID, kinds checks.ChangeKind, ids ...uuid.UUID) checks.Change {
+	p := checks.ProjectChange{Kinds: kinds, Checks: make(map[uuid.UUID]checks.ChangeKind)}
 	for _, id := range ids {
-		p.Checks[id] = kinds & feed.Checks
+		p.Checks[id] = kinds & checks.ChangedChecks
 	}
-	return monitor.Change{Projects: map[uuid.UUID]monitor.ProjectChange{project: p}}
+	return checks.Change{Projects: map[uuid.UUID]checks.ProjectChange{project: p}}
 }
 
 // ofProject is the change of a project, and with a kind that concerns checks, of all of them.
-func ofProject(project uuid.UUID, kinds monitor.ChangeKind) monitor.Change {
-	return monitor.Change{Projects: map[uuid.UUID]monitor.ProjectChange{
-		project: {Kinds: kinds, AllChecks: kinds&feed.Checks != 0},
+func ofProject(project uuid.UUID, kinds checks.ChangeKind) checks.Change {
+	return checks.Change{Projects: map[uuid.UUID]checks.ProjectChange{
+		project: {Kinds: kinds, AllChecks: kinds&checks.ChangedChecks != 0},
 	}}
 }
 
@@ -122,59 +121,59 @@ func ofProject(project uuid.UUID, kinds monitor.ChangeKind) monitor.Change {
 func TestChangesOfAnything(t *testing.T) {
 	inFeed(t, func(t *testing.T, f *feedSetup) {
 		ctx, c := t.Context(), f.create(t)
-		check := func(kinds monitor.ChangeKind) monitor.Change { return ofChecks(f.project.ID, kinds, c.ID) }
-		const delivery = monitor.ChangedDeliveries | monitor.ChangedChannels
+		check := func(kinds checks.ChangeKind) checks.Change { return ofChecks(f.project.ID, kinds, c.ID) }
+		const delivery = checks.ChangedDeliveries | checks.ChangedChannels
 		var channel channels.Channel
 		var key checks.Key
 		var page checks.StatusPage
 		for _, step := range []struct {
 			what string
 			do   func() error
-			want monitor.Change
+			want checks.Change
 		}{
 			{"first ping", func() error { _, err := f.Ping(ctx, c.ID, pings.Signal{}); return err },
-				check(monitor.ChangedLog | monitor.ChangedStatus)},
-			{"second ping", func() error { _, err := f.Ping(ctx, c.ID, pings.Signal{}); return err }, check(monitor.ChangedLog)},
+				check(checks.ChangedLog | checks.ChangedStatus)},
+			{"second ping", func() error { _, err := f.Ping(ctx, c.ID, pings.Signal{}); return err }, check(checks.ChangedLog)},
 			{"ping of an unknown check", func() error {
 				if _, err := f.Ping(ctx, uuid.New(), pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
 					return err
 				}
 				return nil
-			}, monitor.Change{}},
+			}, checks.Change{}},
 			{"missed deadline", func() error { time.Sleep(time.Hour); _, err := f.Sweep(ctx); return err },
-				check(monitor.ChangedStatus | monitor.ChangedDeliveries)},
-			{"sweep", func() error { _, err := f.Sweep(ctx); return err }, monitor.Change{}},
+				check(checks.ChangedStatus | checks.ChangedDeliveries)},
+			{"sweep", func() error { _, err := f.Sweep(ctx); return err }, checks.Change{}},
 			{"failed attempt", func() error {
 				f.onAlert = func() error { return channels.Permanent(errors.New("refused")) }
 				_, err := f.Deliver(ctx)
 				return err
 			}, check(delivery)},
-			{"retry", func() error { _, err := f.RetryDeliveries(ctx, f.project.ID); return err }, check(delivery)},
+			{"retry", func() error { _, err := f.Project(f.project.ID).RetryFailed(ctx); return err }, check(delivery)},
 			{"success", func() error {
 				f.onAlert = func() error { return nil }
 				_, err := f.Deliver(ctx)
 				return err
 			}, check(delivery)},
-			{"update", func() error { _, err := f.Update(ctx, c.ID, checks.Spec{Name: new("x")}); return err }, check(monitor.ChangedSettings)},
-			{"pause", func() error { _, err := f.Pause(ctx, c.ID); return err }, check(monitor.ChangedStatus)},
-			{"resumption", func() error { _, err := f.Resume(ctx, c.ID); return err }, check(monitor.ChangedStatus)},
+			{"update", func() error { _, err := f.Update(ctx, c.ID, checks.Spec{Name: new("x")}); return err }, check(checks.ChangedSettings)},
+			{"pause", func() error { _, err := f.Pause(ctx, c.ID); return err }, check(checks.ChangedStatus)},
+			{"resumption", func() error { _, err := f.Resume(ctx, c.ID); return err }, check(checks.ChangedStatus)},
 			{"new channel", func() (err error) {
 				channel, err = f.CreateChannel(ctx, f.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
 				return err
-			}, ofProject(f.project.ID, monitor.ChangedChannels)},
+			}, ofProject(f.project.ID, checks.ChangedChannels)},
 			{"removed channel", func() error { return f.DeleteChannel(ctx, f.project.ID, channel.ID) },
-				ofProject(f.project.ID, monitor.ChangedChannels|monitor.ChangedSettings|monitor.ChangedDeliveries)},
+				ofProject(f.project.ID, checks.ChangedChannels|checks.ChangedSettings|checks.ChangedDeliveries)},
 			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, checks.ReadOnly); return err },
-				ofProject(f.project.ID, monitor.ChangedProject)},
-			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, monitor.ChangedProject)},
-			{"new name", func() error { _, err := f.Projects().Rename(ctx, f.project.ID, "renamed"); return err }, ofProject(f.project.ID, monitor.ChangedProject)},
+				ofProject(f.project.ID, checks.ChangedProject)},
+			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, checks.ChangedProject)},
+			{"new name", func() error { _, err := f.Projects().Rename(ctx, f.project.ID, "renamed"); return err }, ofProject(f.project.ID, checks.ChangedProject)},
 			{"new status page", func() (err error) {
 				page, err = f.CreateStatusPage(ctx, checks.StatusPage{ProjectID: f.project.ID, Slug: "acme", Title: "Acme"})
 				return err
-			}, ofProject(f.project.ID, monitor.ChangedStatusPages)},
+			}, ofProject(f.project.ID, checks.ChangedStatusPages)},
 			{"removed status page", func() error { return f.DeleteStatusPage(ctx, f.project.ID, page.ID) },
-				ofProject(f.project.ID, monitor.ChangedStatusPages)},
-			{"removed check", func() error { _, err := f.Delete(ctx, c.ID); return err }, check(feed.Checks)},
+				ofProject(f.project.ID, checks.ChangedStatusPages)},
+			{"removed check", func() error { _, err := f.Delete(ctx, c.ID); return err }, check(checks.ChangedChecks)},
 		} {
 			if err := step.do(); err != nil {
 				t.Errorf("%s: %v", step.what, err)
@@ -184,9 +183,9 @@ func TestChangesOfAnything(t *testing.T) {
 		}
 		other, err := f.OpenProject(ctx, "other")
 		must(t, err)
-		changed(t, f.changes, "new project", ofProject(other.ID, monitor.ChangedProject))
+		changed(t, f.changes, "new project", ofProject(other.ID, checks.ChangedProject))
 		must(t, f.Projects().Delete(ctx, other.ID))
-		changed(t, f.changes, "removed project", ofProject(other.ID, feed.Anything))
+		changed(t, f.changes, "removed project", ofProject(other.ID, checks.ChangedAnything))
 	})
 }
 
@@ -228,7 +227,7 @@ func TestChangesAreMerged(t *testing.T) {
 		}
 		n := 0
 		for time.Since(begin) < 10*time.Second {
-			changed(t, f.changes, "merged", ofChecks(f.project.ID, monitor.ChangedLog, first.ID, second.ID))
+			changed(t, f.changes, "merged", ofChecks(f.project.ID, checks.ChangedLog, first.ID, second.ID))
 			n++
 		}
 		if n < 48 || n > 51 {
@@ -250,7 +249,7 @@ func TestSlowSubscriber(t *testing.T) {
 			}
 		}
 		f.settle()
-		changed(t, slow, "999 checks", ofChecks(f.project.ID, monitor.ChangedSettings, ids...))
+		changed(t, slow, "999 checks", ofChecks(f.project.ID, checks.ChangedSettings, ids...))
 		for i := range 1500 {
 			f.add(t)
 			if i%100 == 0 {
@@ -260,7 +259,7 @@ func TestSlowSubscriber(t *testing.T) {
 		_, _, err := f.CreateKey(t.Context(), f.project.ID, checks.ReadOnly)
 		must(t, err)
 		f.settle()
-		changed(t, slow, "1,500 checks and a key", ofProject(f.project.ID, monitor.ChangedSettings|monitor.ChangedProject))
+		changed(t, slow, "1,500 checks and a key", ofProject(f.project.ID, checks.ChangedSettings|checks.ChangedProject))
 		unchanged(t, slow, "afterwards")
 	})
 }
@@ -269,14 +268,14 @@ func TestSlowSubscriber(t *testing.T) {
 func TestThousandSubscribers(t *testing.T) {
 	inFeed(t, func(t *testing.T, f *feedSetup) {
 		c := f.create(t)
-		var all []<-chan monitor.Change
+		var all []<-chan checks.Change
 		for range 1000 {
 			all = append(all, f.Changes(t.Context()))
 		}
 		_, err := f.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log})
 		must(t, err)
 		for _, changes := range all {
-			changed(t, changes, "ping", ofChecks(f.project.ID, monitor.ChangedLog, c.ID))
+			changed(t, changes, "ping", ofChecks(f.project.ID, checks.ChangedLog, c.ID))
 		}
 	})
 }
@@ -288,12 +287,12 @@ func TestChangesOfProjects(t *testing.T) {
 		must(t, err)
 		f.settle()
 		ctx, stop := context.WithCancel(t.Context())
-		changes := f.Changes(ctx, other.ID)
+		changes := f.Project(other.ID).Changes(ctx)
 		f.create(t)
 		unchanged(t, changes, "a check of another project")
 		c, err := f.Create(t.Context(), other.ID, everyMinute())
 		must(t, err)
-		changed(t, changes, "a new check", ofChecks(other.ID, monitor.ChangedSettings, c.ID))
+		changed(t, changes, "a new check", ofChecks(other.ID, checks.ChangedSettings, c.ID))
 		stop()
 		if change, open := <-changes; open {
 			t.Errorf("a change after the end of ctx: %+v", change)
@@ -311,12 +310,12 @@ func TestChangesOfProjects(t *testing.T) {
 func TestSubscribeDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mon *monitor.Monitor
-		var changes <-chan monitor.Change
-		mon, err := monitor.New(database{late{dbtest.Memory(t).Contract(), func() { changes = mon.Changes(t.Context()) }}}, nil)
+		var changes <-chan checks.Change
+		mon, err := monitor.New(database{late{dbtest.Memory(t).Contract().(store.Store), func() { changes = mon.Changes(t.Context()) }}}, nil)
 		must(t, err)
 		_, err = mon.OpenProject(t.Context(), "p")
 		must(t, err)
-		changed(t, changes, "a new project", monitor.Change{All: true})
+		changed(t, changes, "a new project", checks.Change{All: true})
 	})
 }
 
@@ -338,7 +337,7 @@ func (l late) Update(ctx context.Context, fn func(context.Context, store.Tx) err
 func TestLostCommitIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := dbtest.Memory(t)
-		mon, err := monitor.New(database{lossy{memory.Contract()}}, nil)
+		mon, err := monitor.New(database{lossy{memory.Contract().(store.Store)}}, nil)
 		must(t, err)
 		changes := mon.Changes(t.Context())
 		_, _, err = on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
@@ -347,7 +346,7 @@ func TestLostCommitIsReported(t *testing.T) {
 		}
 		project, err := mon.Projects().ByName(t.Context(), "p")
 		must(t, err)
-		changed(t, changes, "a new project", ofProject(project.ID, monitor.ChangedProject))
+		changed(t, changes, "a new project", ofProject(project.ID, checks.ChangedProject))
 	})
 }
 
@@ -360,11 +359,11 @@ func (l lossy) Update(ctx context.Context, fn func(context.Context, store.Tx) er
 
 // TestChangeOfAll asks a change with All for projects and checks.
 func TestChangeOfAll(t *testing.T) {
-	p := monitor.Change{All: true}.Project(uuid.New())
-	if p.Kinds != feed.Anything || p.Check(uuid.New()) != feed.Checks {
+	p := checks.Change{All: true}.Project(uuid.New())
+	if p.Kinds != checks.ChangedAnything || p.Check(uuid.New()) != checks.ChangedChecks {
 		t.Errorf("changes of any project: %+v", p)
 	}
-	if p := (monitor.Change{}).Project(uuid.New()); p.Kinds != 0 || p.Check(uuid.New()) != 0 {
+	if p := (checks.Change{}).Project(uuid.New()); p.Kinds != 0 || p.Check(uuid.New()) != 0 {
 		t.Errorf("no changes: %+v", p)
 	}
 }
@@ -393,7 +392,7 @@ func (c *closing) Listen(context.Context, func(string)) error {
 func TestFeedEndsWithStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := &closing{Store: dbtest.Memory(t).Contract()}
+		s := &closing{Store: dbtest.Memory(t).Contract().(store.Store)}
 		mon, err := monitor.New(database{s}, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		must(t, err)
 		mon.Changes(t.Context())

@@ -28,7 +28,7 @@ func BenchmarkPingWithFeed(b *testing.B) {
 			name        string
 			store       monitor.Store
 			subscribers int
-		}{{"silent", database{silent{full.Contract()}}, 0}, {"none", full, 0}, {"100", full, 100}} {
+		}{{"silent", database{silent{full.Contract().(store.Store)}}, 0}, {"none", full, 0}, {"100", full, 100}} {
 			mon, err := monitor.New(v.store, nil)
 			must(b, err)
 			project, err := on(mon).OpenProject(b.Context(), "p")

@@ -44,10 +44,10 @@ func newServer(t testing.TB, s *sqlstore.Store) server {
 }
 
 // listens subscribes, and waits until the server hears of others.
-func (s server) listens(t testing.TB) <-chan monitor.Change {
+func (s server) listens(t testing.TB) <-chan checks.Change {
 	t.Helper()
 	changes := s.Changes(t.Context())
-	hears(t, changes, "at first", monitor.Change{All: true})
+	hears(t, changes, "at first", checks.Change{All: true})
 	return changes
 }
 
@@ -55,11 +55,11 @@ func (s server) listens(t testing.TB) <-chan monitor.Change {
 const soon = 2 * time.Minute
 
 // hears skips changes until one that is wanted, or is All.
-func hears(t testing.TB, changes <-chan monitor.Change, what string, wanted ...monitor.Change) {
+func hears(t testing.TB, changes <-chan checks.Change, what string, wanted ...checks.Change) {
 	t.Helper()
 	timeout := time.After(soon)
-	var got monitor.Change
-	equal := func(want monitor.Change) bool { return cmp.Equal(got, want) }
+	var got checks.Change
+	equal := func(want checks.Change) bool { return cmp.Equal(got, want) }
 	for !got.All && !slices.ContainsFunc(wanted, equal) {
 		select {
 		case got = <-changes:
@@ -78,27 +78,27 @@ func TestChangesOfOthers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
 		changes := here.listens(t)
-		want := func(c monitor.Change) monitor.Change {
+		want := func(c checks.Change) checks.Change {
 			if db.Path() != "" {
-				return monitor.Change{All: true}
+				return checks.Change{All: true}
 			}
 			return c
 		}
 		project, err := there.OpenProject(t.Context(), "p")
 		must(t, err)
-		hears(t, changes, "new project", want(ofProject(project.ID, monitor.ChangedProject)))
+		hears(t, changes, "new project", want(ofProject(project.ID, checks.ChangedProject)))
 		c, err := there.Create(t.Context(), project.ID, everyMinute())
 		must(t, err)
-		hears(t, changes, "new check", want(ofChecks(project.ID, monitor.ChangedSettings, c.ID)))
+		hears(t, changes, "new check", want(ofChecks(project.ID, checks.ChangedSettings, c.ID)))
 		for range 3 { // the last one goes with the next announcement
 			_, err = there.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log})
 			must(t, err)
 		}
-		hears(t, changes, "pings", want(ofChecks(project.ID, monitor.ChangedLog, c.ID)))
+		hears(t, changes, "pings", want(ofChecks(project.ID, checks.ChangedLog, c.ID)))
 		_, err = there.Pause(t.Context(), c.ID)
 		must(t, err)
-		hears(t, changes, "pause", want(ofChecks(project.ID, monitor.ChangedStatus, c.ID)),
-			want(ofChecks(project.ID, monitor.ChangedStatus|monitor.ChangedLog, c.ID))) // merged with a ping
+		hears(t, changes, "pause", want(ofChecks(project.ID, checks.ChangedStatus, c.ID)),
+			want(ofChecks(project.ID, checks.ChangedStatus|checks.ChangedLog, c.ID))) // merged with a ping
 	})
 }
 
@@ -149,9 +149,9 @@ func TestChangesOfProcess(t *testing.T) {
 		if output, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}
-		want := ofProject(project.ID, monitor.ChangedProject)
+		want := ofProject(project.ID, checks.ChangedProject)
 		if db.Path() != "" {
-			want = monitor.Change{All: true}
+			want = checks.Change{All: true}
 		}
 		hears(t, changes, "new key", want)
 	})
@@ -180,10 +180,10 @@ func TestListenerIsTerminated(t *testing.T) {
 	_, err := admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 		WHERE datname = current_database() AND query LIKE 'LISTEN %'`)
 	must(t, err)
-	hears(t, changes, "after the end of the connection", monitor.Change{All: true})
+	hears(t, changes, "after the end of the connection", checks.Change{All: true})
 	project, err := there.OpenProject(t.Context(), "p")
 	must(t, err)
-	hears(t, changes, "new project", ofProject(project.ID, monitor.ChangedProject))
+	hears(t, changes, "new project", ofProject(project.ID, checks.ChangedProject))
 }
 
 // TestListensWhileSubscribed counts the connections that listen.
@@ -205,7 +205,7 @@ func TestListensWhileSubscribed(t *testing.T) {
 	for range 100 {
 		here.Changes(ctx)
 	}
-	hears(t, here.Changes(ctx), "at first", monitor.Change{All: true})
+	hears(t, here.Changes(ctx), "at first", checks.Change{All: true})
 	listening(1)
 	stop()
 	listening(0)
@@ -226,14 +226,14 @@ func TestManyChangesOfOthers(t *testing.T) {
 		must(t, err)
 		ids[i], added[i] = c.ID, &store.Locked{Check: c}
 	}
-	must(t, there.store.Contract().Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChecks(ctx, added) }))
+	must(t, there.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChecks(ctx, added) }))
 	changes := here.listens(t)
 	together(len(ids), func(i int) {
 		if _, err := there.Ping(t.Context(), ids[i], pings.Signal{Kind: pings.Log}); err != nil {
 			t.Error(err)
 		}
 	})
-	hears(t, changes, "5,000 pings", ofProject(project.ID, monitor.ChangedLog))
+	hears(t, changes, "5,000 pings", ofProject(project.ID, checks.ChangedLog))
 }
 
 // TestSchemas has two stores in schemas of one database. They do not hear each other.
@@ -252,11 +252,11 @@ func TestSchemas(t *testing.T) {
 	must(t, err)
 	project, err := servers[0].OpenProject(t.Context(), "p")
 	must(t, err)
-	hears(t, changes, "own project", ofProject(project.ID, monitor.ChangedProject))
+	hears(t, changes, "own project", ofProject(project.ID, checks.ChangedProject))
 	another := newServer(t, servers[0].store)
 	_, _, err = another.CreateKey(t.Context(), project.ID, checks.ReadOnly)
 	must(t, err)
-	hears(t, changes, "a key, by another monitor on the store", ofProject(project.ID, monitor.ChangedProject))
+	hears(t, changes, "a key, by another monitor on the store", ofProject(project.ID, checks.ChangedProject))
 }
 
 // TestPollsWithoutListener has a pool of the program's own, whose driver has no Listen. The server hears that something
@@ -303,10 +303,10 @@ func polls(t *testing.T, pool *sql.DB, there server) {
 	changes := here.listens(t)
 	own, err := here.OpenProject(t.Context(), "own")
 	must(t, err)
-	hears(t, changes, "own project", ofProject(own.ID, monitor.ChangedProject))
+	hears(t, changes, "own project", ofProject(own.ID, checks.ChangedProject))
 	_, err = there.OpenProject(t.Context(), "theirs")
 	must(t, err)
-	hears(t, changes, "project of another server", monitor.Change{All: true})
+	hears(t, changes, "project of another server", checks.Change{All: true})
 	for i := range 20 {
 		_, _, err := here.CreateKey(t.Context(), own.ID, checks.Scopes()[i%4])
 		must(t, err)
@@ -326,20 +326,20 @@ func TestStoreCloses(t *testing.T) {
 		here := db.Open(t)
 		listening, ended := make(chan bool), make(chan error, 1)
 		heard := sync.OnceFunc(func() { close(listening) })
-		go func() { ended <- here.Contract().Listen(t.Context(), func(string) { heard() }) }()
+		go func() { ended <- here.Contract().(store.Store).Listen(t.Context(), func(string) { heard() }) }()
 		<-listening
 		must(t, here.Close())
 		if err := <-ended; !errors.Is(err, store.ErrClosed) {
 			t.Errorf("listening to a store that was closed: error %v", err)
 		}
-		if err := here.Contract().Listen(t.Context(), func(string) {}); !errors.Is(err, store.ErrClosed) {
+		if err := here.Contract().(store.Store).Listen(t.Context(), func(string) {}); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("listening to a closed store: error %v", err)
 		}
 		want := store.ErrClosed
 		if db.Path() != "" {
 			want = errors.ErrUnsupported
 		}
-		if err := here.Contract().Announce(t.Context(), "x"); !errors.Is(err, want) {
+		if err := here.Contract().(store.Store).Announce(t.Context(), "x"); !errors.Is(err, want) {
 			t.Errorf("announcing to a closed store: error %v, want %v", err, want)
 		}
 	})
@@ -351,13 +351,13 @@ func TestHostileMessages(t *testing.T) {
 	here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
 	changes := here.listens(t)
 	for i, message := range []string{"x", "AQ", "////", strings.Repeat("A", 7900), "AQAAAAAAAAAAAAAA", "probe me", fmt.Sprint(strings.Repeat("/", 100))} {
-		must(t, there.store.Contract().Announce(t.Context(), message))
+		must(t, there.store.Contract().(store.Store).Announce(t.Context(), message))
 		if message == "probe me" {
 			continue
 		}
-		hears(t, changes, fmt.Sprint("message ", i), monitor.Change{All: true})
+		hears(t, changes, fmt.Sprint("message ", i), checks.Change{All: true})
 	}
 	project, err := there.OpenProject(t.Context(), "p")
 	must(t, err)
-	hears(t, changes, "new project", ofProject(project.ID, monitor.ChangedProject))
+	hears(t, changes, "new project", ofProject(project.ID, checks.ChangedProject))
 }

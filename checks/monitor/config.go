@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
@@ -78,7 +77,7 @@ type Config struct {
 
 	// Spool keeps pings while the database is unavailable; see the package comment. Package spool has one in a file.
 	// Default: none, and pings fail with [checks.ErrUnavailable].
-	Spool store.Spool
+	Spool Spool
 	// SpoolWait is how long deadlines are held back for a monitor with a spool that has gone missing, at most a day. It
 	// counts from when another monitor notices, so not while nobody reaches the database. Set it on all monitors, also on
 	// those without a spool. Default: 1 minute.

@@ -24,7 +24,7 @@ func TestCreateRate(t *testing.T) {
 		for round := range 3 {
 			for i := range 5 {
 				created, err := s.createByPing(t, fmt.Sprint("job-", round, "-", i))
-				tooMany, limited := errors.AsType[*monitor.CreateRateError](err)
+				tooMany, limited := errors.AsType[*checks.CreateRateError](err)
 				if created != (i < 3) || limited != (i >= 3) {
 					t.Fatalf("round %d, ping %d: created %v, error %v", round, i, created, err)
 				}

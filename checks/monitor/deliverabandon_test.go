@@ -47,7 +47,7 @@ func TestWithoutNotifiers(t *testing.T) {
 		o.states(t, "down failed 0 "+unsent, "up failed 0 "+unsent, "down failed 0 "+unsent)
 
 		o.config = config
-		if n, err := o.RetryDeliveries(t.Context(), o.project.ID); n != 3 || err != nil {
+		if n, err := o.Project(o.project.ID).RetryFailed(t.Context()); n != 3 || err != nil {
 			t.Errorf("%d are pending again, %v", n, err)
 		}
 		o.deliver(t, "ops: a down", "ops: a up", "ops: a down")

@@ -51,7 +51,7 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 		targets = append(targets, c.ID)
 	}
 	for len(f.ids) < size {
-		err := s.Contract().Update(b.Context(), func(ctx context.Context, tx store.Tx) error {
+		err := s.Contract().(store.Store).Update(b.Context(), func(ctx context.Context, tx store.Tx) error {
 			for range min(5000, size-len(f.ids)) {
 				c, err := checks.New(project.ID, checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)}, mon.Now())
 				if err != nil {

@@ -75,7 +75,7 @@ func TestPermanent(t *testing.T) {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
 		o.deliver(t, "ops: a down")
-		if n, err := o.RetryDeliveries(t.Context(), o.project.ID); n != 0 || err != nil {
+		if n, err := o.Project(o.project.ID).RetryFailed(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
 		o.states(t, "down sent 1", "up sent 1")

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -236,7 +237,7 @@ func TestReminderOfOldFlip(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		o.ping(t, c.ID, pings.Failure)
-		if _, err := o.store.Contract().PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil {
+		if _, err := o.store.Contract().(store.Store).PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil {
 			t.Fatal(err)
 		}
 		o.clock.Advance(time.Hour)

@@ -40,16 +40,16 @@ type DeliveryConfig struct {
 	Lease time.Duration
 }
 
-// DeliveryState is the state of a delivery. It is the type of package store under the same name.
-type DeliveryState = store.DeliveryState
+// DeliveryState is the state of a delivery.
+type DeliveryState string
 
 // The states of a delivery. All but DeliveryPending are final.
 const (
-	DeliveryPending    DeliveryState = store.DeliveryPending    // to be sent, being sent, or to be sent again
-	DeliverySent       DeliveryState = store.DeliverySent       // the receiver has accepted it
-	DeliveryFailed     DeliveryState = store.DeliveryFailed     // it was given up
-	DeliverySuperseded DeliveryState = store.DeliverySuperseded // it was late, and a newer alert replaced it
-	DeliverySkipped    DeliveryState = store.DeliverySkipped    // the channel does not want alerts about that status
+	DeliveryPending    = DeliveryState(store.DeliveryPending)    // to be sent, being sent, or to be sent again
+	DeliverySent       = DeliveryState(store.DeliverySent)       // the receiver has accepted it
+	DeliveryFailed     = DeliveryState(store.DeliveryFailed)     // it was given up
+	DeliverySuperseded = DeliveryState(store.DeliverySuperseded) // it was late, and a newer alert replaced it
+	DeliverySkipped    = DeliveryState(store.DeliverySkipped)    // the channel does not want alerts about that status
 )
 
 // Delivery is an entry of the history of deliveries.
@@ -114,7 +114,7 @@ const deliveryPage = 100
 // state or the limit.
 func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
-		page := store.DeliveryQuery{Project: p.id, IDs: q.IDs, Check: q.Check, Channel: q.Channel, State: q.State, Before: q.Before}
+		page := store.DeliveryQuery{Project: p.id, IDs: q.IDs, Check: q.Check, Channel: q.Channel, State: store.DeliveryState(q.State), Before: q.Before}
 		for first, left := true, q.Limit; first || q.Limit == 0 || left > 0; first = false {
 			page.Limit = deliveryPage
 			if q.Limit != 0 {
@@ -129,7 +129,7 @@ func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Del
 				return
 			}
 			for _, d := range list {
-				if !yield(Delivery(d), nil) {
+				if !yield(deliveryOf(d), nil) {
 					return
 				}
 			}
@@ -142,10 +142,18 @@ func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Del
 	}
 }
 
+func deliveryOf(d store.Delivery) Delivery {
+	return Delivery{
+		ID: d.ID, CheckID: d.CheckID, CheckName: d.CheckName, ChannelID: d.ChannelID, ChannelName: d.ChannelName, ChannelKind: d.ChannelKind,
+		Recipient: d.Recipient, Status: d.Status, Reason: d.Reason, Close: d.Close, Reminder: d.Reminder, State: DeliveryState(d.State),
+		Attempts: d.Attempts, CreatedAt: d.CreatedAt, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
+	}
+}
+
 func deliveriesOf(stored []store.Delivery) []Delivery {
 	list := make([]Delivery, len(stored))
 	for i, d := range stored {
-		list[i] = Delivery(d)
+		list[i] = deliveryOf(d)
 	}
 	return list
 }
@@ -155,15 +163,16 @@ func negativeLimit(limit int) error {
 	return &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", limit)}
 }
 
-// RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many:
-// those with the identifiers, or all if none is given. If an identifier is not that of a failed delivery of the project, it
-// changes nothing and returns [checks.ErrNotFound].
-func (p *Project) RetryDeliveries(ctx context.Context, ids ...int64) (retried int, err error) {
-	if len(ids) == 0 {
-		retried, err = p.mon.courier.RetryFailed(ctx, p.id)
-	} else {
-		retried, err = p.mon.courier.Retry(ctx, p.id, ids)
-	}
+// RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many. If
+// an identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
+func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {
+	retried, err = p.mon.courier.Retry(ctx, p.id, ids)
+	return retried, p.about(p.mon.admin.Exists(ctx, p.id, retried, err))
+}
+
+// RetryFailed makes all failed deliveries of the project pending again, with no attempts counted, and returns how many.
+func (p *Project) RetryFailed(ctx context.Context) (retried int, err error) {
+	retried, err = p.mon.courier.RetryFailed(ctx, p.id)
 	return retried, p.about(p.mon.admin.Exists(ctx, p.id, retried, err))
 }
 
@@ -180,13 +189,13 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 			notes := make([]feed.Note, len(changed))
 			for i, c := range changed {
 				// A result may change the mark of the channel, too.
-				notes[i] = feed.Note{Project: c.Project, Check: c.Check, Kinds: feed.Deliveries | feed.Channels}
+				notes[i] = feed.Note{Project: c.Project, Check: c.Check, Kinds: checks.ChangedDeliveries | checks.ChangedChannels}
 			}
 			m.feed.Publish(ctx, notes...)
 		},
-		Attempted: func(kind channels.Kind, state DeliveryState, took time.Duration) {
+		Attempted: func(kind channels.Kind, state store.DeliveryState, took time.Duration) {
 			m.vitals.Tried()
-			m.observer.Attempted(kind, state, took)
+			m.observer.Attempted(kind, DeliveryState(state), took)
 		},
 	}
 	if m.bodies.Storage != nil {

@@ -325,7 +325,7 @@ func TestLeaseLost(t *testing.T) {
 			}
 			return nil
 		})
-		first := o.server(t, database{cutOff{o.store.Contract(), &off}})
+		first := o.server(t, database{cutOff{o.store.Contract().(store.Store), &off}})
 		defer start(t, first)()
 		off.Store(true)
 		time.Sleep(16 * time.Second) // the lease ends
@@ -350,7 +350,7 @@ func TestDatabaseGone(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		var off atomic.Bool
-		defer start(t, o.server(t, database{cutOff{o.store.Contract(), &off}}))()
+		defer start(t, o.server(t, database{cutOff{o.store.Contract().(store.Store), &off}}))()
 		off.Store(true)
 		o.ping(t, c.ID, pings.Failure)
 		time.Sleep(time.Hour)

@@ -30,7 +30,7 @@
 // checks. [Monitor.Start] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
 // when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
-// growing pauses. [Project.Deliveries] returns the history, and [Project.RetryDeliveries] retries alerts that were
+// growing pauses. [Project.Deliveries] returns the history, and [Project.RetryFailed] retries alerts that were
 // given up. A channel that hangs delays no other.
 //
 // At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
@@ -61,9 +61,9 @@
 //
 // # Changes
 //
-// [Monitor.Changes] says what has changed, so that a page or a cache reads again only what it must:
+// [Project.Changes] and [Monitor.Changes] say what has changed, so that a page or a cache reads again only what it must:
 //
-//	changes := mon.Changes(ctx, project.ID()) // subscribe first
+//	changes := project.Changes(ctx) // subscribe first
 //	for {
 //		render(project.Checks(ctx, checks.Query{})) // then read
 //		if _, open := <-changes; !open {
@@ -78,7 +78,7 @@
 //   - On PostgreSQL each monitor announces its changes, at most twice a second while it takes pings. A monitor that is
 //     not started announces other changes before the method returns, so that a process may end at once. One connection
 //     outside of the pool listens. After an outage, and behind a connection pooler, changes arrive without details, as
-//     [Change].All.
+//     [checks.Change].All.
 //   - On SQLite the changes of other processes arrive without details. Two monitors on one store in one process do not
 //     see each other's.
 //

@@ -1,10 +1,6 @@
 package monitor
 
-import (
-	"fmt"
-
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
-)
+import "fmt"
 
 // Error says what an error of a [Monitor], a [Project] or one of the services is about, as in "monitor: check 3f…: not
 // found". The errors that the methods name are below it: branch on them with [errors.Is] and [errors.As].
@@ -27,7 +23,3 @@ func about(kind string, subject any, err error) error {
 	}
 	return &Error{About: fmt.Sprintf("%s %v", kind, subject), Err: err}
 }
-
-// CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate. PerMinute is the
-// limit, checks a minute, and RetryAfter how long to wait before the next one.
-type CreateRateError = admin.CreateRateError

@@ -49,7 +49,7 @@ func testReplaced(t *testing.T, suffix string, copied bool) {
 	db, dir := dbtest.SQLite(t), t.TempDir()
 	path, part := db.Path()+suffix, "database"
 	config := monitor.Config{Logger: slog.New(slog.DiscardHandler)}
-	away := &outage{Store: db.Open(t).Contract()}
+	away := &outage{Store: db.Open(t).Contract().(store.Store)}
 	if suffix == "spool.db" {
 		path, part = dir+"/"+suffix, "spool"
 		queue, err := spool.Open(dir, nil)
@@ -103,8 +103,8 @@ func testReplaced(t *testing.T, suffix string, copied bool) {
 func TestReadyAsPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := dbtest.SQLite(t).Open(t)
-		sick := &sick{Store: db.Contract()}
-		pinged := &readable{sick, db.Contract()}
+		sick := &sick{Store: db.Contract().(store.Store)}
+		pinged := &readable{sick, db.Contract().(store.Store)}
 		queue := &fullSpool{memorySpool: memorySpool{}}
 		plain, err := monitor.New(database{pinged}, &monitor.Config{})
 		must(t, err)
@@ -178,3 +178,5 @@ func (f *fullSpool) Probe(write bool) error {
 	}
 	return nil
 }
+
+func (f *fullSpool) Contract() any { return f }

@@ -5,16 +5,32 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/health"
-	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
-// Condition is the health of one part of the service. Part is "database", which reads and writes; "watcher", which finds
-// overdue checks; "pings", which records them; "deliveries", which sends alerts; or "spool", which keeps pings while the
-// database is unavailable. Problem says in a few English words what is wrong, without internal details; it is
-// "" if the part is healthy, which the method OK reports. Detail says more about a healthy part, or is "". Err is the
-// cause, for the log; it may be nil. A database that fails while pings go to the spool has a Detail and an Err.
-type Condition = health.Condition
+// Condition is the health of one part of the service.
+type Condition struct {
+	// Part is "database", which reads and writes; "watcher", which finds overdue checks; "pings", which records them;
+	// "deliveries", which sends alerts; or "spool", which keeps pings while the database is unavailable.
+	Part string
+	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
+	Problem string
+	// Detail says more about a healthy part, or is "".
+	Detail string
+	// Err is the cause, for the log. It may be nil. A database that fails while pings go to the spool has a Detail and an Err.
+	Err error
+}
+
+// OK reports whether the part is healthy.
+func (c Condition) OK() bool { return c.Problem == "" }
+
+func conditionsOf(parts []health.Condition) []Condition {
+	list := make([]Condition, len(parts))
+	for i, c := range parts {
+		list[i] = Condition(c)
+	}
+	return list
+}
 
 // Vitals is how a server finds out whether this monitor works: probes, figures for metrics and a heartbeat. [Monitor.Health]
 // is the whole report.
@@ -26,7 +42,7 @@ func (m *Monitor) Vitals() *Vitals { return &Vitals{m} }
 // Live reports whether the watcher runs and pings are not stuck: it returns the condition of pings if they are, and
 // else that of the watcher. It does not depend on the database: a part that fails and retries is live. If a part is not
 // live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
-func (v *Vitals) Live() Condition { return v.mon.health.Live() }
+func (v *Vitals) Live() Condition { return Condition(v.mon.health.Live()) }
 
 // Probe tests that the database answers queries, and that the file of SQLite is still the one that is open.
 func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx, false) }
@@ -36,7 +52,9 @@ func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx
 // at most 5 seconds, and does not stop when ctx is cancelled: that would say nothing about the database. With a spool, the
 // database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
 // which fails after a failed write, or if its file was replaced or removed.
-func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Ready(ctx) }
+func (v *Vitals) Ready(ctx context.Context) []Condition {
+	return conditionsOf(v.mon.health.Ready(ctx))
+}
 
 // Health reports on each part of the service:
 //
@@ -50,7 +68,9 @@ func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Re
 //   - A spool, if there is one, is healthy as in [Vitals.Ready]. Its Detail says how much it holds.
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
-func (m *Monitor) Health(ctx context.Context) []Condition { return m.health.Report(ctx) }
+func (m *Monitor) Health(ctx context.Context) []Condition {
+	return conditionsOf(m.health.Report(ctx))
+}
 
 // Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each
 // interval it checks [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part.
@@ -86,10 +106,26 @@ func (v *Vitals) OldestHealthy() time.Time { return v.mon.courier.OldestDue() }
 func (v *Vitals) Queued() int { return v.mon.ingest.Queued() }
 
 // SpoolStats describes the pings in the spool of a [Monitor].
-type SpoolStats = ingest.SpoolStats
+type SpoolStats struct {
+	// Pings is how many pings the spool holds, and Bytes how many bytes they take.
+	Pings int
+	Bytes int64
+	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
+	// spools. It is the zero time if there is none.
+	Oldest time.Time
+	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
+	// monitor tries again every few seconds. Those of other monitors are not counted.
+	Stuck int
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
+	// had data that the database refuses.
+	Dropped int64
+}
 
 // Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
-func (v *Vitals) Spooled() (stats SpoolStats, ok bool) { return v.mon.ingest.SpoolStats() }
+func (v *Vitals) Spooled() (stats SpoolStats, ok bool) {
+	s, ok := v.mon.ingest.SpoolStats()
+	return SpoolStats(s), ok
+}
 
 // spooled describes the pings in the spool for [Monitor.Health].
 func (m *Monitor) spooled() (health.Spooled, bool) {

@@ -80,7 +80,7 @@ func problems(list []monitor.Condition) map[string]string {
 // restart the process.
 func TestHealthOfWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
 		mon, err := monitor.New(database{store}, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestHealthOfWatcher(t *testing.T) {
 // A transaction of pings that never returns makes the monitor not live. One that fails in time does not.
 func TestLiveWhilePingsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
 		mon, err := monitor.New(database{store}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +255,7 @@ func (r *receiver) set(err error, hang bool) (got []string) {
 
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
 		var log lockedLog
 		mon, err := monitor.New(database{store}, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -385,7 +386,7 @@ func TestIncidentsOfAnyCourse(t *testing.T) {
 			case "assign":
 				o.change(t, c, checks.Spec{Channels: new("*")})
 			case "prune":
-				if _, err := o.store.Contract().PruneFlips(rt.Context(), o.clock.Now(), func() {}); err != nil {
+				if _, err := o.store.Contract().(store.Store).PruneFlips(rt.Context(), o.clock.Now(), func() {}); err != nil {
 					rt.Fatal(err)
 				}
 			case "restart":

@@ -44,7 +44,7 @@ func TestLogComponents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedLog
 		db := dbtest.SQLite(t).Open(t)
-		mon, err := monitor.New(database{broken{db.Contract()}}, &monitor.Config{
+		mon, err := monitor.New(database{broken{db.Contract().(store.Store)}}, &monitor.Config{
 			Logger:  slog.New(slog.NewJSONHandler(&log, nil)),
 			OnAlert: func(context.Context, channels.Notification) error { return nil },
 			Bodies:  &shelf{},

@@ -23,7 +23,7 @@ type stalling struct {
 }
 
 func newStalling(s monitor.Store) *stalling {
-	return &stalling{Store: s.Contract(), began: make(chan struct{}), release: make(chan struct{})}
+	return &stalling{Store: s.Contract().(store.Store), began: make(chan struct{}), release: make(chan struct{})}
 }
 
 func (s *stalling) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {

@@ -41,8 +41,17 @@ type Monitor struct {
 	work *work // what Start has started, or nil
 }
 
-// Store is the database of a monitor: a store of package sqlstore.
-type Store = store.Handle
+// Store is the database of a monitor: a *sqlstore.Store, or a type that embeds one.
+type Store interface {
+	// Contract returns what the monitor calls. Its type is internal, and changes with every version.
+	Contract() any
+}
+
+// Spool keeps pings while the database is unavailable: a *spool.Spool, or a type that embeds one.
+type Spool interface {
+	// Contract returns what the monitor calls. Its type is internal, and changes with every version.
+	Contract() any
+}
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Start] watches deadlines.
@@ -50,7 +59,10 @@ func New(s Store, config *Config) (*Monitor, error) {
 	if s == nil {
 		return nil, errors.New("monitor: the store is nil")
 	}
-	db := s.Contract()
+	db, ok := s.Contract().(store.Store)
+	if !ok {
+		return nil, errors.New("monitor: the store must be one of package sqlstore, of the same version")
+	}
 	c, err := config.complete()
 	if err != nil {
 		return nil, err
@@ -58,8 +70,12 @@ func New(s Store, config *Config) (*Monitor, error) {
 	m := &Monitor{config: c, observer: c.Observer, vitals: &health.Vitals{Clock: c.Now}}
 	m.bodies = &bodies.Bodies{Queue: db, Storage: c.Bodies, Now: m.Now, Log: m.logger("bodies")}
 	run, rule := uuid.New(), hold.Rule{Wait: c.SpoolWait}
-	if c.Spool != nil {
-		rule.Spool = c.Spool.ID()
+	queue, err := spoolOf(c.Spool)
+	if err != nil {
+		return nil, err
+	}
+	if queue != nil {
+		rule.Spool = queue.ID()
 	}
 	asking := db
 	if c.OnAlert != nil {
@@ -73,7 +89,7 @@ func New(s Store, config *Config) (*Monitor, error) {
 	}
 	m.ingest, err = ingest.New(ingest.Config{
 		Store: m.feed.Wrap(asking, wake, false), Sharder: db, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
-		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: c.Spool, Run: run, Hold: rule,
+		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
 		},
@@ -96,13 +112,25 @@ func New(s Store, config *Config) (*Monitor, error) {
 		Failing:   func() health.Failure { return health.Failure(m.ingest.Failing()) },
 		Unspooled: func() health.Failure { return health.Failure(m.ingest.Unspooled()) },
 	}
-	if c.Spool != nil {
-		m.health.ProbeSpool = c.Spool.Probe
+	if queue != nil {
+		m.health.ProbeSpool = queue.Probe
 	}
 	if o, ok := m.observer.(interface{ Bind(*Monitor) }); ok {
 		o.Bind(m)
 	}
 	return m, nil
+}
+
+// spoolOf returns what the monitor calls of a spool, or nil without one.
+func spoolOf(s Spool) (store.Spool, error) {
+	if s == nil {
+		return nil, nil
+	}
+	queue, ok := s.Contract().(store.Spool)
+	if !ok {
+		return nil, errors.New("monitor: the spool must be one of package spool, of the same version")
+	}
+	return queue, nil
 }
 
 // logger returns the logger of a component. The group tells its lines from those of the program around the monitor.

@@ -85,14 +85,14 @@ func eachConfig(t *testing.T, config monitor.Config, test func(t *testing.T, s s
 // database is a store that a test may stand in for.
 type database struct{ store.Store }
 
-func (d database) Contract() store.Store { return d.Store }
+func (d database) Contract() any { return d.Store }
 
 // eachStore runs a test on each kind of database. Each call of open stands for another server
 // on the same data.
 func eachStore(t *testing.T, test func(t *testing.T, open func() database)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		test(t, func() database { return database{db.Open(t).Contract()} })
+		test(t, func() database { return database{db.Open(t).Contract().(store.Store)} })
 	})
 }
 

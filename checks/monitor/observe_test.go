@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -116,7 +117,7 @@ func TestObserver(t *testing.T) {
 }
 
 func TestObserverOfFullQueue(t *testing.T) {
-	store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+	store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
 	observer := &seen{}
 	mon, err := monitor.New(database{store}, &monitor.Config{MaxQueue: 1, Observer: observer})
 	must(t, err)

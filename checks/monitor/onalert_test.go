@@ -135,7 +135,7 @@ func TestOnAlertErrors(t *testing.T) {
 		f.sends(t, mon)
 		f.states(t, "down sent 3", "up sent 1", "down failed 1 never")
 		f.set(nil)
-		if n, err := on(mon).RetryDeliveries(t.Context(), f.project.ID); n != 1 || err != nil {
+		if n, err := mon.Project(f.project.ID).RetryFailed(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d are pending again, error %v", n, err)
 		}
 		f.sends(t, mon, "func: a down")

@@ -62,7 +62,7 @@ func newBroken(t *testing.T) *faulty {
 	app, err := postgres.Open(t.Context(), u.String())
 	must(t, err)
 	t.Cleanup(func() { app.Close() })
-	b.store = database{app.Contract()}
+	b.store = database{app.Contract().(store.Store)}
 	b.setup = newSetup(t, b.store, monitor.ProjectSpec{Name: "p"})
 	return b
 }

@@ -33,7 +33,7 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 // PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates a
 // missing check: its name is the slug, it gets all channels, and the account may have up to twice its limit of checks.
 // Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit], also of [Config].MaxCreated,
-// *[CreateRateError].
+// *[checks.CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
 	ping, created, err = m.ingest.PingSlug(ctx, pingKey, slug, create, signal)
 	if err != nil {

@@ -133,7 +133,7 @@ func (v *vault) Find(_ context.Context, f store.Filter) (found store.Found, _ er
 // nothing about how much of a key is right.
 func TestAuthenticateByHash(t *testing.T) {
 	const right = "rcw_0123456789abcdefghijklmnopqr"
-	store := &vault{Store: dbtest.Memory(t).Contract(), keys: map[[32]byte]checks.Key{sha256.Sum256([]byte(right)): {ID: uuid.New()}}}
+	store := &vault{Store: dbtest.Memory(t).Contract().(store.Store), keys: map[[32]byte]checks.Key{sha256.Sum256([]byte(right)): {ID: uuid.New()}}}
 	mon, err := monitor.New(database{store}, nil)
 	must(t, err)
 	for _, text := range []string{

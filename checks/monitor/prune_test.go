@@ -91,7 +91,7 @@ func TestPruneShared(t *testing.T) {
 		var stop [2]context.CancelFunc
 		var running sync.WaitGroup
 		for i := range stores {
-			stores[i] = &prunes{Store: shared.Contract()}
+			stores[i] = &prunes{Store: shared.Contract().(store.Store)}
 			mon, err := monitor.New(database{stores[i]}, nil)
 			must(t, err)
 			var ctx context.Context

@@ -113,7 +113,7 @@ func TestRecipientRefuses(t *testing.T) {
 			t.Errorf("marked at %v: %s", at, text)
 		}
 		m.failing = map[string]error{}
-		if _, err := o.RetryDeliveries(t.Context(), o.project.ID); err != nil {
+		if _, err := o.Project(o.project.ID).RetryFailed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		o.clock.Advance(time.Minute)

@@ -51,7 +51,7 @@ func (t shardedTx) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Lo
 }
 
 func TestBatchesByShard(t *testing.T) {
-	s := &sharded{Store: dbtest.Memory(t).Contract()}
+	s := &sharded{Store: dbtest.Memory(t).Contract().(store.Store)}
 	mon, err := monitor.New(database{s}, nil)
 	if err != nil {
 		t.Fatal(err)

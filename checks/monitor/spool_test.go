@@ -65,7 +65,7 @@ type spooler struct {
 	*monitor.Monitor
 	store *outage
 	queue interface {
-		store.Spool
+		monitor.Spool
 		Close() error
 	}
 	dir string // "" for a spool in memory
@@ -78,6 +78,8 @@ type memorySpool struct {
 	entries []store.SpoolEntry
 	last    uint64
 }
+
+func (m *memorySpool) Contract() any { return m }
 
 func (m *memorySpool) ID() uuid.UUID { return m.id }
 
@@ -510,7 +512,7 @@ func TestSpoolsAreOneServer(t *testing.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
 			memory := dbtest.Memory(t)
-			s := &spoolers{open: func() database { return database{memory.Contract()} }, config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 3}}
+			s := &spoolers{open: func() database { return database{memory.Contract().(store.Store)} }, config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 3}}
 			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
 			s.addOps(t)
 			setups[i] = s
@@ -701,11 +703,11 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 		memory := dbtest.Memory(t)
 		s := &spoolers{
 			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
-			open:   func() database { return database{memory.Contract()} },
+			open:   func() database { return database{memory.Contract().(store.Store)} },
 			config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 2},
 		}
 		for range 3 {
-			m := &spooler{store: &outage{Store: memory.Contract()}, queue: &memorySpool{id: uuid.New()}}
+			m := &spooler{store: &outage{Store: memory.Contract().(store.Store)}, queue: &memorySpool{id: uuid.New()}}
 			s.run(t, m, false)
 			s.list = append(s.list, m)
 		}

@@ -307,7 +307,7 @@ func (f *failing) Update(ctx context.Context, fn func(context.Context, store.Tx)
 
 // TestStatsAfterKills ends transactions of pings and folds before their commit. Nothing is counted twice or lost.
 func TestStatsAfterKills(t *testing.T) {
-	db := &failing{Store: dbtest.Memory(t).Contract(), random: rand.New(rand.NewPCG(1, 2)), off: true}
+	db := &failing{Store: dbtest.Memory(t).Contract().(store.Store), random: rand.New(rand.NewPCG(1, 2)), off: true}
 	s := newSetup(t, database{db}, monitor.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 	db.off = false

@@ -89,7 +89,7 @@ func unknownIn(
 		"DeleteChannel": p.DeleteChannel(ctx, channel.ID), "TestChannel": p.TestChannel(ctx, channel.ID), "DeleteKey": p.DeleteKey(ctx, key.ID),
 		"DeleteStatusPage": p.DeleteStatusPage(ctx, page.ID), "UpdateStatusPage": missing(p.UpdateStatusPage(ctx, page)),
 		"CheckBySlug": missing(p.CheckBySlug(ctx, c.Slug)), "CheckByUniqueKey": missing(p.CheckByUniqueKey(ctx, c.UniqueKey())),
-		"RetryDeliveries": missing(p.RetryDeliveries(ctx, 1)),
+		"RetryDeliveries": missing(p.RetryDeliveries(ctx, []int64{1})),
 	}
 	for _, err := range p.Events(ctx, c.ID, monitor.EventQuery{}) {
 		errs["Events"] = err
@@ -107,7 +107,7 @@ func unknownIn(
 		"Create": missing(p.Create(ctx, checks.Spec{})), "Checks": missing(p.Checks(ctx, checks.Query{})), "Tags": missing(p.Tags(ctx)),
 		"CreateChannel": missing(p.CreateChannel(ctx, channel)), "Channels": missing(p.Channels(ctx)), "Keys": missing(p.Keys(ctx)),
 		"StatusPages": missing(p.StatusPages(ctx)), "CreateStatusPage": missing(p.CreateStatusPage(ctx, page)),
-		"retry all": missing(p.RetryDeliveries(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
+		"RetryFailed": missing(p.RetryFailed(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
 		"PauseExcept": p.PauseExcept(ctx, "tag", []string{"backup"}),
 	} {
 		errs[name] = err

@@ -141,7 +141,7 @@ func (v verbs) Deliveries(ctx context.Context, project uuid.UUID, q monitor.Deli
 }
 
 func (v verbs) RetryDeliveries(ctx context.Context, project uuid.UUID, ids ...int64) (int, error) {
-	return v.Monitor.Project(project).RetryDeliveries(ctx, ids...)
+	return v.Monitor.Project(project).RetryDeliveries(ctx, ids)
 }
 
 func (v verbs) CreateChannel(ctx context.Context, project uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {

@@ -84,12 +84,22 @@ func (v *Views) Transitions(ctx context.Context, ids []uuid.UUID, since time.Tim
 }
 
 // CheckEvent is a transition or a pause of one of several checks.
-type CheckEvent = history.CheckEvent
+type CheckEvent struct {
+	// CheckID is the identifier of the check.
+	CheckID uuid.UUID
+	// Transition is what happened, and when.
+	checks.Transition
+}
 
 // Events returns the newest transitions and pauses of checks that the query selects, newest first, those that nobody has
 // recorded yet included. The query has a Limit; all events at the instant of the last one are among them.
 func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) ([]CheckEvent, error) {
-	return v.mon.history.Newest(ctx, list, history.Query{Before: q.Before, Limit: max(q.Limit, 1)})
+	newest, err := v.mon.history.Newest(ctx, list, history.Query{Before: q.Before, Limit: max(q.Limit, 1)})
+	events := make([]CheckEvent, len(newest))
+	for i, e := range newest {
+		events[i] = CheckEvent(e)
+	}
+	return events, err
 }
 
 // StatusPages returns the status pages of all projects, oldest first.

@@ -109,7 +109,7 @@ func TestCheckThatCannotBeSaved(t *testing.T) {
 	db := dbtest.SQLite(t).Open(t)
 	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	good, bad := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
-	mon := s.with(t, database{unsaved{db.Contract(), func(_ context.Context, locked []*store.Locked) error {
+	mon := s.with(t, database{unsaved{db.Contract().(store.Store), func(_ context.Context, locked []*store.Locked) error {
 		for _, l := range locked {
 			if l.ID == bad.ID {
 				return errUnsaved
@@ -148,7 +148,7 @@ func TestSingleRetries(t *testing.T) {
 			s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 			ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 			synctest.Test(t, func(t *testing.T) {
-				slow := newStalling(database{unsaved{db.Contract(), func(ctx context.Context, locked []*store.Locked) error {
+				slow := newStalling(database{unsaved{db.Contract().(store.Store), func(ctx context.Context, locked []*store.Locked) error {
 					took, err := test.single*time.Duration(len(locked)), error(nil)
 					if len(locked) > 1 {
 						took, err = 4*time.Second, errUnsaved
@@ -211,7 +211,7 @@ func newQueue(t *testing.T, s monitor.Store, config monitor.Config) queue {
 	q := queue{gate: make(chan struct{}), results: make(chan error, 20)}
 	config.WriteTimeout = time.Hour
 	var err error
-	q.mon, err = monitor.New(database{blocked{s.Contract(), q.gate}}, &config)
+	q.mon, err = monitor.New(database{blocked{s.Contract().(store.Store), q.gate}}, &config)
 	must(t, err)
 	return q
 }
@@ -290,7 +290,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mon, err := monitor.New(database{blocked{dbtest.SQLite(t).Open(t).Contract(), nil}}, nil)
+		mon, err := monitor.New(database{blocked{dbtest.SQLite(t).Open(t).Contract().(store.Store), nil}}, nil)
 		must(t, err)
 		begin := time.Now()
 		_, err = mon.Ping(t.Context(), uuid.New(), pings.Signal{})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -134,7 +135,7 @@ func TestGainEndsWhatOthersHold(t *testing.T) {
 				if want := !strings.HasPrefix(name, "pro"); now.NeedsLink != want || now.Proved == want {
 					v.Errorf("%s: %+v", name, now)
 				}
-				entries, err := v.store.Contract().Audit(v.Context(), audit.Query{})
+				entries, err := v.store.Contract().(store.Store).Audit(v.Context(), audit.Query{})
 				v.must(err)
 				text := fmt.Sprint(entries[:3])
 				for _, want := range []string{"person.credentials", h.invited.Email} {

@@ -192,10 +192,20 @@ type People struct {
 	limits  limits
 }
 
+// Store is the database of the people: a *sqlstore.Store, or a type that embeds one.
+type Store interface {
+	// Contract returns what package people calls. Its type is internal, and changes with every version.
+	Contract() any
+}
+
 // New returns the people on a store whose schema is up to date. A nil config selects the defaults.
-func New(h store.Handle, c *Config) (*People, error) {
-	if h == nil {
+func New(s Store, c *Config) (*People, error) {
+	if s == nil {
 		return nil, errors.New("people: the store is nil")
+	}
+	db, ok := s.Contract().(store.Store)
+	if !ok {
+		return nil, errors.New("people: the store must be one of package sqlstore, of the same version")
 	}
 	if c == nil {
 		c = &Config{}
@@ -205,7 +215,7 @@ func New(h store.Handle, c *Config) (*People, error) {
 	}
 	n := int64(cmp.Or(c.Hashing, min(4, max(1, runtime.NumCPU()/2))))
 	p := &People{
-		db: h.Contract(), now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
+		db: db, now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
 	}
 	if p.now == nil {
 		p.now = time.Now

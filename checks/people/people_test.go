@@ -452,7 +452,7 @@ func TestForeignHash(t *testing.T) {
 			v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
 		}
 		kind, key := "person", ann.ID.String()
-		found, err := v.store.Contract().Records(v.Context(), v.clock.Now(), store.RecordQuery{Kind: &kind, Key: &key})
+		found, err := v.store.Contract().(store.Store).Records(v.Context(), v.clock.Now(), store.RecordQuery{Kind: &kind, Key: &key})
 		v.must(err)
 		if text := string(found[0].Value); strings.Contains(text, "pbkdf2") || !strings.Contains(text, "$argon2id$v=19$m=19456,t=2,p=1$") {
 			v.Errorf("the hash was not replaced: %s", text)
@@ -502,7 +502,7 @@ func TestAudit(t *testing.T) {
 		v.must(v.SetRole(ctx, ann.ID, project, people.Editor))
 		_, err := v.ChangePassword(ctx, ann.ID, password, password+"!", "")
 		v.must(err)
-		entries, err := v.store.Contract().Audit(ctx, audit.Query{})
+		entries, err := v.store.Contract().(store.Store).Audit(ctx, audit.Query{})
 		v.must(err)
 		text := fmt.Sprint(entries)
 		for _, want := range []string{"person.create", "person.role", "person.password", "ann@example.org", "root", string(people.Editor)} {

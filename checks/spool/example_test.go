@@ -17,7 +17,7 @@ import (
 // outage is a store whose database is away.
 type outage struct{ monitor.Store }
 
-func (o outage) Contract() store.Store { return unreachable{o.Store.Contract()} }
+func (o outage) Contract() any { return unreachable{o.Store.Contract().(store.Store)} }
 
 type unreachable struct{ store.Store }
 

@@ -9,13 +9,13 @@
 //
 // # The file
 //
-// A spool is a bbolt database, spool.db, in a directory that nobody else can read: pings may hold secrets. Each Append is
-// one transaction, which is on the disk when Append returns. The directory must be on a disk that survives a restart, and
+// A spool is a bbolt database, spool.db, in a directory that nobody else can read: pings may hold secrets. Pings that
+// arrive together are one transaction, which is on the disk before they are answered. The directory must be on a disk that survives a restart, and
 // that does not fail together with the database. The file does not shrink, but its free pages are used again.
 //
 // Nobody but the owner may be able to write the directory and the file: [Open] refuses others, because anyone who writes there
-// can forge pings. If the file is damaged, Open says so, or the method that comes across it, and the spool is not used
-// any more: see [store.ErrSpoolDamaged].
+// can forge pings. If the file is damaged, Open says so, or the health of the monitor does, and the spool is not used
+// any more.
 //
 // One process at a time can open a spool. Do not copy a spool that is in use to another server: both would record its pings,
 // each of which the database takes once.
@@ -64,8 +64,17 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Spool is a durable queue in a file. It is safe for concurrent use.
-type Spool struct {
+// Spool is a durable queue in a file, for a monitor's Config.Spool. It is safe for concurrent use.
+type Spool struct{ file *file }
+
+// Contract returns what a monitor calls. Its type is internal, and changes with every version.
+func (s *Spool) Contract() any { return s.file }
+
+// Close closes the file. Entries stay in it. A damaged file is closed when the process ends.
+func (s *Spool) Close() error { return s.file.close() }
+
+// file is the queue.
+type file struct {
 	path     string
 	db       *bolt.DB
 	id       uuid.UUID
@@ -73,11 +82,11 @@ type Spool struct {
 	entries  atomic.Int64
 	bytes    atomic.Int64
 	damage   atomic.Pointer[error] // why the file is not used any more
-	file     os.FileInfo           // that is open
+	info     os.FileInfo           // of the open file
 	checked  atomic.Int64          // when it was last at its path, in Unix nanoseconds
 }
 
-var _ store.Spool = (*Spool)(nil)
+var _ store.Spool = (*file)(nil)
 
 var (
 	metaBucket  = []byte("meta")
@@ -102,7 +111,7 @@ func Open(dir string, config *Config) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	s := &Spool{path: filepath.Join(dir, "spool.db"), maxBytes: c.MaxBytes}
+	s := &file{path: filepath.Join(dir, "spool.db"), maxBytes: c.MaxBytes}
 	for _, name := range []string{dir, s.path} {
 		if err := private(name); err != nil {
 			return nil, err
@@ -121,12 +130,12 @@ func Open(dir string, config *Config) (*Spool, error) {
 		return nil, fmt.Errorf("spool: cannot open %s: %w", s.path, err)
 	}
 	if err = s.update(s.load); err == nil {
-		s.file, err = os.Stat(s.path)
+		s.info, err = os.Stat(s.path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.close())
 	}
-	return s, nil
+	return &Spool{s}, nil
 }
 
 // private returns an error if others may write a directory or a file. A file that does not exist is private.
@@ -147,7 +156,7 @@ func private(name string) error {
 
 // guard runs do, and returns an error where bbolt panics because the file is damaged. Nothing runs after that: bbolt may hold
 // locks.
-func (s *Spool) guard(do func() error) (err error) {
+func (s *file) guard(do func() error) (err error) {
 	if damage := s.damage.Load(); damage != nil {
 		return *damage
 	}
@@ -181,7 +190,7 @@ func isDamage(err error) bool {
 }
 
 // damaged returns an error that says what to do.
-func (s *Spool) damaged(reason error) error {
+func (s *file) damaged(reason error) error {
 	if !errors.Is(reason, store.ErrSpoolDamaged) {
 		reason = fmt.Errorf("%w: %w", store.ErrSpoolDamaged, reason)
 	}
@@ -189,16 +198,16 @@ func (s *Spool) damaged(reason error) error {
 		"the pings in the old one are not recorded: %w", s.path, reason)
 }
 
-func (s *Spool) update(fn func(*bolt.Tx) error) error {
+func (s *file) update(fn func(*bolt.Tx) error) error {
 	return s.guard(func() error { return s.db.Update(fn) })
 }
 
-func (s *Spool) view(fn func(*bolt.Tx) error) error {
+func (s *file) view(fn func(*bolt.Tx) error) error {
 	return s.guard(func() error { return s.db.View(fn) })
 }
 
 // load reads the identifier, or makes one, and counts the entries.
-func (s *Spool) load(tx *bolt.Tx) error {
+func (s *file) load(tx *bolt.Tx) error {
 	if err := withinFile(tx); err != nil {
 		return err
 	}
@@ -252,8 +261,7 @@ func withinFile(tx *bolt.Tx) error {
 	return nil
 }
 
-// Close closes the file. Entries stay in it. A damaged file is closed when the process ends.
-func (s *Spool) Close() error {
+func (s *file) close() error {
 	if s.damage.Load() != nil {
 		return nil
 	}
@@ -261,10 +269,10 @@ func (s *Spool) Close() error {
 }
 
 // ID identifies the spool; see [store.Spool].
-func (s *Spool) ID() uuid.UUID { return s.id }
+func (s *file) ID() uuid.UUID { return s.id }
 
 // Probe checks that the spool takes pings; see [store.Spool].
-func (s *Spool) Probe(write bool) error {
+func (s *file) Probe(write bool) error {
 	if damage := s.damage.Load(); damage != nil {
 		return *damage
 	}
@@ -281,9 +289,9 @@ func (s *Spool) Probe(write bool) error {
 }
 
 // inPlace returns [store.ErrReplaced] unless the file is still at its path.
-func (s *Spool) inPlace() error {
+func (s *file) inPlace() error {
 	info, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, s.file) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, s.info) {
 		return fmt.Errorf("spool: %s: %w", s.path, store.ErrReplaced)
 	}
 	s.checked.Store(time.Now().UnixNano())
@@ -291,7 +299,7 @@ func (s *Spool) inPlace() error {
 }
 
 // Append adds entries at the end; see [store.Spool].
-func (s *Spool) Append(list [][]byte) error {
+func (s *file) Append(list [][]byte) error {
 	if since := time.Now().UnixNano() - s.checked.Load(); since < 0 || since >= int64(checkEvery) {
 		if err := s.inPlace(); err != nil {
 			return err
@@ -330,13 +338,13 @@ func wrapped(err error) error {
 	return fmt.Errorf("spool: %w", err)
 }
 
-func (s *Spool) count(entries, bytes int64) {
+func (s *file) count(entries, bytes int64) {
 	s.entries.Add(entries)
 	s.bytes.Add(bytes)
 }
 
 // Oldest returns the first entries; see [store.Spool].
-func (s *Spool) Oldest(limit, maxBytes int) (list []store.SpoolEntry, err error) {
+func (s *file) Oldest(limit, maxBytes int) (list []store.SpoolEntry, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		cursor := tx.Bucket(entryBucket).Cursor()
 		for key, data := cursor.First(); key != nil && len(list) < limit; key, data = cursor.Next() {
@@ -352,7 +360,7 @@ func (s *Spool) Oldest(limit, maxBytes int) (list []store.SpoolEntry, err error)
 }
 
 // Remove removes all entries up to and including one; see [store.Spool].
-func (s *Spool) Remove(upTo uint64) error {
+func (s *file) Remove(upTo uint64) error {
 	err := s.update(func(tx *bolt.Tx) error {
 		var entries, bytes int64
 		bucket := tx.Bucket(entryBucket)
@@ -375,4 +383,4 @@ func (s *Spool) Remove(upTo uint64) error {
 }
 
 // Size returns the number of entries and the bytes in them; see [store.Spool].
-func (s *Spool) Size() (entries int, bytes int64) { return int(s.entries.Load()), s.bytes.Load() }
+func (s *file) Size() (entries int, bytes int64) { return int(s.entries.Load()), s.bytes.Load() }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -20,9 +21,24 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/spool"
 )
 
-func open(t *testing.T, dir string, config *spool.Config) *spool.Spool {
-	t.Helper()
+// queue is a spool as the monitor uses it.
+type queue struct {
+	store.Spool
+	io.Closer
+}
+
+// openQueue opens a spool, which a test may find damaged.
+func openQueue(dir string, config *spool.Config) (*queue, error) {
 	s, err := spool.Open(dir, config)
+	if err != nil {
+		return nil, err
+	}
+	return &queue{s.Contract().(store.Spool), s}, nil
+}
+
+func open(t *testing.T, dir string, config *spool.Config) *queue {
+	t.Helper()
+	s, err := openQueue(dir, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +54,7 @@ func must(t *testing.T, err error) {
 }
 
 // texts returns the oldest entries and the key of the last.
-func texts(t *testing.T, s *spool.Spool, limit, maxBytes int) (list []string, last uint64) {
+func texts(t *testing.T, s *queue, limit, maxBytes int) (list []string, last uint64) {
 	t.Helper()
 	entries, err := s.Oldest(limit, maxBytes)
 	must(t, err)
@@ -198,7 +214,7 @@ func TestWildPages(t *testing.T) {
 			}
 		}
 		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), data, 0o600))
-		s, err := spool.Open(dir, nil)
+		s, err := openQueue(dir, nil)
 		if err == nil {
 			err = s.Append([][]byte{[]byte("new")})
 		}
@@ -216,7 +232,7 @@ func TestEndlessPage(t *testing.T) {
 		bad[page+15] = 0xff // the last byte of the count of pages that follow
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), bad, 0o600))
-		s, err := spool.Open(dir, nil)
+		s, err := openQueue(dir, nil)
 		if err != nil {
 			found++
 			damaged(t, dir, err)
@@ -254,7 +270,7 @@ func TestFlippedBytes(t *testing.T) {
 		}
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), bad, 0o600))
-		s, err := spool.Open(dir, nil)
+		s, err := openQueue(dir, nil)
 		if err != nil {
 			found++
 			damaged(t, dir, err)
@@ -373,7 +389,7 @@ func TestKill(t *testing.T) {
 
 // appendForever appends ascending numbers and prints each one.
 func appendForever(dir string) {
-	s, err := spool.Open(dir, nil)
+	s, err := openQueue(dir, nil)
 	if err != nil {
 		panic(err)
 	}

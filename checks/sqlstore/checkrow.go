@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // checkRow is a row of rollcall_checks joined with rollcall_states. check has only its settings.
@@ -175,7 +174,7 @@ func (s *storedState) choose() {
 func (s *storedState) adopt() {
 	s.Runs = s.Runs.Only()
 	if !s.LastStart.IsZero() {
-		s.Runs = s.Runs.Only(runs.Run{ID: s.LastStartRun, StartedAt: s.LastStart})
+		s.Runs = s.Runs.Only(checks.OpenRun{ID: s.LastStartRun, StartedAt: s.LastStart})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -63,7 +62,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	date := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)
 	want := checks.State{
 		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon,
-		Runs: runs.List{{ID: run, StartedAt: noon.Add(time.Second), Open: true}, {StartedAt: noon.Add(2 * time.Second), Open: true}},
+		Runs: checks.OpenRuns{{ID: run, StartedAt: noon.Add(time.Second), Open: true}, {StartedAt: noon.Add(2 * time.Second), Open: true}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: noon, Result: checks.RunSuccess}),
 			LastSuccess: noon, Today: checks.Day{Date: date, Totals: checks.Totals{Runs: 1}},

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -196,7 +197,7 @@ func listen(t *testing.T, db dbtest.DB) (heard func(message string) bool) {
 }
 
 // catchUp waits until the standby of a primary has everything.
-func catchUp(t *testing.T, primary *dbtest.PostgresServer) {
+func catchUp(t *testing.T, primary *pgserver.Server) {
 	t.Helper()
 	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)
 	eventually(t, "the standby has everything", func() (done bool) {
@@ -207,7 +208,7 @@ func catchUp(t *testing.T, primary *dbtest.PostgresServer) {
 }
 
 // detach stops the replication to a standby.
-func detach(t *testing.T, primary, standby *dbtest.PostgresServer) {
+func detach(t *testing.T, primary, standby *pgserver.Server) {
 	t.Helper()
 	must(t, standby.Set(t.Context(), "primary_conninfo", ""))
 	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // previousState has the columns of rollcall_states that held the state before the column state. A check that has not
@@ -54,12 +53,12 @@ func (p *previousState) state() (s checks.State, err error) {
 	return s, nil
 }
 
-func decodeRuns(b []byte) (open runs.List, err error) {
+func decodeRuns(b []byte) (open checks.OpenRuns, err error) {
 	for len(b) > 0 {
 		if len(b) < 9 {
 			return nil, errPrevious
 		}
-		run := runs.Run{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
+		run := checks.OpenRun{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
 		valid := b[8] == 1
 		b = b[9:]
 		if valid {

@@ -13,7 +13,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -160,7 +159,7 @@ func newestState() checks.State {
 	day := checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Minute}
 	s := checks.State{
 		Stored: checks.StatusDown, StoredSince: at, NPings: 4711, LastPing: at.Add(1e9),
-		Runs: runs.List{{ID: run, StartedAt: at.Add(2e9), Open: true}, {StartedAt: at.Add(4e9)}},
+		Runs: checks.OpenRuns{{ID: run, StartedAt: at.Add(2e9), Open: true}, {StartedAt: at.Add(4e9)}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFailure}),
 			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: at.UTC().Truncate(24 * time.Hour), Totals: day},
@@ -212,7 +211,7 @@ func TestStateColumn(t *testing.T) {
 		`"max":60000000000}}}`
 	one, two, none := newestState(), newestState(), newestState()
 	for _, s := range []*checks.State{&one, &two, &none} {
-		s.Ended = runs.Ended{{ID: uuid.UUID{1, 2, 3}, At: s.LastPing}}
+		s.Ended = checks.EndedRuns{{ID: uuid.UUID{1, 2, 3}, At: s.LastPing}}
 	}
 	two.Runs[1].Open = true
 	none.Runs[0].Open = false
@@ -250,12 +249,12 @@ func TestStateOfVersion1(t *testing.T) {
 	const started = `"runs":[{"started_at":"2026-03-01T11:00:00Z"},{"id":"01000000-0000-0000-0000-000000000000","started_at":"2026-03-01T12:00:00Z"}]`
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
-	older := runs.Run{StartedAt: noon.Add(-time.Hour)}
+	older := checks.OpenRun{StartedAt: noon.Add(-time.Hour)}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
 		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
-		for state, want := range map[string]runs.List{
+		for state, want := range map[string]checks.OpenRuns{
 			`{"version":1,"last_start":"2026-03-01T12:00:00Z","last_start_run":"01000000-0000-0000-0000-000000000000",` + started + `}`: {older, {ID: run, StartedAt: noon, Open: true}},
 			`{"version":1,` + started + `}`:                     {older, {ID: run, StartedAt: noon}},
 			`{"version":1,"last_start":"2026-03-01T12:00:00Z"}`: {{StartedAt: noon, Open: true}},

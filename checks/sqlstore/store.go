@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/uptrace/bun"
-
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Store keeps projects, keys, checks, their logs, channels and deliveries in a database. Only a monitor reads and writes
@@ -60,8 +58,8 @@ func New(db *bun.DB) (*Store, error) {
 	return &Store{database: &database{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}}, nil
 }
 
-// Contract returns what package monitor uses. The type is internal, and changes with every version.
-func (s *Store) Contract() store.Store { return s.database }
+// Contract returns what a monitor calls. Its type is internal, and changes with every version.
+func (s *Store) Contract() any { return s.database }
 
 // Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
 // program opened itself stays open. Call Monitor.Stop first.

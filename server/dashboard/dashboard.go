@@ -32,6 +32,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -84,8 +85,13 @@ type Config struct {
 // Accounts is what Config.Accounts needs. A program implements it only by package server/dashboard/accounts; the interface
 // keeps people, their passwords and their sessions out of programs without accounts.
 type Accounts interface {
-	// Register adds the pages of accounts and says who sends a request. Keys are the sessions of those who sign in with an
-	// API key.
+	// Contract returns what the dashboard calls. Its type is internal, and changes with every version.
+	Contract() any
+}
+
+// registrar is the contract of [Accounts]. Register adds the pages of accounts and says who sends a request. Keys are the
+// sessions of those who sign in with an API key.
+type registrar interface {
 	Register(site *ui.Site, keys *session.Sessions)
 }
 
@@ -138,7 +144,11 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 			return ui.Access{Access: access}, err
 		}
 	case c.Accounts != nil:
-		c.Accounts.Register(site, d.sessions)
+		accounts, ok := c.Accounts.Contract().(registrar)
+		if !ok {
+			return nil, "", errors.New("dashboard: Accounts must be those of package accounts, of the same version")
+		}
+		accounts.Register(site, d.sessions)
 	default:
 		d.sessions.SignInRoutes()
 	}

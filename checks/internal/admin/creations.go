@@ -20,18 +20,6 @@ func (e maxCreatedError) Error() string {
 
 func (maxCreatedError) Unwrap() error { return checks.ErrCheckLimit }
 
-// CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate.
-type CreateRateError struct {
-	// PerMinute is the limit: checks a minute.
-	PerMinute int
-	// RetryAfter is how long to wait before the next one.
-	RetryAfter time.Duration
-}
-
-func (e *CreateRateError) Error() string {
-	return fmt.Sprintf("too many new checks: pings may create %d a minute", e.PerMinute)
-}
-
 // creations limits how fast pings create checks.
 type creations struct {
 	perMinute int // 0 is no limit
@@ -41,7 +29,7 @@ type creations struct {
 }
 
 // take counts one creation in a project. If the caller creates no check after all, it calls undo. The error is a
-// *[CreateRateError].
+// *[checks.CreateRateError].
 func (c *creations) take(projectID uuid.UUID, now time.Time) (undo func(), err error) {
 	if c.perMinute == 0 {
 		return func() {}, nil
@@ -59,7 +47,7 @@ func (c *creations) take(projectID uuid.UUID, now time.Time) (undo func(), err e
 	turn := limiter.ReserveN(now, 1)
 	if delay := turn.DelayFrom(now); delay > 0 {
 		turn.CancelAt(now)
-		return nil, &CreateRateError{PerMinute: c.perMinute, RetryAfter: delay}
+		return nil, &checks.CreateRateError{PerMinute: c.perMinute, RetryAfter: delay}
 	}
 	return func() { turn.CancelAt(now) }, nil
 }

@@ -33,7 +33,7 @@ func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 
 // RefusesSlug reports whether an error of CheckIDBySlug is about the slug, so that it is the same each time for a while.
 func RefusesSlug(err error) bool {
-	_, limited := errors.AsType[*CreateRateError](err)
+	_, limited := errors.AsType[*checks.CreateRateError](err)
 	_, invalid := errors.AsType[*checks.FieldError](err)
 	return limited || invalid || errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrAmbiguousSlug) || errors.Is(err, checks.ErrCheckLimit)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -111,7 +112,7 @@ func (a *announcer) announce(ctx context.Context) {
 }
 
 // listen passes the changes of others to heard until ctx ends.
-func (a *announcer) listen(ctx context.Context, heard func(Change)) {
+func (a *announcer) listen(ctx context.Context, heard func(checks.Change)) {
 	for failures := 1; ; failures++ {
 		err := a.notifier.Listen(ctx, func(message string) {
 			failures = 0

@@ -1,75 +1,15 @@
 package feed
 
 import (
-	"maps"
-
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
-
-// Kind is a set of kinds of changes.
-type Kind uint8
-
-// The kinds of changes. The first four concern checks.
-const (
-	// Log is a new ping: the log of a check, its last ping, its run in progress and its deadline.
-	Log Kind = 1 << iota
-	// Status is a flip, a pause or a resumption.
-	Status
-	// Settings means that a check was created, updated, transferred or deleted.
-	Settings
-	// Deliveries means that an alert about a check was queued, sent, given up or queued again.
-	Deliveries
-	// Channels means that a channel was created, updated or deleted, or that it began or ceased to fail.
-	Channels
-	// Project means that the project was created or deleted, or that its API keys have changed.
-	Project
-	// StatusPages means that a status page was created, updated or deleted.
-	StatusPages
-
-	// Anything is the set of all kinds.
-	Anything = 1<<iota - 1
-	// Checks is the set of the kinds that concern checks.
-	Checks = Log | Status | Settings | Deliveries
-)
-
-// Change tells a subscriber what to read again.
-type Change struct {
-	// All means that anything may have changed, in any project. Projects is then nil.
-	All bool
-	// Projects holds what has changed, by project. Subscribers share the map: do not change it.
-	Projects map[uuid.UUID]ProjectChange
-}
-
-// ProjectChange is what has changed in a project. The zero value is nothing.
-type ProjectChange struct {
-	// Kinds is the set of all changes in the project.
-	Kinds Kind
-	// AllChecks means that each of Kinds that concerns checks may concern any check. Checks is then nil.
-	AllChecks bool
-	// Checks holds the changes by check. Subscribers share the map: do not change it.
-	Checks map[uuid.UUID]Kind
-}
-
-// Project returns what has changed in a project.
-func (c Change) Project(id uuid.UUID) ProjectChange {
-	if c.All {
-		return ProjectChange{Kinds: Anything, AllChecks: true}
-	}
-	return c.Projects[id]
-}
-
-// Check returns what has changed in a check.
-func (p ProjectChange) Check(id uuid.UUID) Kind {
-	if p.AllChecks {
-		return p.Kinds & Checks
-	}
-	return p.Checks[id]
-}
 
 // Note is a change of one check or, with the zero Check, of a project.
 type Note struct {
 	Project, Check uuid.UUID
-	Kinds          Kind
+	Kinds          checks.ChangeKind
 	AllChecks      bool
 }
 
@@ -82,7 +22,7 @@ const (
 
 // set collects changes.
 type set struct {
-	Change
+	checks.Change
 	size int // projects and checks
 }
 
@@ -90,7 +30,7 @@ type set struct {
 func (s *set) empty() bool { return !s.All && len(s.Projects) == 0 }
 
 // addAll adds that anything may have changed.
-func (s *set) addAll() { *s = set{Change: Change{All: true}} }
+func (s *set) addAll() { *s = set{Change: checks.Change{All: true}} }
 
 // add adds the changes of one check or, with the zero check, of the project itself. No kinds are no change.
 func (s *set) add(n Note) {
@@ -98,7 +38,7 @@ func (s *set) add(n Note) {
 		return
 	}
 	if s.Projects == nil {
-		s.Projects = make(map[uuid.UUID]ProjectChange)
+		s.Projects = make(map[uuid.UUID]checks.ProjectChange)
 	}
 	p, known := s.Projects[n.Project]
 	if !known {
@@ -111,10 +51,10 @@ func (s *set) add(n Note) {
 		p.AllChecks, p.Checks = true, nil
 	case n.Check != uuid.Nil && !p.AllChecks:
 		if p.Checks == nil {
-			p.Checks = make(map[uuid.UUID]Kind)
+			p.Checks = make(map[uuid.UUID]checks.ChangeKind)
 		}
 		before := len(p.Checks)
-		p.Checks[n.Check] |= n.Kinds & Checks
+		p.Checks[n.Check] |= n.Kinds & checks.ChangedChecks
 		s.size += len(p.Checks) - before
 		if len(p.Checks) > maxChecks {
 			s.size -= len(p.Checks)
@@ -128,7 +68,7 @@ func (s *set) add(n Note) {
 }
 
 // addChange adds all of a change.
-func (s *set) addChange(c Change) {
+func (s *set) addChange(c checks.Change) {
 	if c.All {
 		s.addAll()
 		return
@@ -141,12 +81,14 @@ func (s *set) addChange(c Change) {
 	}
 }
 
-// of returns the part of a change that concerns some projects.
-func (c Change) of(projects map[uuid.UUID]bool) Change {
-	if c.All || len(projects) == 0 {
+// part returns the part of a change that concerns a project; nil is every project.
+func part(c checks.Change, project *uuid.UUID) checks.Change {
+	if c.All || project == nil {
 		return c
 	}
-	part := maps.Clone(c.Projects)
-	maps.DeleteFunc(part, func(id uuid.UUID, _ ProjectChange) bool { return !projects[id] })
-	return Change{Projects: part}
+	changed, ok := c.Projects[*project]
+	if !ok {
+		return checks.Change{}
+	}
+	return checks.Change{Projects: map[uuid.UUID]checks.ProjectChange{*project: changed}}
 }

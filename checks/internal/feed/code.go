@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -16,7 +17,7 @@ const version = 1
 const allChecksCode = 0xffff
 
 // encode returns a change as text of at most [store.MaxMessage] bytes. What is too long becomes less precise.
-func encode(from origin, c Change) string {
+func encode(from origin, c checks.Change) string {
 	head := append([]byte{version}, from[:]...)
 	b, fits := appendProjects(head, c.Projects, false)
 	if !fits {
@@ -29,7 +30,7 @@ func encode(from origin, c Change) string {
 }
 
 // appendProjects appends projects to an encoded change, and reports whether they fit.
-func appendProjects(b []byte, projects map[uuid.UUID]ProjectChange, coarse bool) (_ []byte, fits bool) {
+func appendProjects(b []byte, projects map[uuid.UUID]checks.ProjectChange, coarse bool) (_ []byte, fits bool) {
 	most := base64.RawStdEncoding.DecodedLen(store.MaxMessage)
 	b = b[:len(b):len(b)]
 	for id, p := range projects {
@@ -50,35 +51,35 @@ func appendProjects(b []byte, projects map[uuid.UUID]ProjectChange, coarse bool)
 }
 
 // decode reads an encoded change. Anything may have changed if the text is of another version or invalid.
-func decode(text string) (from origin, c Change) {
+func decode(text string) (from origin, c checks.Change) {
 	b, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(b) < 1+len(from) || b[0] != version {
-		return origin{}, Change{All: true}
+		return origin{}, checks.Change{All: true}
 	}
 	from, b = origin(b[1:]), b[1+len(from):]
-	projects := make(map[uuid.UUID]ProjectChange)
+	projects := make(map[uuid.UUID]checks.ProjectChange)
 	for len(b) > 0 {
 		if len(b) < 19 {
-			return from, Change{All: true}
+			return from, checks.Change{All: true}
 		}
-		id, p, n := uuid.UUID(b[:16]), ProjectChange{Kinds: Kind(b[16])}, int(binary.BigEndian.Uint16(b[17:]))
+		id, p, n := uuid.UUID(b[:16]), checks.ProjectChange{Kinds: checks.ChangeKind(b[16])}, int(binary.BigEndian.Uint16(b[17:]))
 		b = b[19:]
 		switch {
 		case n == allChecksCode:
 			p.AllChecks = true
 		case len(b) < 17*n:
-			return from, Change{All: true}
+			return from, checks.Change{All: true}
 		case n > 0:
-			p.Checks = make(map[uuid.UUID]Kind, n)
+			p.Checks = make(map[uuid.UUID]checks.ChangeKind, n)
 			for ; n > 0; n-- {
-				p.Checks[uuid.UUID(b[:16])] = Kind(b[16])
+				p.Checks[uuid.UUID(b[:16])] = checks.ChangeKind(b[16])
 				b = b[17:]
 			}
 		}
 		projects[id] = p
 	}
 	if len(projects) == 0 {
-		return from, Change{All: true}
+		return from, checks.Change{All: true}
 	}
-	return from, Change{Projects: projects}
+	return from, checks.Change{Projects: projects}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -31,9 +32,9 @@ type Feed struct {
 }
 
 type subscriber struct {
-	projects map[uuid.UUID]bool // empty for all
-	changes  chan Change        // holds one change, which send replaces by a merged one
-	merged   set                // the change in the channel, if no other subscriber shares it
+	project *uuid.UUID         // nil for all
+	changes chan checks.Change // holds one change, which send replaces by a merged one
+	merged  set                // the change in the channel, if no other subscriber shares it
 }
 
 // New returns a feed that exchanges changes with other monitors through the notifier, unless it is nil. While ending reports
@@ -45,12 +46,9 @@ func New(notifier store.Notifier, ending func() bool, log *slog.Logger) *Feed {
 // watched reports whether transactions must collect their changes.
 func (f *Feed) watched() bool { return f.subscribed.Load() || f.others.on.Load() }
 
-// Subscribe adds a subscriber to the changes of some projects, or of all if there are none, until ctx ends.
-func (f *Feed) Subscribe(ctx context.Context, projects []uuid.UUID) <-chan Change {
-	s := &subscriber{projects: make(map[uuid.UUID]bool, len(projects)), changes: make(chan Change, 1)}
-	for _, id := range projects {
-		s.projects[id] = true
-	}
+// Subscribe adds a subscriber to the changes of a project, or of all if it is nil, until ctx ends.
+func (f *Feed) Subscribe(ctx context.Context, project *uuid.UUID) <-chan checks.Change {
+	s := &subscriber{project: project, changes: make(chan checks.Change, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subscribers[s] = true
@@ -111,7 +109,7 @@ func (f *Feed) publish(notes []Note) {
 }
 
 // hear adds what another monitor has changed.
-func (f *Feed) hear(c Change) { f.change(func(s *set) { s.addChange(c) }) }
+func (f *Feed) hear(c checks.Change) { f.change(func(s *set) { s.addChange(c) }) }
 
 // change adds to the pending changes and sees to it that they are flushed.
 func (f *Feed) change(add func(*set)) {
@@ -140,8 +138,8 @@ func (f *Feed) flush() {
 }
 
 // send passes a change to the subscriber, merged with the one that it has not received yet.
-func (s *subscriber) send(change Change) {
-	change = change.of(s.projects)
+func (s *subscriber) send(change checks.Change) {
+	change = part(change, s.project)
 	if !change.All && len(change.Projects) == 0 {
 		return
 	}

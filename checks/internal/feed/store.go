@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -68,23 +69,23 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 			continue
 		}
 		if l.MovedFrom != uuid.Nil {
-			t.notes = append(t.notes, Note{Project: l.MovedFrom, Check: l.ID, Kinds: Settings | Deliveries})
+			t.notes = append(t.notes, Note{Project: l.MovedFrom, Check: l.ID, Kinds: checks.ChangedSettings | checks.ChangedDeliveries})
 		}
-		var kinds Kind
+		var kinds checks.ChangeKind
 		if l.Row == nil || l.SettingsChanged {
-			kinds |= Settings
+			kinds |= checks.ChangedSettings
 		}
 		if len(l.Pings) > 0 {
-			kinds |= Log
+			kinds |= checks.ChangedLog
 		}
 		if len(l.Transitions)+len(l.Pauses) > 0 {
-			kinds |= Status
+			kinds |= checks.ChangedStatus
 		}
 		if len(l.Alerts) > 0 {
-			kinds |= Deliveries
+			kinds |= checks.ChangedDeliveries
 		}
 		if kinds == 0 && !l.Due && len(l.Folds) == 0 {
-			kinds = Status // resumed
+			kinds = checks.ChangedStatus // resumed
 		}
 		if kinds != 0 { // 0 if the watcher came too early
 			t.notes = append(t.notes, Note{Project: l.ProjectID, Check: l.ID, Kinds: kinds})
@@ -96,13 +97,13 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 func (t *transaction) Save(ctx context.Context, s store.Setup) error {
 	switch {
 	case s.Project != nil:
-		t.note(Note{Project: s.Project.ID, Kinds: Project})
+		t.note(Note{Project: s.Project.ID, Kinds: checks.ChangedProject})
 	case s.Key != nil:
-		t.note(Note{Project: s.Key.ProjectID, Kinds: Project})
+		t.note(Note{Project: s.Key.ProjectID, Kinds: checks.ChangedProject})
 	case s.Channel != nil:
-		t.note(Note{Project: s.Channel.ProjectID, Kinds: Channels})
+		t.note(Note{Project: s.Channel.ProjectID, Kinds: checks.ChangedChannels})
 	case s.StatusPage != nil:
-		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: StatusPages})
+		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: checks.ChangedStatusPages})
 	}
 	return t.Tx.Save(ctx, s)
 }
@@ -110,15 +111,15 @@ func (t *transaction) Save(ctx context.Context, s store.Setup) error {
 func (t *transaction) Delete(ctx context.Context, s store.Setup) error {
 	switch {
 	case s.Project != nil:
-		t.note(Note{Project: s.Project.ID, Kinds: Anything, AllChecks: true})
+		t.note(Note{Project: s.Project.ID, Kinds: checks.ChangedAnything, AllChecks: true})
 	case s.Key != nil:
-		t.note(Note{Project: s.Key.ProjectID, Kinds: Project})
+		t.note(Note{Project: s.Key.ProjectID, Kinds: checks.ChangedProject})
 	case s.Channel != nil:
-		t.note(Note{Project: s.Channel.ProjectID, Kinds: Channels | Settings | Deliveries, AllChecks: true})
+		t.note(Note{Project: s.Channel.ProjectID, Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true})
 	case s.StatusPage != nil:
-		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: StatusPages})
+		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: checks.ChangedStatusPages})
 	case s.Check != nil:
-		t.note(Note{Project: s.Check.ProjectID, Check: s.Check.ID, Kinds: Checks})
+		t.note(Note{Project: s.Check.ProjectID, Check: s.Check.ID, Kinds: checks.ChangedChecks})
 	}
 	return t.Tx.Delete(ctx, s)
 }

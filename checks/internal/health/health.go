@@ -23,15 +23,12 @@ const (
 	spool      = "spool"
 )
 
-// Condition is the health of one part.
+// Condition is the health of one part; see the type of package monitor.
 type Condition struct {
-	Part string
-	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
+	Part    string
 	Problem string
-	// Detail says more about a healthy part, or is "".
-	Detail string
-	// Err is the cause, for the log. It may be nil. With a spool, a database that fails has a Detail and an Err.
-	Err error
+	Detail  string
+	Err     error
 }
 
 // OK reports whether the part is healthy.

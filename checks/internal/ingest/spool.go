@@ -347,18 +347,12 @@ func (s *spool) lookUp(next func(context.Context, slugTarget) (uuid.UUID, bool, 
 	}
 }
 
-// SpoolStats describes the pings in the spool.
+// SpoolStats describes the pings in the spool; see the type of package monitor.
 type SpoolStats struct {
-	Pings int
-	Bytes int64
-	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
-	// spools. It is the zero time if there is none.
-	Oldest time.Time
-	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
-	// monitor tries again every few seconds. Those of other monitors are not counted.
-	Stuck int
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
-	// had data that the database refuses.
+	Pings   int
+	Bytes   int64
+	Oldest  time.Time
+	Stuck   int
 	Dropped int64
 }
 

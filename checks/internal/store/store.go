@@ -43,9 +43,6 @@ type Store interface {
 	People
 }
 
-// Handle is what an importer holds of a [Store]. Only this module can use it.
-type Handle interface{ Contract() Store }
-
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
 type Tx interface {
 	IngestTx

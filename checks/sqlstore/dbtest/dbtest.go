@@ -29,7 +29,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )

@@ -21,8 +21,8 @@ type Hooked struct {
 }
 
 // Contract returns the store with the hook.
-func (h *Hooked) Contract() store.Store {
-	return hooks{h.Store.Contract(), func(op string, do func() error) error { return h.Around(op, do) }}
+func (h *Hooked) Contract() any {
+	return hooks{h.Store.Contract().(store.Store), func(op string, do func() error) error { return h.Around(op, do) }}
 }
 
 // hooks are the operations of a Hooked.
@@ -92,7 +92,7 @@ func hooked[T any](h hooks, op string, read func() (T, error)) (result T, err er
 // Insert adds projects, keys and checks as they are, with identifiers and keys that no monitor would choose.
 func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []checks.Key, list []checks.Check) {
 	t.Helper()
-	err := s.Contract().Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	err := s.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		for _, p := range projects {
 			if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
 				return err

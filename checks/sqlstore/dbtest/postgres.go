@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 )
 
 // cluster is the PostgreSQL server of the test process.

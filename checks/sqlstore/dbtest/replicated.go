@@ -5,12 +5,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 )
 
 // Replicated starts a PostgreSQL server with a standby, which is not synchronous, until the test ends. The URL is of an
 // empty database on whichever takes writes. It skips the test if PostgreSQL is missing.
-func Replicated(t testing.TB) (primary, standby *PostgresServer, db DB) {
+func Replicated(t testing.TB) (primary, standby *pgserver.Server, db DB) {
 	t.Helper()
 	primary = Server(t, "wal_log_hints=on", "wal_keep_size=64MB")
 	dir := serverDir(t)
@@ -27,7 +27,7 @@ func Replicated(t testing.TB) (primary, standby *PostgresServer, db DB) {
 
 // Server starts a PostgreSQL server that the test may stop and start. It ends with the test. Without
 // PostgreSQL's programs the test is skipped.
-func Server(t testing.TB, settings ...string) *PostgresServer {
+func Server(t testing.TB, settings ...string) *pgserver.Server {
 	t.Helper()
 	server, err := pgserver.New(t.Context(), serverDir(t), append([]string{"fsync=off"}, settings...)...)
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {

@@ -198,13 +198,13 @@ func TestMemory(t *testing.T) {
 	defer other.Close()
 	for i, store := range []*sqlstore.Store{one, other, one} {
 		ctx, cancel := context.WithCancel(t.Context())
-		got, err := store.Contract().Setting(ctx, time.Now(), internal.Setting{Name: "name", Value: fmt.Sprint(i)})
+		got, err := store.Contract().(internal.Store).Setting(ctx, time.Now(), internal.Setting{Name: "name", Value: fmt.Sprint(i)})
 		must(t, err)
 		if want := fmt.Sprint(i % 2); got.Value != want {
 			t.Errorf("call %d returned %q, want %q", i, got.Value, want)
 		}
 		cancel()
-		if _, err := store.Contract().Setting(ctx, time.Now(), internal.Setting{Name: "name"}); !errors.Is(err, context.Canceled) {
+		if _, err := store.Contract().(internal.Store).Setting(ctx, time.Now(), internal.Setting{Name: "name"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	}

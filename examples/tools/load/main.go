@@ -46,7 +46,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
@@ -183,7 +183,7 @@ func (o *options) createDatabase(ctx context.Context, dir string, t *target) (ur
 		return "sqlite:" + file, os.WriteFile(file, nil, 0o600) // rollcall warns of files that others can read
 	case "postgres":
 		// fsync and synchronous_commit are on by default.
-		if t.pg, err = dbtest.NewServer(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
+		if t.pg, err = pgserver.New(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
 			return "", err
 		}
 		return t.pg.URL("postgres"), nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
@@ -21,9 +21,9 @@ import (
 // target is what a load is put on: rollcall servers on one database, or the ceiling.
 type target struct {
 	name    string
-	servers []*program.Server      // of rollcall
-	startup time.Duration          // of the last one
-	pg      *dbtest.PostgresServer // counts as the servers' own; nil if this program did not start it
+	servers []*program.Server // of rollcall
+	startup time.Duration     // of the last one
+	pg      *pgserver.Server  // counts as the servers' own; nil if this program did not start it
 
 	ceiling *exec.Cmd // nil for rollcall
 	address string    // of the ceiling

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
@@ -76,7 +76,7 @@ func publicDir(t *testing.T) string {
 // missing skips a trial for lack of PostgreSQL, unless nothing may be skipped.
 func missing(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, dbtest.ErrNoPostgres) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 		t.Skip(err)
 	}
 	t.Fatal(err)

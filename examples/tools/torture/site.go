@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/examples/tools/internal/database"
@@ -33,11 +33,11 @@ const patience = 3 * time.Minute
 type site struct {
 	trial
 	dir      string
-	database string                 // the value of --database
-	pg       *dbtest.PostgresServer // nil on SQLite and with --postgres; the primary, if it has a standby
-	standby  *dbtest.PostgresServer // nil unless the trial has one
-	db       *bun.DB                // to look at what the servers have written
-	mon      *monitor.Monitor       // on db; it delivers nothing
+	database string           // the value of --database
+	pg       *pgserver.Server // nil on SQLite and with --postgres; the primary, if it has a standby
+	standby  *pgserver.Server // nil unless the trial has one
+	db       *bun.DB          // to look at what the servers have written
+	mon      *monitor.Monitor // on db; it delivers nothing
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
@@ -100,7 +100,7 @@ func (s *site) startPostgres(ctx context.Context) (err error) {
 	if s.replicated {
 		settings = append(settings, "wal_log_hints=on", "wal_keep_size=512MB") // for pg_rewind
 	}
-	if s.pg, err = dbtest.NewServer(ctx, filepath.Join(s.dir, "postgres"), settings...); err != nil {
+	if s.pg, err = pgserver.New(ctx, filepath.Join(s.dir, "postgres"), settings...); err != nil {
 		return err
 	}
 	if s.database, err = s.pg.Create(ctx, "rollcall"); err != nil || !s.replicated {
@@ -109,7 +109,7 @@ func (s *site) startPostgres(ctx context.Context) (err error) {
 	if s.standby, err = s.pg.Standby(ctx, filepath.Join(s.dir, "standby")); err != nil {
 		return err
 	}
-	s.database = dbtest.URLs("rollcall", s.pg, s.standby)
+	s.database = pgserver.URLs("rollcall", s.pg, s.standby)
 	return s.pg.Synchronize(ctx)
 }
 
@@ -158,7 +158,7 @@ func (s *site) close() {
 	if s.db != nil {
 		s.db.Close()
 	}
-	for _, server := range []*dbtest.PostgresServer{s.pg, s.standby} {
+	for _, server := range []*pgserver.Server{s.pg, s.standby} {
 		if server != nil {
 			server.Stop()
 		}

@@ -153,7 +153,11 @@ func (c *deliveriesRetryCmd) Validate() error {
 
 func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		n, err := mon.Project(project.ID).RetryDeliveries(ctx, c.ID...) // all without IDs
+		retry := func() (int, error) { return mon.Project(project.ID).RetryDeliveries(ctx, c.ID) }
+		if c.AllFailed {
+			retry = func() (int, error) { return mon.Project(project.ID).RetryFailed(ctx) }
+		}
+		n, err := retry()
 		if err != nil {
 			return missing(err, "a failed alert with one of these ids")
 		}

@@ -82,8 +82,15 @@ func New(p *people.People, c *Config) *Accounts {
 	return a
 }
 
-// Register adds the pages to a site. [server.New] calls it through the dashboard; programs do not.
-func (a *Accounts) Register(site *ui.Site, keys *session.Sessions) {
+// Contract returns what the dashboard calls. Its type is internal, and changes with every version.
+func (a *Accounts) Contract() any { return registrar{a} }
+
+// registrar is the contract of [Accounts].
+type registrar struct{ *Accounts }
+
+// Register adds the pages to a site.
+func (r registrar) Register(site *ui.Site, keys *session.Sessions) {
+	a := r.Accounts
 	a.site, a.keys = site, keys
 	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
 	a.newSessions()

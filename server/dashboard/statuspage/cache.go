@@ -36,9 +36,9 @@ type cache struct {
 	flight singleflight.Group
 
 	mu       sync.Mutex
-	changes  <-chan monitor.Change // nil while nobody reads
-	stop     context.CancelFunc    // ends changes
-	idle     *time.Timer           // calls rest
+	changes  <-chan checks.Change // nil while nobody reads
+	stop     context.CancelFunc   // ends changes
+	idle     *time.Timer          // calls rest
 	lastRead time.Time
 	version  int                          // counts changes of the set of pages
 	pages    map[string]checks.StatusPage // all pages by slug; nil if they were never read
@@ -172,11 +172,11 @@ func (c *cache) clear() {
 func (c *cache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apply(monitor.Change{All: true}, time.Time{})
+	c.apply(checks.Change{All: true}, time.Time{})
 }
 
 // apply marks what a change makes old.
-func (c *cache) apply(change monitor.Change, now time.Time) {
+func (c *cache) apply(change checks.Change, now time.Time) {
 	if change.All {
 		c.version++
 		for _, p := range c.projects {
@@ -185,7 +185,7 @@ func (c *cache) apply(change monitor.Change, now time.Time) {
 		return
 	}
 	for id, changed := range change.Projects {
-		if changed.Kinds&(monitor.ChangedStatusPages|monitor.ChangedProject) != 0 {
+		if changed.Kinds&(checks.ChangedStatusPages|checks.ChangedProject) != 0 {
 			c.version++
 		}
 		p := c.projects[id]

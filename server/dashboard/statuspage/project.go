@@ -16,7 +16,7 @@ import (
 )
 
 // relevant are the changes of checks that pages may show.
-const relevant = monitor.ChangedLog | monitor.ChangedStatus | monitor.ChangedSettings
+const relevant = checks.ChangedLog | checks.ChangedStatus | checks.ChangedSettings
 
 const (
 	// calmAge and busyAge are how long a page serves while no status changes: the downtime of a check that is down grows.
@@ -64,15 +64,15 @@ func (p *project) changeAll() {
 
 // change marks what a change of a check makes old. Most pings of a check that is up make nothing old: they put its
 // deadline off, and the page is rendered again at the former one.
-func (p *project) change(id uuid.UUID, kinds monitor.ChangeKind, now time.Time) {
+func (p *project) change(id uuid.UUID, kinds checks.ChangeKind, now time.Time) {
 	_, shown := p.histories[id]
 	switch {
 	case kinds&relevant == 0:
-	case kinds&monitor.ChangedSettings != 0, shown && kinds&monitor.ChangedStatus != 0:
+	case kinds&checks.ChangedSettings != 0, shown && kinds&checks.ChangedStatus != 0:
 		p.version++
 		p.changed++
 		delete(p.histories, id)
-		if kinds&monitor.ChangedSettings != 0 {
+		if kinds&checks.ChangedSettings != 0 {
 			delete(p.older, id) // another check may have the identifier now
 		}
 	case !shown:

@@ -254,7 +254,7 @@ func retryDelivery(q *ui.Request) error {
 	if err != nil {
 		return ui.ErrBadForm
 	}
-	_, err = q.Mon.Project(q.Project.ID).RetryDeliveries(q.Ctx(), id)
+	_, err = q.Mon.Project(q.Project.ID).RetryDeliveries(q.Ctx(), []int64{id})
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
 		q.Notice("This delivery is no longer failed.")
@@ -289,7 +289,7 @@ const maxListed = 200
 
 // retryFailed makes all failed deliveries pending again.
 func retryFailed(q *ui.Request) error {
-	n, err := q.Mon.Project(q.Project.ID).RetryDeliveries(q.Ctx())
+	n, err := q.Mon.Project(q.Project.ID).RetryFailed(q.Ctx())
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ type viewer struct {
 
 // news says what has changed since a viewer last heard.
 type news struct {
-	kinds  monitor.ChangeKind
+	kinds  checks.ChangeKind
 	clock  bool // the clock has changed a status
 	all    bool // any check may have changed
 	checks map[uuid.UUID]bool
@@ -132,7 +132,7 @@ func (l *Followers) Follow(project uuid.UUID) *Follower {
 		return made
 	}
 	l.all[project] = made
-	changes := l.mon.Changes(ctx, project)
+	changes := l.mon.Project(project).Changes(ctx)
 	l.group.Go(func() { made.run(ctx, changes) })
 	return made
 }
@@ -207,7 +207,7 @@ func (v *Follower) take(one *viewer) (news, counts) {
 }
 
 // run follows the project until nobody looks at it any more.
-func (v *Follower) run(ctx context.Context, changes <-chan monitor.Change) {
+func (v *Follower) run(ctx context.Context, changes <-chan checks.Change) {
 	defer v.stop()
 	tick := time.NewTicker(liveTick)
 	defer tick.Stop()
@@ -230,11 +230,11 @@ func (v *Follower) run(ctx context.Context, changes <-chan monitor.Change) {
 				continue
 			}
 		}
-		urgent := pending.clock || pending.kinds&^(monitor.ChangedLog|monitor.ChangedDeliveries) != 0
+		urgent := pending.clock || pending.kinds&^(checks.ChangedLog|checks.ChangedDeliveries) != 0
 		if now := time.Now(); !urgent && now.Before(rested) {
 			continue
 		}
-		if pending.kinds&monitor.ChangedProject != 0 {
+		if pending.kinds&checks.ChangedProject != 0 {
 			v.lives.forget(v.project)
 		}
 		begin := time.Now()
@@ -248,7 +248,7 @@ func (v *Follower) run(ctx context.Context, changes <-chan monitor.Change) {
 	}
 }
 
-func newsOf(change monitor.Change, project uuid.UUID) news {
+func newsOf(change checks.Change, project uuid.UUID) news {
 	p := change.Project(project)
 	n := news{kinds: p.Kinds, all: p.AllChecks, checks: map[uuid.UUID]bool{}}
 	for id := range p.Checks {
@@ -312,7 +312,7 @@ func know(list []checks.Check, now time.Time) *knownChecks {
 // read reads the checks if somebody looks at them and they have changed. It reports whether that worked.
 func (v *Follower) read(ctx context.Context, pending news) bool {
 	v.mu.Lock()
-	need := len(v.viewers) > 0 && (v.known == nil || pending.kinds&(monitor.ChangedLog|monitor.ChangedStatus|monitor.ChangedSettings) != 0)
+	need := len(v.viewers) > 0 && (v.known == nil || pending.kinds&(checks.ChangedLog|checks.ChangedStatus|checks.ChangedSettings) != 0)
 	v.mu.Unlock()
 	if !need {
 		return true

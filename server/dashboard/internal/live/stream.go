@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // event is what a stream sends, as JSON.
@@ -21,17 +20,17 @@ type event struct {
 
 // kindWords are the words of an event, in the order of their bits.
 var kindWords = []struct {
-	kind monitor.ChangeKind
+	kind checks.ChangeKind
 	word string
 }{
-	{monitor.ChangedLog, "log"}, {monitor.ChangedStatus, "status"}, {monitor.ChangedSettings, "settings"},
-	{monitor.ChangedDeliveries, "deliveries"}, {monitor.ChangedChannels, "integrations"}, {monitor.ChangedProject, "project"},
-	{monitor.ChangedStatusPages, "pages"},
+	{checks.ChangedLog, "log"}, {checks.ChangedStatus, "status"}, {checks.ChangedSettings, "settings"},
+	{checks.ChangedDeliveries, "deliveries"}, {checks.ChangedChannels, "integrations"}, {checks.ChangedProject, "project"},
+	{checks.ChangedStatusPages, "pages"},
 }
 
 func eventOf(n news, version string) event {
 	if n.clock {
-		n.kinds |= monitor.ChangedStatus
+		n.kinds |= checks.ChangedStatus
 	}
 	e := event{Version: version, Kinds: []string{}}
 	for _, k := range kindWords {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 )
 
 func must(t *testing.T, err error) {

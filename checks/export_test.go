@@ -1,0 +1,4 @@
+package checks
+
+// MaxLate exports maxLate.
+const MaxLate = maxLate
