@@ -79,7 +79,7 @@ func ValidateTag(tag string) error {
 	return validText("tag", tag, maxTags)
 }
 
-// Bounds of a window of flips, by the query parameters of server/API.md section 4.10.
+// Bounds of a window of flips, by the query parameters of the management API.
 const (
 	MaxFlipSeconds   = 31_536_000     // 365 days
 	MaxFlipTimestamp = 10_000_000_000 // in November 2286
