@@ -41,7 +41,8 @@ type Setting struct {
 	Doc string
 	// Required is true if a channel of the kind needs the setting.
 	Required bool
-	// Secret is true if the value is a password or a token. Stored secrets are never shown.
+	// Secret is true if the value is a password or a token. Stored secrets are never shown, but
+	// for the host of a URL and the names of headers on the page that changes them.
 	Secret bool
 	// Default is the value if none is given. Empty means that there is no default.
 	Default string

@@ -253,6 +253,8 @@ func TestFirstAdministrator(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := v.browser()
+	const nobody = "rollcall user create EMAIL --admin"
+	b.get("/signin").is(http.StatusOK).has("Nobody has an account yet", nobody)
 	for range 2 { // looking does not use it up
 		b.get("/signin/"+link.Token).is(http.StatusOK).has("Create the first account", `name="email"`)
 	}
@@ -260,6 +262,7 @@ func TestFirstAdministrator(t *testing.T) {
 	b.post("/signin/"+link.Token, form).is(http.StatusBadRequest).has("ann@example.org", "Ann", "12")
 	form.Set("password", password)
 	b.post("/signin/"+link.Token, form).is(http.StatusSeeOther)
+	v.browser().get("/signin").is(http.StatusOK).hasNo(nobody)
 	b.get("/people").is(http.StatusOK).has("ann@example.org", "administrator")
 	b.get(v.path("keys")).is(http.StatusOK)
 	v.browser().get("/signin/" + link.Token).is(http.StatusForbidden).has("expired or was already used")

@@ -26,7 +26,7 @@
 // untrusted; the templates escape them.
 //
 // Editors make integrations, and so decide where this server sends alerts. Config.Kinds says of which kinds. No page shows
-// a stored secret, and none is sent anywhere but to the receiver that it was stored for.
+// a stored secret, only the host of a URL and the names of headers, and none is sent anywhere but to the receiver that it was stored for.
 package dashboard
 
 import (

@@ -48,10 +48,10 @@ func TestIntegrations(t *testing.T) {
 
 	b.get(s.path("integrations/new")).is(http.StatusOK).has("Our own", "House pager", "Beeps in the house", "E-mail",
 		"Not configured: no sender is configured for this kind", // sms
-		"Administrators only: Command")
+		"Command: created on the server, with <code>rollcall channel create --kind command</code>")
 	b.get(s.path("integrations/new?q=HOUSE+beeps")).is(http.StatusOK).has("House pager").hasNo("E-mail and phone")
 	b.get(s.path("integrations/new?q=xyzzy")).is(http.StatusOK).has("No matches")
-	b.get(s.path("integrations/new?kind=pager")).is(http.StatusOK).has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `type="password"`, "checked")
+	b.get(s.path("integrations/new?kind=pager")).is(http.StatusOK).has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `class="masked"`, "checked")
 	b.get(s.path("integrations/new?kind=nothing")).is(http.StatusNotFound)
 
 	b.post(s.path("integrations/new?kind=pager"), house()).is(http.StatusBadRequest).has("Choose which checks use it.")
@@ -290,7 +290,7 @@ func TestIntegrationKinds(t *testing.T) {
 	b.post(s.path("integrations/new?kind=command"), command).is(http.StatusForbidden)
 	c := s.channel("command", "restart", map[string]string{"line": "true"})
 	path := s.path("integrations/" + c.ID.String())
-	b.get(path).is(http.StatusOK).has("administrator", "Send a test alert").hasNo(`name="s.line"`)
+	b.get(path).is(http.StatusOK).has("rollcall apply", "Send a test alert").hasNo(`name="s.line"`)
 	b.post(path, command).is(http.StatusForbidden)
 	if got := s.stored(c.ID); got.Name != "restart" || got.Settings["line"] != "true" {
 		t.Errorf("%v", got.Settings)
@@ -303,7 +303,7 @@ func TestIntegrationKinds(t *testing.T) {
 
 	s, _ = withReceiver(t, func(c *config) { c.pages.Kinds = []channels.Kind{} })
 	b = s.signedIn(s.keys.ReadWrite)
-	b.get(s.path("integrations/new")).is(http.StatusOK).has("Administrators only")
+	b.get(s.path("integrations/new")).is(http.StatusOK).has("rollcall channel create")
 	b.get(s.path("integrations")).hasNo("integrations/new")
 	b.post(s.path("integrations/new?kind=email"), url.Values{"s.to": {"a@example.org"}}).is(http.StatusForbidden)
 }

@@ -119,6 +119,7 @@ func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
 		}
 		a.someone.Store(len(all) > 0)
 	}
+	ways.Nobody = !a.someone.Load()
 	ways.Password = a.someone.Load() || !ways.Key && a.Provider == nil
 	return ways, nil
 }

@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,18 @@ func TestSecretsStay(t *testing.T) {
 	stay(page)
 	page.Type("#name", "hook")
 	page.Type("#s-headers_down", "X-Token: s3cret")
+	for _, field := range []string{"#s-url_down", "#s-headers_down"} {
+		security := func() string {
+			return browsertest.Eval[string](page, "getComputedStyle(document.querySelector('"+field+"')).webkitTextSecurity")
+		}
+		if security() != "disc" || page.Count(field+"[autocomplete=off]:not([type=password])") != 1 {
+			t.Errorf("%s can be read while it is typed, or a browser offers to save it", field)
+		}
+		page.Click(".field:has(" + field + ") .show input")
+		if security() != "none" {
+			t.Errorf("%s is not shown when asked for", field)
+		}
+	}
 	page.Type("#s-url_down", "nowhere")
 	page.Click("#integration .primary")
 	page.WaitText("#integration .wrong", "URL down")
@@ -68,6 +81,11 @@ func TestSecretsStay(t *testing.T) {
 	stayed(t, page)
 	page.Submit("#integration .primary")
 	page.WaitText(".notice", "hook created")
+	page.WaitText("#s-url_down-help", "Stored: https://example.org/…")
+	page.WaitText("#s-headers_down-help", "Stored: X-Token: …")
+	if html := browsertest.Eval[string](page, "document.documentElement.outerHTML"); strings.Contains(html, "s3cret") || strings.Contains(html, "example.org/hook") {
+		t.Error("a stored secret is on the page")
+	}
 	list, err := s.mon.Project(s.project.ID).Channels(t.Context())
 	s.must(err)
 	if len(list) != 1 || list[0].Settings["headers_down"] != "X-Token: s3cret" {

@@ -2,6 +2,7 @@ package integrations
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,14 +10,17 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // field is a setting in a form. Value is never that of a secret.
 type field struct {
 	channels.Setting
 	Label, Value string
-	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it.
+	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it. Short is what is shown
+	// of the value.
 	Stored, Clear bool
+	Short         string
 	// Typed says that the form holds a value for a secret.
 	Typed bool
 	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
@@ -64,7 +68,7 @@ func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, err
 		switch {
 		case f.Source != "":
 		case s.Secret:
-			f.Stored = c.Settings[s.Name] != ""
+			f.Stored, f.Short = c.Settings[s.Name] != "", shortened(c.Settings[s.Name])
 		default:
 			f.Value = c.Settings[s.Name]
 		}
@@ -85,6 +89,25 @@ func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, err
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// header is a line of an HTTP header.
+var header = regexp.MustCompile(`^([A-Za-z0-9-]{1,60}):`)
+
+// shortened returns what tells a secret from others without giving it away: the host of a URL, the names of headers, or "".
+func shortened(secret string) string {
+	if u, err := url.Parse(secret); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+		return words.Cut(u.Scheme+"://"+u.Host, 80) + "/…"
+	}
+	var names []string
+	for line := range strings.Lines(secret) {
+		found := header.FindStringSubmatch(line)
+		if found == nil {
+			return ""
+		}
+		names = append(names, found[1]+": …")
+	}
+	return words.Cut(strings.Join(names, ", "), 200)
 }
 
 func memberChoices(q *ui.Request, available []channels.Channel, members []uuid.UUID) (list []ui.Choice) {

@@ -13,8 +13,8 @@ import (
 type kindsView struct {
 	Text   string
 	Groups []kindGroup
-	// Others are the titles of the kinds that only administrators make.
-	Others []string
+	// Others are the kinds that are made on the server.
+	Others []kindChoice
 	None   bool // no kind can be made here
 }
 
@@ -62,9 +62,14 @@ func kindChoices(q *ui.Request, text string) kindsView {
 		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
 	})
 	for _, info := range q.Mon.Views().Kinds() {
-		if !mayMake(q, info) && !slices.Contains(view.Others, kindTitle(info)) {
-			view.Others = append(view.Others, kindTitle(info))
+		if mayMake(q, info) || slices.ContainsFunc(view.Others, func(k kindChoice) bool { return k.Kind == string(info.Kind) }) {
+			continue
 		}
+		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info)}
+		if err := q.Mon.Views().Configured(info.Kind); err != nil {
+			choice.Lacks = lacks(err)
+		}
+		view.Others = append(view.Others, choice)
 	}
 	return view
 }

@@ -310,6 +310,8 @@ type SignIn struct {
 // Ways are the ways to sign in.
 type Ways struct {
 	Password, Key, Passkey bool
+	// Nobody says that accounts are possible, and none exists yet.
+	Nobody bool
 	// Provider is the name of the provider of sign-in that the button shows, or "".
 	Provider string
 }
