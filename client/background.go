@@ -8,12 +8,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrQueued means that a ping has not reached the server and that a [Pinger] tries again later: from Config.Queue, or
-// from its memory until it gives up.
-var ErrQueued = errors.New("the ping waits in the queue")
+// Errors of pings that have not reached the server and that a [Pinger] sends later.
+var (
+	// ErrQueued means that the ping is in the files of PingerConfig.Queue: it outlives the process.
+	ErrQueued = errors.New("the ping waits in the queue")
+	// ErrPending means that the ping is in memory, until the Pinger gives up or the process ends: see [Pinger.Close].
+	ErrPending = job.ErrPending
+)
 
 // errOlder is why a ping waits that was not tried.
 var errOlder = errors.New("older pings are sent first")
@@ -97,7 +102,7 @@ type pending struct {
 // pingByMemory tries to send a ping, unless others wait. It adds the ping to those that wait if another try can help.
 func (s *sender) pingByMemory(ctx context.Context, signal pings.Signal) error {
 	if s.add(ctx, signal, 0) {
-		return fmt.Errorf("client: %s ping: %w; %w", signal.Kind, errOlder, ErrQueued)
+		return fmt.Errorf("client: %s ping: %w; %w", signal.Kind, errOlder, ErrPending)
 	}
 	err := s.once(ctx, signal, time.Time{})
 	refused, _ := errors.AsType[*Error](err)
@@ -108,7 +113,7 @@ func (s *sender) pingByMemory(ctx context.Context, signal pings.Signal) error {
 	if !s.add(ctx, signal, 1) {
 		return err
 	}
-	return fmt.Errorf("%w; %w", err, ErrQueued)
+	return fmt.Errorf("%w; %w", err, ErrPending)
 }
 
 // add adds a ping to those that wait. It does not, and returns false, if there is none for one that was not tried to wait

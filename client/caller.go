@@ -47,11 +47,7 @@ type caller struct {
 	pause     pause // of all calls after a 429
 }
 
-func newCaller(config *Config, timeout time.Duration) (*caller, error) {
-	var c Config
-	if config != nil {
-		c = *config
-	}
+func newCaller(c Config, timeout time.Duration) (*caller, error) {
 	switch {
 	case c.Timeout < 0:
 		return nil, fmt.Errorf("client: Timeout is negative: %v", c.Timeout)

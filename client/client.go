@@ -90,9 +90,9 @@
 //
 // # Queue
 //
-// With Config.Queue, a [Pinger] keeps the pings that do not reach the server in files of that directory, and sends them
+// With PingerConfig.Queue, a [Pinger] keeps the pings that do not reach the server in files of that directory, and sends them
 // later, in order: in the background, before its next ping, or when [Pinger.Flush] is called. The background gives up
-// after Config.Tries, until the next ping. Call Flush from time to time if the job runs rarely. A ping that was kept
+// after PingerConfig.Tries, until the next ping. Call Flush from time to time if the job runs rarely. A ping that was kept
 // returns an [ErrQueued] with the cause.
 //
 //   - A ping is kept after no answer, a 429, a status of 500 or above, or [ErrNotRollcall], but not after a refusal such
@@ -128,6 +128,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,31 +157,46 @@ const (
 	defaultMaxWait     = 15 * time.Minute
 )
 
-// Config configures the requests of a [Client] or a [Pinger]. The zero value of a field selects its default.
+// Config configures a [Client]. The zero value of a field selects its default.
 type Config struct {
 	// HTTPClient makes the requests. Its CheckRedirect is ignored. Default: an http.Client with http.DefaultTransport.
 	HTTPClient *http.Client
 	// UserAgent is the User-Agent header of every request. The log of a check shows its first 200 characters.
 	// Default: "rollcall-client".
 	UserAgent string
-	// Timeout bounds a call of a [Client] with all its retries, but without the pauses after a 429. A try that can be
-	// retried gets at most half of it. Default: 1 minute. Of a [Pinger], it bounds one try, and so the time that a ping
-	// takes of its job. Default: 5 seconds.
+	// Timeout bounds a call with all its retries, but without the pauses after a 429. A try that can be retried gets at most
+	// half of it. Default: 1 minute.
 	Timeout time.Duration
-	// Tries is the maximum number of times that a request is sent. Those of a Client that got a 429 do not count, those
-	// of a Pinger do. With 1, a Pinger without a queue does nothing in the background. Default: 5.
+	// Tries is the maximum number of times that a request is sent. Those that got a 429 do not count. Default: 5.
 	Tries int
 	// MaxWait bounds the pauses of a call after 429s. If the server asks for a longer one, the call ends with
-	// [ErrRateLimited], and a Pinger gives up. Default: 15 minutes.
+	// [ErrRateLimited]. Default: 15 minutes.
 	MaxWait time.Duration
-	// OnRetry, unless nil, is called before a call of a [Client] waits to send a request again, so that a program can tell
-	// its user. The error is that of the last try, such as an [*Error]. Calls may overlap if those of the Client do.
+	// OnRetry, unless nil, is called before a call waits to send a request again, so that a program can tell its user. The
+	// error is that of the last try, such as an [*Error]. Calls may overlap if those of the Client do.
 	OnRetry func(err error, wait time.Duration)
-	// Queue is a directory in which a [Pinger] keeps the pings that it could not send; see the package comment. A Client
-	// itself ignores it. Default: a Pinger keeps them in memory until it gives up.
+	// Pinger configures the pingers that [Client.Register] returns. Its HTTPClient and UserAgent are by default those above.
+	Pinger PingerConfig
+}
+
+// PingerConfig configures a [Pinger]. The zero value of a field selects its default.
+type PingerConfig struct {
+	// HTTPClient and UserAgent are as in [Config].
+	HTTPClient *http.Client
+	UserAgent  string
+	// Timeout bounds one try to send a ping, and so the time that a ping takes of its job. Default: 5 seconds.
+	Timeout time.Duration
+	// Tries is the maximum number of times that a ping is sent. With 1, a Pinger without a queue does nothing in the
+	// background. Default: 5.
+	Tries int
+	// MaxWait is the longest pause that a server may ask for by Retry-After: if it asks for a longer one, the Pinger gives up.
+	// Default: 15 minutes.
+	MaxWait time.Duration
+	// Queue is a directory in which the Pinger keeps the pings that it could not send; see the package comment. Default: it
+	// keeps them in memory until it gives up.
 	Queue string
-	// Job configures how a [Pinger] reports runs. It ignores BodyLimit, because the server states the limit. OnPingError
-	// also receives the errors of the background.
+	// Job configures how the Pinger reports runs. It ignores BodyLimit, because the server states the limit. OnPingError also
+	// receives the errors of the background.
 	Job job.Config
 }
 
@@ -190,8 +206,8 @@ const keyLength = 32
 // Client manages the checks of a project. It is a [checks.Manager] and safe for concurrent use.
 type Client struct {
 	caller *caller
-	config Config // of the pingers that Register makes
-	base   string // without a trailing slash
+	config PingerConfig // of the pingers that Register makes
+	base   string       // without a trailing slash
 	key    string
 	// project is the project of all requests, or zero if that is the key's own.
 	project uuid.UUID
@@ -226,10 +242,14 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
 	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, registered: &registered{pingers: make(map[string]*Pinger)}}
+	var own Config
 	if config != nil {
-		c.config = *config
+		own = *config
 	}
-	if c.caller, err = newCaller(config, defaultTimeout); err != nil {
+	c.config = own.Pinger
+	c.config.HTTPClient = cmp.Or(c.config.HTTPClient, own.HTTPClient)
+	c.config.UserAgent = cmp.Or(c.config.UserAgent, own.UserAgent)
+	if c.caller, err = newCaller(own, defaultTimeout); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -365,8 +365,9 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := client.New("http://h", someKey, &config); err == nil {
 			t.Errorf("%+v is accepted", config)
 		}
-		if _, err := client.NewPinger("http://h/x", &config); err == nil {
-			t.Errorf("%+v is accepted by NewPinger", config)
+		pinging := client.PingerConfig{Timeout: config.Timeout, Tries: config.Tries, MaxWait: config.MaxWait}
+		if _, err := client.NewPinger("http://h/x", &pinging); err == nil {
+			t.Errorf("%+v is accepted by NewPinger", pinging)
 		}
 	}
 }

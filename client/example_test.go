@@ -295,7 +295,7 @@ func ExamplePinger_Flush() {
 	}))
 	defer srv.Close()
 	ctx := context.Background()
-	config := client.Config{Queue: dir}
+	config := client.PingerConfig{Queue: dir}
 	config.Job.OnPingError = func(_ context.Context, err error) { fmt.Println("in the background:", err) }
 
 	p, err := client.NewPinger(srv.URL+"/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", &config)

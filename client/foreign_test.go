@@ -33,7 +33,7 @@ func (a answer) clients(t *testing.T) (*client.Client, *client.Pinger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := client.NewPinger("https://rollcall.example.org/ping/x", config)
+	p, err := client.NewPinger("https://rollcall.example.org/ping/x", &client.PingerConfig{Tries: 1, HTTPClient: config.HTTPClient})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,11 +195,11 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("API: %+v, %v, want %+v", last, err, want)
 			}
 			last, want, requests = seen{}, seen{}, 0
-			p, err := client.NewPinger("http://one.example.org/start", config)
+			p, err := client.NewPinger("http://one.example.org/start", &client.PingerConfig{HTTPClient: web})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err = p.Failure(t.Context(), []byte("why")); errors.Is(err, client.ErrQueued) {
+			if err = p.Failure(t.Context(), []byte("why")); errors.Is(err, client.ErrPending) {
 				err = p.Close(t.Context())
 			}
 			if c.ping != "" {
@@ -220,7 +220,7 @@ func TestNoRedirectFromHTTPS(t *testing.T) {
 		}
 		return respond(r, 301, "", "", "Location", "http://one.example.org/x"), nil
 	})}
-	p, err := client.NewPinger("https://one.example.org/secret", &client.Config{HTTPClient: web})
+	p, err := client.NewPinger("https://one.example.org/secret", &client.PingerConfig{HTTPClient: web})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestBodyLimitOfTheServer(t *testing.T) {
 func TestConnectionErrorsKeepTheURLSecret(t *testing.T) {
 	web := httptest.NewServer(nil)
 	web.Close()
-	p, err := client.NewPinger(web.URL+"/secret", &client.Config{Tries: 1})
+	p, err := client.NewPinger(web.URL+"/secret", &client.PingerConfig{Tries: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,10 +174,10 @@ func TestPingDoesNotWaitForALimit(t *testing.T) {
 		}
 		s := &script{answers: []any{after("60"), nil, after("901")}}
 		var given error
-		config := client.Config{}
+		config := client.PingerConfig{}
 		config.Job.OnPingError = func(_ context.Context, err error) { given = err }
 		p := s.pinger(t, config)
-		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || !errors.Is(err, client.ErrQueued) || time.Since(s.began) != 0 {
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || !errors.Is(err, client.ErrPending) || time.Since(s.began) != 0 {
 			t.Errorf("after %v: %v", time.Since(s.began), err)
 		}
 		time.Sleep(time.Minute)
@@ -185,7 +185,7 @@ func TestPingDoesNotWaitForALimit(t *testing.T) {
 		if len(s.at) != 2 || s.at[1] != time.Minute || given != nil {
 			t.Errorf("sent at %v: %v", s.at, given)
 		}
-		if err := p.Failure(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || errors.Is(err, client.ErrQueued) {
+		if err := p.Failure(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || errors.Is(err, client.ErrPending) {
 			t.Error(err)
 		}
 		if err := p.Close(t.Context()); err != nil || time.Since(s.began) != time.Minute || len(s.at) != 3 {

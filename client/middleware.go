@@ -19,7 +19,7 @@ import (
 // the body of the last ping, with the [job.Output] of the request's context. Authenticate requests before Middleware
 // sees them, so that strangers cannot report runs.
 //
-// The pings delay the response by at most twice Config.Timeout, which should leave the scheduler time to wait for it.
+// The pings delay the response by at most twice PingerConfig.Timeout, which should leave the scheduler time to wait for it.
 //
 // The [http.ResponseWriter] of the handler supports flushing, hijacking and deadlines by [http.ResponseController].
 func Middleware(reporter job.Reporter) func(http.Handler) http.Handler {

@@ -33,11 +33,11 @@ const maxBodyLimit = 10_000_000
 // Pinger sends the pings of one job. It is a [job.Reporter], and safe for concurrent use. A nil *Pinger does nothing, and
 // its Run only calls the job.
 //
-// A job does not wait for its monitoring. The method of a ping tries once to send it, for at most Config.Timeout, 5
+// A job does not wait for its monitoring. The method of a ping tries once to send it, for at most PingerConfig.Timeout, 5
 // seconds by default, and until ctx ends. If the server does not answer or is overloaded, the Pinger retries in the
-// background, and the error of the method is an [ErrQueued] with the cause. While a ping waits, those after it wait behind
+// background, and the error of the method has the cause: it is an [ErrQueued] with a queue, and otherwise an [ErrPending]. While a ping waits, those after it wait behind
 // it, so that pings of one Pinger never overtake each other; their methods return at once. What fails in the background
-// goes to OnPingError of Config.Job. Call [Pinger.Close] before the program ends.
+// goes to OnPingError of PingerConfig.Job. Call [Pinger.Close] before the program ends.
 //
 // A ping is a POST, which every setting of methods allows. A job may ignore the error of a ping. It is
 // [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
@@ -68,9 +68,9 @@ type sender struct {
 
 // NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. Its error says which argument is wrong, or why Config.Queue cannot be used, and never contains the URL. The
+// no request. Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
 // Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
-func NewPinger(pingURL string, config *Config) (*Pinger, error) {
+func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 	u, err := parseURL(pingURL)
 	if err != nil {
 		return nil, fmt.Errorf("client: the ping URL %w", err)
@@ -91,12 +91,13 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	u.RawQuery, u.ForceQuery = "", false
 	s.url = u.String()
 	s.limit.Store(defaultBodyLimit)
-	if s.caller, err = newCaller(config, defaultPingTimeout); err != nil {
-		return nil, err
-	}
-	var c Config
+	var c PingerConfig
 	if config != nil {
 		c = *config
+	}
+	requests := Config{HTTPClient: c.HTTPClient, UserAgent: c.UserAgent, Timeout: c.Timeout, Tries: c.Tries, MaxWait: c.MaxWait}
+	if s.caller, err = newCaller(requests, defaultPingTimeout); err != nil {
+		return nil, err
 	}
 	if c.Queue != "" {
 		if s.queue, err = newQueue(c.Queue, s.url+"?"+s.query); err != nil {
@@ -166,8 +167,8 @@ func (p *Pinger) ExitStatus(ctx context.Context, status int, body []byte) error 
 // [runtime.Goexit] is a failure too. The last ping carries the [job.Output] of the run, after the error. If ctx was
 // cancelled, the error of the job is a log entry and no failure; [job.Job.Run] says what that means for the check.
 //
-// The errors of the pings go to OnPingError of Config.Job. Run calls job even if the first ping fails, and sends the last
-// ping even if ctx has ended. Each of the two pings delays the job by at most Config.Timeout.
+// The errors of the pings go to OnPingError of PingerConfig.Job. Run calls job even if the first ping fails, and sends the last
+// ping even if ctx has ended. Each of the two pings delays the job by at most PingerConfig.Timeout.
 func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) error {
 	return p.reports().Run(ctx, job)
 }
@@ -177,7 +178,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) e
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
 // Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops
-// the background and returns an error that says so; it is an [ErrQueued] if pings wait in Config.Queue. After Close, each
+// the background and returns an error that says so; it is an [ErrQueued] if pings wait in PingerConfig.Queue. After Close, each
 // ping is tried once, and nothing happens in the background.
 func (p *Pinger) Close(ctx context.Context) error {
 	if p == nil || p.sender.background.close(ctx) {

@@ -35,7 +35,7 @@ func TestPings(t *testing.T) {
 		"slug and create": {s.create(checks.Spec{Slug: new("more")}), client.SlugURL(s.url+"/ping", s.project.PingKey, "more") + "?create=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := client.NewPinger(test.url, &client.Config{UserAgent: "the job"})
+			p, err := client.NewPinger(test.url, &client.PingerConfig{UserAgent: "the job"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -98,7 +98,7 @@ func (l *line) taken() []string {
 // pinger returns a pinger with a queue.
 func (l *line) pinger(t *testing.T, dir string) *client.Pinger {
 	t.Helper()
-	config := &client.Config{Queue: dir, HTTPClient: &http.Client{Transport: l}}
+	config := &client.PingerConfig{Queue: dir, HTTPClient: &http.Client{Transport: l}}
 	config.Job.OnPingError = l.note
 	p, err := client.NewPinger("https://rollcall.example.org/ping/secret", config)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestQueueOfCutBodies(t *testing.T) {
 	s := serve(t, server.Config{PingBodyLimit: 10}, "paid")
 	c := s.create(checks.Spec{})
 	dir, away := t.TempDir(), true
-	p, err := client.NewPinger(c.PingURL, &client.Config{Queue: dir, Tries: 1, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	p, err := client.NewPinger(c.PingURL, &client.PingerConfig{Queue: dir, Tries: 1, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if away {
 			return nil, errors.New("cut off")
 		}
@@ -215,7 +215,7 @@ func TestQueueOnAServer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				config := client.Config{Queue: t.TempDir(), Tries: 1, HTTPClient: &http.Client{Transport: &line{down: refused}}}
+				config := client.PingerConfig{Queue: t.TempDir(), Tries: 1, HTTPClient: &http.Client{Transport: &line{down: refused}}}
 				away, err := client.NewPinger(check.PingURL, &config)
 				if err != nil {
 					t.Fatal(err)
@@ -679,7 +679,7 @@ func TestQueueWithoutADirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := client.NewPinger("https://h/secret", &client.Config{Queue: file}); p != nil || err == nil || strings.Contains(err.Error(), "secret") {
+	if p, err := client.NewPinger("https://h/secret", &client.PingerConfig{Queue: file}); p != nil || err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 	// If the directory is gone later, pings are sent all the same.

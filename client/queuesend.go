@@ -20,8 +20,8 @@ const (
 	lateAfter = time.Minute
 )
 
-// Flush sends the pings that wait in Config.Queue. The error is nil if none waits any more. It is an [ErrQueued] with the
-// cause if some still do, and it names the files that were set aside. Config.Tries bounds the tries in a row that fail.
+// Flush sends the pings that wait in PingerConfig.Queue. The error is nil if none waits any more. It is an [ErrQueued] with the
+// cause if some still do, and it names the files that were set aside. PingerConfig.Tries bounds the tries in a row that fail.
 func (p *Pinger) Flush(ctx context.Context) error {
 	if p == nil || p.sender.queue == nil {
 		return nil
@@ -71,7 +71,7 @@ func (s *sender) keep(signal pings.Signal, at time.Time, why error) error {
 	return fmt.Errorf("%w; %w", why, ErrQueued)
 }
 
-// flush sends the pings that wait until none does, or it has failed as often in a row as Config.Tries says.
+// flush sends the pings that wait until none does, or it has failed as often in a row as PingerConfig.Tries says.
 func (s *sender) flush(ctx context.Context) error {
 	f := flush{sender: s}
 	pauses, wait, tries := s.begin()

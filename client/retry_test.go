@@ -103,7 +103,7 @@ func (s *script) client(t *testing.T, config client.Config) *client.Client {
 	return c
 }
 
-func (s *script) pinger(t *testing.T, config client.Config) *client.Pinger {
+func (s *script) pinger(t *testing.T, config client.PingerConfig) *client.Pinger {
 	t.Helper()
 	s.began = time.Now()
 	config.HTTPClient = &http.Client{Transport: s}
@@ -316,17 +316,17 @@ func TestPingIsBounded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: answers}
 				var given []error
-				config := client.Config{}
+				config := client.PingerConfig{}
 				config.Job.OnPingError = func(_ context.Context, err error) { given = append(given, err) }
 				p := s.pinger(t, config)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
 				err := p.Failure(ctx, []byte("why"))
-				if took := time.Since(s.began); !errors.Is(err, client.ErrQueued) || took > 3*time.Second {
+				if took := time.Since(s.began); !errors.Is(err, client.ErrPending) || took > 3*time.Second {
 					t.Errorf("took %v: %v", took, err)
 				}
 				began := time.Now()
-				if err := p.Success(ctx, []byte("why")); !errors.Is(err, client.ErrQueued) || time.Since(began) > 0 {
+				if err := p.Success(ctx, []byte("why")); !errors.Is(err, client.ErrPending) || time.Since(began) > 0 {
 					t.Errorf("the next one took %v: %v", time.Since(began), err)
 				}
 				if err := p.Close(t.Context()); err != nil {
@@ -343,7 +343,7 @@ func TestPingIsBounded(t *testing.T) {
 						t.Errorf("body %q", body)
 					}
 				}
-				if err := p.Success(t.Context(), nil); errors.Is(err, client.ErrQueued) {
+				if err := p.Success(t.Context(), nil); errors.Is(err, client.ErrPending) {
 					t.Errorf("after Close: %v", err)
 				}
 			})
@@ -351,8 +351,8 @@ func TestPingIsBounded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []any{429, "hang", reset, 503}}
-		p := s.pinger(t, client.Config{})
-		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || len(s.at) != 1 {
+		p := s.pinger(t, client.PingerConfig{})
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrPending) || len(s.at) != 1 {
 			t.Errorf("%d tries: %v", len(s.at), err)
 		}
 		if err := p.Close(t.Context()); err != nil || len(s.at) != 5 {
@@ -365,7 +365,7 @@ func TestPingIsBounded(t *testing.T) {
 func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []any{refused, "hang"}}
-		p := s.pinger(t, client.Config{})
+		p := s.pinger(t, client.PingerConfig{})
 		_, _ = p.Start(t.Context())
 		_ = p.Success(t.Context(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -390,7 +390,7 @@ func TestBlackHole(t *testing.T) {
 	for name, queue := range map[string]string{"memory": "", "queue": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
 			var tries atomic.Int64
-			config := client.Config{Queue: queue, Timeout: time.Hour, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			config := client.PingerConfig{Queue: queue, Timeout: time.Hour, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				tries.Add(1)
 				return http.DefaultTransport.RoundTrip(r)
 			})}}
@@ -415,7 +415,7 @@ func TestBlackHole(t *testing.T) {
 				t.Errorf("%d tries, %v", tries.Load(), errs)
 			}
 			for _, err := range errs {
-				if !errors.Is(err, client.ErrQueued) {
+				if errors.Is(err, client.ErrQueued) != (queue != "") || errors.Is(err, client.ErrPending) != (queue == "") {
 					t.Error(err)
 				}
 			}

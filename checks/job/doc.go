@@ -46,7 +46,7 @@
 //
 // # Traces
 //
-// With [Config].TraceID, which client.Config.Job and monitor.Config.Job have too, the first line of every body is the trace of
+// With [Config].TraceID, which client.PingerConfig.Job and monitor.Config.Job have too, the first line of every body is the trace of
 // the ping's context, such as "trace_id=4bf92f3577b34da6a3ce929d0e0e4736". For OpenTelemetry:
 //
 //	TraceID: func(ctx context.Context) string {

@@ -54,8 +54,8 @@ func each(t *testing.T, test func(t *testing.T, p place)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) {
 		p, url, key := open(t)
-		config := &client.Config{Job: p.config}
-		c, err := client.New(url, key, config)
+		config := &client.PingerConfig{Job: p.config}
+		c, err := client.New(url, key, &client.Config{Pinger: *config})
 		must(t, err)
 		p.limit, p.registry = bodyLimit, c
 		p.reporter = func(t *testing.T, id uuid.UUID) job.Reporter {

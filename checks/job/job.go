@@ -31,6 +31,11 @@ type Reporter interface {
 
 var _ Reporter = (*Job)(nil)
 
+// ErrPending means that a ping was not delivered and waits in the memory of the process, or that a check is not registered
+// yet. The reporter tries again in the background until that works, and keeps the pings in their order meanwhile. What is
+// left when the process ends is lost.
+var ErrPending = errors.New("it waits in memory, and is tried again")
+
 // Sender sends one ping. It must not modify the body, and not keep it after it has returned. It should give up after
 // some time even if ctx never ends. Every [Reporter] is a Sender.
 type Sender interface {

@@ -63,7 +63,7 @@ func NewServer(t testing.TB) *Server {
 // Client returns a client of the project. An error of a ping that a reporter of the client sends fails the test.
 func (s *Server) Client() *client.Client {
 	s.t.Helper()
-	c, err := client.New(s.URL, s.Key, s.config())
+	c, err := client.New(s.URL, s.Key, &client.Config{Pinger: s.config()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -75,7 +75,8 @@ func (s *Server) Client() *client.Client {
 // its Run fails the test.
 func (s *Server) Pinger(slug string) *client.Pinger {
 	s.t.Helper()
-	p, err := client.NewPinger(client.SlugURL(s.URL+"/ping", s.PingKey, slug)+"?create=1", s.config())
+	config := s.config()
+	p, err := client.NewPinger(client.SlugURL(s.URL+"/ping", s.PingKey, slug)+"?create=1", &config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -83,8 +84,8 @@ func (s *Server) Pinger(slug string) *client.Pinger {
 	return p
 }
 
-func (s *Server) config() *client.Config {
-	return &client.Config{Job: job.Config{OnPingError: func(_ context.Context, err error) { s.t.Error(err) }}}
+func (s *Server) config() client.PingerConfig {
+	return client.PingerConfig{Job: job.Config{OnPingError: func(_ context.Context, err error) { s.t.Error(err) }}}
 }
 
 // Now returns the time of the server.

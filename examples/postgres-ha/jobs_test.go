@@ -47,7 +47,7 @@ func startJobs(t *testing.T, url, key string, n int) *jobs {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pinger, err := client.NewPinger(check.PingURL, &client.Config{Timeout: 6 * time.Second}) // a server answers within 5 seconds
+		pinger, err := client.NewPinger(check.PingURL, &client.PingerConfig{Timeout: 6 * time.Second}) // a server answers within 5 seconds
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func (s *sending) ping(ctx context.Context, signal pings.Signal) {
 	err := s.Ping(ctx, signal)
 	switch {
 	case err == nil:
-	case errors.Is(err, client.ErrQueued):
+	case errors.Is(err, client.ErrQueued), errors.Is(err, client.ErrPending):
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.held = append(s.held, err)
@@ -133,7 +133,7 @@ func (s *sending) finish(ctx context.Context) (failed []error) {
 	for i, err := range failed {
 		text := pingError(err).Error()
 		if !s.queue {
-			text = strings.TrimSuffix(text, "; "+client.ErrQueued.Error())
+			text = strings.TrimSuffix(text, "; "+client.ErrPending.Error())
 		}
 		failed[i] = errors.New(text)
 	}
@@ -152,7 +152,7 @@ func (t *target) newPinger(userAgent, queue string, onError func(context.Context
 		url += "?create=1"
 	}
 	// Half of the time, so that there is some for a retry.
-	return client.NewPinger(url, &client.Config{Timeout: t.Timeout / 2, UserAgent: userAgent, Queue: queue, Job: job.Config{OnPingError: onError}})
+	return client.NewPinger(url, &client.PingerConfig{Timeout: t.Timeout / 2, UserAgent: userAgent, Queue: queue, Job: job.Config{OnPingError: onError}})
 }
 
 // pingError removes the name of the package from an error of the client.
