@@ -161,18 +161,6 @@ func (s *Signal) judgeExitStatus() error {
 	return nil
 }
 
-// Cut returns at most limit bytes of a body, and how many it left out: its first limit/2 bytes and its last ones are what stays
-// of a longer body.
-func Cut(body []byte, limit int) (kept []byte, cut int64) {
-	limit = max(limit, 0)
-	if len(body) <= limit {
-		return body, 0
-	}
-	head := limit / 2
-	kept = append(append(make([]byte, 0, limit), body[:head]...), body[len(body)-(limit-head):]...)
-	return kept, int64(len(body) - limit)
-}
-
 func clean(text string, limit int) string {
 	if len(text) > limit*utf8.UTFMax {
 		text = text[:limit*utf8.UTFMax] // enough for limit characters

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
@@ -82,42 +84,17 @@ func (b *body) readEnds(ctx context.Context, limit, searched int64) (kept, start
 	if total < limit || total == limit && b.ended {
 		return all, start, 0, nil
 	}
-	head := limit / 2
-	if err := b.reserve(ctx, total+limit-head-freeBody); err != nil {
+	if err := b.reserve(ctx, total+limit-limit/2-freeBody); err != nil {
 		return nil, nil, 0, err
 	}
-	end := ring{buf: make([]byte, limit-head)}
-	end.Write(all[head:])
+	ends := pings.EndsOf(all, int(limit))
 	if !b.ended {
-		n, _ := io.Copy(&end, b.src)
-		total += n
+		_, _ = io.Copy(ends, b.src)
 		b.ended = true
 	}
-	if total <= limit {
-		return all, start, 0, nil
-	}
-	return append(bytes.Clone(all[:head]), end.bytes()...), start, total - limit, nil
+	kept, cut = ends.Body()
+	return kept, start, cut, nil
 }
-
-// ring keeps the last bytes that are written to it.
-type ring struct {
-	buf  []byte
-	next int // where the next byte goes, once the buffer is full
-}
-
-// Write keeps the end of p. More than the buffer holds has to be written in all.
-func (r *ring) Write(p []byte) (int, error) {
-	n := len(p)
-	p = p[max(0, n-len(r.buf)):]
-	for len(p) > 0 {
-		copied := copy(r.buf[r.next:], p)
-		r.next = (r.next + copied) % len(r.buf)
-		p = p[copied:]
-	}
-	return n, nil
-}
-
-func (r *ring) bytes() []byte { return append(bytes.Clone(r.buf[r.next:]), r.buf[:r.next]...) }
 
 // reserve raises the reservation to n bytes. The wait has its own bound: a client that has closed its writing side may still read.
 func (b *body) reserve(ctx context.Context, n int64) error {

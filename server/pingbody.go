@@ -33,7 +33,7 @@ func (s *Server) readPingBody(r *http.Request, b *body, signal *pings.Signal) er
 		signal.Filtered = start
 	}
 	if encoding := strings.TrimSpace(r.Header.Get("Content-Encoding")); strings.EqualFold(encoding, "gzip") || strings.EqualFold(encoding, "x-gzip") {
-		if inflated := text.Gunzip(kept[:int64(len(kept))-tailOf(int64(len(kept)), cut)], keywords.MaxHTTPBody); inflated != nil {
+		if inflated := text.Gunzip(kept[:pings.Head(int64(len(kept)), cut)], keywords.MaxHTTPBody); inflated != nil {
 			start, signal.Filtered = inflated, inflated
 		}
 	}
@@ -50,12 +50,4 @@ func (s *Server) readPingBody(r *http.Request, b *body, signal *pings.Signal) er
 		signal.Filtered = []byte(decoded)
 	}
 	return nil
-}
-
-// tailOf returns how many bytes of a stored body stood after those that were cut.
-func tailOf(size, cut int64) int64 {
-	if cut == 0 {
-		return 0
-	}
-	return size - size/2
 }

@@ -75,17 +75,6 @@ func ExampleConfig_traceID() {
 	// 42 files
 }
 
-func ExampleEnds() {
-	output := job.NewEnds(24)
-	for i := range 1000 {
-		fmt.Fprintf(output, "file %04d\n", i)
-	}
-	fmt.Fprint(output, "disk full\n")
-	body, cut := output.Body()
-	fmt.Printf("%q, %d bytes left out", body, cut)
-	// Output: "file 0000\nfi9\ndisk full\n", 9986 bytes left out
-}
-
 // Keep a check for each job of a scheduler.
 func ExampleSync() {
 	ctx := context.Background()

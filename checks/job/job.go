@@ -90,7 +90,7 @@ func (j *Job) bodyLimit() int {
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that
 // overlapping runs can be told apart. The run is usable even if Start returns an error.
 func (j *Job) Start(ctx context.Context) (*Run, error) {
-	r := &Run{job: j, id: uuid.New(), output: NewEnds(maxOutput)}
+	r := &Run{job: j, id: uuid.New(), output: pings.NewEnds(maxOutput)}
 	r.start = r.ping(ctx, pings.Signal{Kind: pings.Start})
 	return r, r.start
 }

@@ -17,7 +17,7 @@ import (
 type Run struct {
 	job    *Job
 	id     uuid.UUID
-	output *Ends
+	output *pings.Ends
 	start  error // of the ping, until it is reported
 }
 

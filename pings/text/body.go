@@ -121,7 +121,7 @@ func fragment(p pings.Ping, part []byte, offset int64) (before, after string, ok
 		before, ok = Read(p.BodyCharset, whole(p.BodyCharset, part, offset, more))
 		return before, "", ok
 	}
-	head := max(0, min(size/2-offset, int64(len(part))))
+	head := max(0, min(pings.Head(size, p.BodyCut)-offset, int64(len(part))))
 	before, ok = Read(p.BodyCharset, whole(p.BodyCharset, part[:head], offset, true))
 	after, readable := Read(p.BodyCharset, whole(p.BodyCharset, part[head:], offset+head+p.BodyCut, more))
 	if !readable { // such as the end of what gzip has compressed

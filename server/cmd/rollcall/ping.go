@@ -239,7 +239,7 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	}
 	s.Body = []byte(c.Body)
 	if c.Body == "-" {
-		input := job.NewEnds(p.BodyLimit())
+		input := pings.NewEnds(p.BodyLimit())
 		if _, err := io.Copy(input, os.Stdin); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}

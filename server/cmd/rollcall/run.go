@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -119,7 +118,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	defer signal.Stop(signals)
-	output := job.NewEnds(p.BodyLimit())
+	output := pings.NewEnds(p.BodyLimit())
 	status, report, stopped := c.execute(a, output, run.UUID, signals)
 	s := c.signal(min(status, 255))
 	s.RunID = run
@@ -188,7 +187,7 @@ func (c *runCmd) signal(status int) pings.Signal {
 
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
 // or which signal killed it, and is otherwise "". stopped reports whether a signal was passed on.
-func (c *runCmd) execute(a *app, output *job.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string, stopped bool) {
+func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string, stopped bool) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {

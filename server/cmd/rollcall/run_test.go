@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // recorder accepts pings and keeps their kinds and bodies: "start", "0: body".
@@ -264,7 +264,7 @@ func TestRunWithStuckReader(t *testing.T) {
 // What a command writes to standard error at its end stays in the report, although rollcall may read it before the last of a
 // long standard output.
 func TestRunKeepsReason(t *testing.T) {
-	output := job.NewEnds(1000)
+	output := pings.NewEnds(1000)
 	text := transcript{Ends: output}
 	var pipes [2]*os.File
 	for i, content := range []string{strings.Repeat("x", 50_000), "disk full\n"} {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // outputs copies the output of a command. Package exec does that too, but its time limit is fixed at the start.
@@ -23,7 +23,7 @@ type outputs struct {
 }
 
 // connect connects the output streams of a command, with pipes where rollcall reads them.
-func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *job.Ends) *outputs {
+func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *pings.Ends) *outputs {
 	o := &outputs{text: transcript{Ends: output}}
 	switch {
 	case c.NoOutput && c.Quiet:
@@ -98,7 +98,7 @@ func (o *outputs) wait(limit time.Duration, stopping <-chan struct{}) (time.Dura
 // often ends with its reason on standard error; if that stood before what is still in the pipe of standard output, it could be
 // lost in the middle of a long output.
 type transcript struct {
-	*job.Ends
+	*pings.Ends
 
 	mu   sync.Mutex // is held while something is read from a pipe
 	out  int64      // how much of standard output has been read
