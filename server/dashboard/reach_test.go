@@ -69,3 +69,38 @@ func TestOneAnswer(t *testing.T) {
 	}
 	b.get(pages["overview"]).has("ops notified")
 }
+
+// TestOnAlertIsSomebody has checks without integrations in a program whose function gets every alert. No page says that nobody
+// is notified, before or after an alert.
+func TestOnAlertIsSomebody(t *testing.T) {
+	s := newSiteOn(t, &monitor.Config{
+		Channels: standard.Kinds(), Logger: slog.New(slog.DiscardHandler), OnAlert: func(context.Context, channels.Notification) error { return nil },
+	})
+	b := s.signedIn(s.keys.ReadWrite)
+	c := s.create(checks.Spec{Name: new("backup")})
+	check := "/checks/" + c.UniqueKey()
+	pages := func() {
+		t.Helper()
+		for _, path := range []string{
+			"overview", "", "integrations", "rehearsal", "rehearsal?rehearse=failure", "deliveries", "checks/new", check, check + "/edit", check + "/history",
+			check + "?rehearse=failure",
+		} {
+			if path == "" || path[0] != '/' {
+				path = s.path(path)
+			}
+			b.get(path).hasNo("no one", "nobody", "No one", "Nobody is", "no integrations")
+		}
+	}
+	pages()
+	const gets = "the function OnAlert of this program gets every alert"
+	b.get(s.path("integrations")).has(gets)
+	b.get(check + "/edit").has(gets)
+	s.ping(c, pings.Signal{Kind: pings.Failure})
+	pages()
+	if err := s.mon.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pages()
+	b.get(check).has("<b>OnAlert</b> was notified")
+	b.get(s.path("overview")).has("OnAlert notified")
+}

@@ -31,6 +31,8 @@ type editView struct {
 	// Problem is an error that is about no input.
 	Problem string
 	Choices []channelChoice
+	// OnAlert says that a function of the program gets all alerts.
+	OnAlert bool
 	// CanMove says that there is another project that the viewer may edit.
 	CanMove bool
 	Zones   []string
@@ -110,6 +112,7 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 	if err != nil {
 		return err
 	}
+	_, v.OnAlert = q.Mon.Views().OnAlert()
 	all, chosen := v.Form["channels"] == "*", map[string]bool{}
 	for id := range strings.SplitSeq(v.Form["channels"], ",") {
 		chosen[id] = true

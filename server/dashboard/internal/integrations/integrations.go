@@ -45,10 +45,11 @@ func integrationsPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	_, onAlert := q.Mon.Views().OnAlert()
 	return q.Render("integrations", "Integrations", struct {
-		Rows            []integration
-		Make, AnyChecks bool
-	}{list, len(kindsToMake(q)) > 0, any})
+		Rows                     []integration
+		Make, AnyChecks, OnAlert bool
+	}{list, len(kindsToMake(q)) > 0, any, onAlert})
 }
 
 // integrations returns all integrations of the project, oldest first, and whether it has checks.
