@@ -49,6 +49,9 @@ type Config struct {
 	// Job configures how [Monitor.Job] and [Project.Register] report runs. BodyLimit is ignored: it is [MaxBody].
 	Job job.Config
 
+	// StopTimeout bounds how long [Monitor.Stop] takes to deliver what is due. The last fifth of it, at most a second, is for
+	// saving what was done. Default: 5 seconds.
+	StopTimeout time.Duration
 	// WatchEvery is how often [Monitor.Start] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration
 	// PruneEvery is how often [Monitor.Start] prunes flips. It prunes pings ten times as often, a part at a time.
@@ -110,7 +113,7 @@ func (config *Config) complete() (Config, error) {
 	if config != nil {
 		c = *config
 	}
-	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
+	for _, n := range []int64{int64(c.StopTimeout), int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
 		int64(c.CommitMargin), int64(c.AuditRetention), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return c, errors.New("monitor: a limit or an interval of Config is negative")
@@ -134,6 +137,7 @@ func (config *Config) complete() (Config, error) {
 	if c.Observer == nil {
 		c.Observer = silent{}
 	}
+	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.WatchEvery, c.PruneEvery = cmp.Or(c.WatchEvery, time.Second), cmp.Or(c.PruneEvery, 10*time.Second)
 	c.MaxBatch, c.MaxQueue = cmp.Or(c.MaxBatch, 512), cmp.Or(c.MaxQueue, 10_000)
 	c.WriteTimeout, c.SpoolWait = cmp.Or(c.WriteTimeout, 5*time.Second), cmp.Or(c.SpoolWait, time.Minute)

@@ -1,11 +1,12 @@
 // Package monitor is the service that other programs embed. It keeps checks in a database, takes their pings, watches
 // their deadlines, records when they go up and down, and delivers alerts.
 //
-// Five lines watch a job, and one reports each of its runs:
+// Six lines watch a job, and one reports each of its runs:
 //
 //	store, err := sqlite.Open(ctx, "jobs.db") // or postgres.Open(ctx, url)
 //	mon, err := monitor.New(store, nil)
 //	err = mon.Start(ctx) // watches deadlines and sends alerts until Stop
+//	defer mon.Stop(ctx)  // sends the alerts that are due
 //	jobs, err := mon.OpenProject(ctx, "jobs")
 //	nightly, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 //
@@ -31,7 +32,8 @@
 // when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
 // growing pauses. [Project.Deliveries] returns the history, and [Project.RetryFailed] retries alerts that were
-// given up. A channel that hangs delays no other.
+// given up. A channel that hangs delays no other. [Monitor.Stop] sends what is due, so that a program which runs for a moment
+// reports the failure of its job, and says how many alerts remain.
 //
 // At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
 // [DeliveryConfig].GiveUp. If one of them has OnAlert, it gets the alerts that any of them raises. After the last one with

@@ -23,3 +23,37 @@ func about(kind string, subject any, err error) error {
 	}
 	return &Error{About: fmt.Sprintf("%s %v", kind, subject), Err: err}
 }
+
+// StopError means that [Monitor.Stop] has not finished what was due when it was called.
+type StopError struct {
+	// Alerts is how many alerts remain: those that were due and were not sent in time, and those whose attempts have failed,
+	// which are retried later. They stay in the outbox, so another monitor on the database, or this one at its next Start,
+	// delivers them. It is -1 if it is unknown how many there are, because the database does not answer.
+	Alerts int
+	// Pings is how many pings were taken from jobs or from callers of [Monitor.Ping] and are not recorded. They are lost
+	// when the program ends, unless the database has just taken them.
+	Pings int
+	// Err is why: the error of the database or of the context of Stop, or [context.DeadlineExceeded] after
+	// Config.StopTimeout. It is nil if Stop had the time, and receivers refused the alerts.
+	Err error
+}
+
+func (e *StopError) Error() string {
+	text := "monitor: stopped before all was done"
+	switch {
+	case e.Alerts < 0:
+		text += "; alerts that remain: unknown"
+	case e.Alerts > 0:
+		text += fmt.Sprintf("; alerts that remain: %d", e.Alerts)
+	}
+	if e.Pings > 0 {
+		text += fmt.Sprintf("; pings that are not recorded: %d", e.Pings)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *StopError) Unwrap() error { return e.Err }

@@ -20,13 +20,17 @@ import (
 func TestShutdown(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		var log lockedLog
-		arrived := make(chan struct{})
+		arrived, next := make(chan struct{}), make(chan struct{}, 1)
 		mon, err := monitor.New(open(), &monitor.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}, Notifier: channels.NotifierFunc(
 				func(context.Context, channels.Channel, channels.Notification) error {
 					select {
 					case arrived <- struct{}{}:
+					default:
+					}
+					select {
+					case next <- struct{}{}:
 					default:
 					}
 					return nil
@@ -48,10 +52,19 @@ func TestShutdown(t *testing.T) {
 		pinging, stop := context.WithCancel(t.Context())
 		defer stop()
 		var load sync.WaitGroup
-		for _, id := range ids {
+		next <- struct{}{}
+		for n, id := range ids {
 			load.Go(func() {
 				for i := 0; pinging.Err() == nil; i++ {
-					kind := []pings.Kind{pings.Failure, pings.Success}[i%2]
+					kind := pings.Success
+					if n == 0 { // raises an alert with each ping, and waits until that is sent
+						select {
+						case <-next:
+						case <-pinging.Done():
+							return
+						}
+						kind = []pings.Kind{pings.Failure, pings.Success}[i%2]
+					}
 					if _, err := mon.Ping(t.Context(), id, pings.Signal{Kind: kind, Body: []byte("large body")}); err != nil {
 						t.Error(err)
 						return

@@ -99,6 +99,26 @@ func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UU
 	return due, nil
 }
 
+// Remaining counts the pending deliveries by channel that a courier leaves when it stops. Those that others have leased are
+// neither due nor failed, unless an attempt had failed before.
+func (s *database) Remaining(ctx context.Context, raised, due time.Time) (map[uuid.UUID]int, error) {
+	var rows []struct {
+		ChannelID uuid.UUID `bun:"channel_id"`
+		N         int       `bun:"n"`
+	}
+	err := s.db.NewRaw(`SELECT channel_id, count(*) AS n FROM (SELECT channel_id FROM rollcall_deliveries
+			WHERE state = 'pending' AND created_at <= ? AND (due_at <= ? OR error <> '') LIMIT ?) AS p GROUP BY channel_id`,
+		micros(raised), micros(due), store.MaxPending).Scan(ctx, &rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	left := make(map[uuid.UUID]int, len(rows))
+	for _, r := range rows {
+		left[r.ChannelID] = r.N
+	}
+	return left, nil
+}
+
 const (
 	// claimPasses bounds how often one claim looks for deliveries, and parkMost the deliveries of a channel that it parks
 	// between.

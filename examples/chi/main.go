@@ -7,6 +7,8 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -19,17 +21,25 @@ import (
 )
 
 func main() {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	check(mon.Start(ctx)) // takes overdue checks down
+	check(mon.Start(context.WithoutCancel(ctx))) // takes overdue checks down until Stop
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)
 	web := &http.Server{Addr: "localhost:8080", Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	check(web.ListenAndServe())
+	go func() {
+		log.Print(web.ListenAndServe())
+		stop()
+	}()
+	<-ctx.Done()
+	check(web.Shutdown(context.WithoutCancel(ctx))) // takes no more pings
+	check(mon.Stop(ctx))                            // sends the alerts that are due
+	check(store.Close())
 }
 
 // routes serves the program's own page, and Rollcall below /jobs.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -39,7 +40,7 @@ func main() {
 
 	_, err = db.ExecContext(ctx, "INSERT INTO orders DEFAULT VALUES")
 	check(err)
-	check(billing.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) }))
+	failed := billing.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) })
 
 	var billed int
 	check(db.QueryRowContext(ctx, "SELECT count(*) FROM orders WHERE billed").Scan(&billed))
@@ -49,7 +50,7 @@ func main() {
 		fmt.Printf("%d orders billed; %s is %s after %d pings\n", billed, c.Slug, c.Status, c.NPings)
 	}
 
-	check(mon.Stop(ctx)) // before the pool is closed
+	check(errors.Join(failed, mon.Stop(ctx))) // Stop sends alerts about the job, before the pool is closed
 }
 
 // bill is the job.

@@ -33,7 +33,7 @@ func main() {
 	c, err = project.Check(ctx, c.ID)
 	check(err)
 	fmt.Printf("%s is %s after %d pings\n", c.Slug, c.Status, c.NPings)
-	check(mon.Stop(ctx))
+	check(mon.Stop(ctx)) // sends the alerts that are due
 }
 
 func check(err error) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -28,7 +29,7 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	check(mon.Start(ctx))
+	check(mon.Start(context.WithoutCancel(ctx)))
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	list, err := project.Checks(ctx, checks.Query{})
@@ -54,9 +55,8 @@ func main() {
 
 	<-ctx.Done()
 	<-first.Stop().Done() // the current runs end
-	check(second.Shutdown())
-	check(mon.Stop(context.WithoutCancel(ctx)))
-	check(store.Close())
+	// Stop sends the alerts of the last runs, whatever becomes of the scheduler.
+	check(errors.Join(second.Shutdown(), mon.Stop(ctx), store.Close()))
 }
 
 // run is the job of both.

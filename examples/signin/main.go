@@ -10,7 +10,9 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -21,17 +23,25 @@ import (
 )
 
 func main() {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	check(mon.Start(ctx)) // takes overdue checks down
+	check(mon.Start(context.WithoutCancel(ctx))) // takes overdue checks down until Stop
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)
 	web := &http.Server{Addr: "localhost:8080", Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	check(web.ListenAndServe())
+	go func() {
+		log.Print(web.ListenAndServe())
+		stop()
+	}()
+	<-ctx.Done()
+	check(web.Shutdown(context.WithoutCancel(ctx))) // takes no more pings
+	check(mon.Stop(ctx))                            // sends the alerts that are due
+	check(store.Close())
 }
 
 // person is somebody of the team. Passwords stand here to keep the example short.

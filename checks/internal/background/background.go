@@ -62,6 +62,24 @@ func Attempt(ctx context.Context, log *slog.Logger, failure string, task Task) (
 	return err == nil
 }
 
+// End says how work ends whose context is done: it finishes what is due until Due ends, and then has until Save ends to
+// save what it has done.
+type End struct{ Due, Save context.Context }
+
+// saveTime bounds the time from the end of Due to that of Save.
+const saveTime = time.Second
+
+// EndOf returns the End of work whose context is ctx, which takes at most timeout. cut ends Due at once, and release frees
+// both once the work has ended.
+func EndOf(ctx context.Context, timeout time.Duration) (end End, cut, release context.CancelFunc) {
+	ctxDue, cut := context.WithCancel(context.WithoutCancel(ctx))
+	ctxSave, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	save := min(timeout/5, saveTime)
+	context.AfterFunc(ctx, func() { time.AfterFunc(timeout-save, cut) })
+	context.AfterFunc(ctxDue, func() { time.AfterFunc(save, abandon) })
+	return End{ctxDue, ctxSave}, cut, func() { cut(); abandon() }
+}
+
 // pauseFactor is the ratio of a pause to the step before it.
 const pauseFactor = 4
 

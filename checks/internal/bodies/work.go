@@ -33,7 +33,7 @@ var (
 	errGone = errors.New("the ping is gone")
 )
 
-// Upload moves all bodies that are due from the database to object storage, and returns how many it moved. The error is
+// Upload moves all bodies that are due when it is called from the database to object storage, and returns how many it moved. The error is
 // [checks.ErrBodyUnavailable] if object storage is unavailable. If it refuses one body, Upload logs that and retries it
 // later.
 func (b *Bodies) Upload(ctx context.Context) (moved int, err error) {
@@ -46,14 +46,14 @@ func (b *Bodies) Remove(ctx context.Context) (removed int, err error) {
 	return b.work(ctx, store.RemovalTask, removalBatch, b.removeAll)
 }
 
-// work claims and does the jobs of a task until none is due, and returns how many are done.
+// work claims and does the jobs of a task that are due now, and returns how many are done.
 func (b *Bodies) work(ctx context.Context, task store.BodyTask, batch int, do func(context.Context, []store.BodyJob) []error) (done int, err error) {
 	if b.Storage == nil {
 		return 0, nil
 	}
+	asOf := b.Now() // so that it ends although pings arrive
 	for {
-		now := b.Now()
-		jobs, err := b.Queue.ClaimBodies(ctx, task, now, now.Add(leaseTime), batch)
+		jobs, err := b.Queue.ClaimBodies(ctx, task, asOf, b.Now().Add(leaseTime), batch)
 		if err != nil || len(jobs) == 0 {
 			return done, err
 		}

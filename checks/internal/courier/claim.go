@@ -15,7 +15,7 @@ import (
 const (
 	// channelWindow bounds the due channels that one query returns.
 	channelWindow = 4000
-	// exchangeTime bounds a claim, which goes on while the courier stops.
+	// exchangeTime bounds a claim.
 	exchangeTime = 5 * time.Second
 )
 
@@ -39,7 +39,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	if len(l.results)+len(parts) == 0 {
 		return nil, false, nil
 	}
-	if claimed, err = l.exchange(ctx, parts, now); err != nil {
+	if claimed, err = l.exchange(parts, now); err != nil {
 		return nil, false, err
 	}
 	if len(parts) > 0 {
@@ -118,10 +118,10 @@ func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
 	return lanes, used
 }
 
-// exchange records results and claims deliveries in one transaction. It ignores cancellation: if the answer to a claim
+// exchange records results and claims deliveries in one transaction. It has until end.Save ends: if the answer to a claim
 // is lost, nobody can send its deliveries until the lease ends.
-func (l *loop) exchange(ctx context.Context, parts []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
+func (l *loop) exchange(parts []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, err error) {
+	ctx, cancel := context.WithTimeout(l.end.Save, exchangeTime)
 	defer cancel()
 	var list []store.DeliveryResult
 	var changed []Change

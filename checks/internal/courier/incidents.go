@@ -46,7 +46,7 @@ func (c *Courier) KeepIncidents(ctx context.Context) (handled int, err error) {
 		if err != nil || len(due) == 0 {
 			return handled, err
 		}
-		if err := c.keepAll(ctx, due); err != nil {
+		if err := c.keepAll(ctx, due, c.Now()); err != nil {
 			return handled, err
 		}
 		handled += len(due)
@@ -56,8 +56,23 @@ func (c *Courier) KeepIncidents(ctx context.Context) (handled int, err error) {
 	}
 }
 
-// keepAll handles incidents, some at once. It logs errors of notifiers and returns those of the store.
-func (c *Courier) keepAll(ctx context.Context, due []store.Incident) error {
+// CloseIncidents closes the open incidents of checks that are not down, whenever they are due, as KeepIncidents does. It
+// handles up to incidentBatch, leaves those alone that it has tried to close before, and returns how many it has looked at.
+func (c *Courier) CloseIncidents(ctx context.Context) (handled int, err error) {
+	if !c.toChannels {
+		return 0, nil
+	}
+	later := c.Now().Add(closeMost)
+	list, err := c.Store.DueIncidents(ctx, later, incidentBatch)
+	if err != nil {
+		return 0, err
+	}
+	return len(list), c.keepAll(ctx, list, later)
+}
+
+// keepAll handles incidents that are due at an instant, some at once. It logs errors of notifiers and returns those of the
+// store.
+func (c *Courier) keepAll(ctx context.Context, due []store.Incident, at time.Time) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
@@ -67,7 +82,7 @@ func (c *Courier) keepAll(ctx context.Context, due []store.Incident) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			err := c.keep(ctx, i)
+			err := c.keep(ctx, i, at)
 			mu.Lock()
 			defer mu.Unlock()
 			if e, ok := errors.AsType[*sendError](err); ok {
@@ -95,6 +110,9 @@ const (
 	stepOrphan                      // close it without one, because the check is gone
 	stepForget                      // the channel does not want to hear of its end
 )
+
+// closes reports whether a step closes an incident at its receiver.
+func (s incidentStep) closes() bool { return s == stepClose || s == stepOrphan }
 
 // incidentView is what decides about an incident.
 type incidentView struct {
@@ -140,8 +158,9 @@ func viewOf(ctx context.Context, tx store.CourierTx, i store.Incident) (v incide
 	return v, l.Check, err
 }
 
-// keep handles an incident that is due. The error is a *sendError if the notifier failed.
-func (c *Courier) keep(ctx context.Context, i store.Incident) error {
+// keep handles an incident that is due at an instant. Before the incident is due, keep only closes it. The error is a
+// *sendError if the notifier failed.
+func (c *Courier) keep(ctx context.Context, i store.Incident, at time.Time) error {
 	keeper, _ := c.notifiers[i.Channel.Kind].(channels.IncidentNotifier)
 	var step incidentStep
 	var project uuid.UUID
@@ -154,12 +173,15 @@ func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 		}
 		project, view.refresh = check.ProjectID, keeper != nil && keeper.Refresh() > 0
 		current, err := tx.LockIncident(ctx, i.CheckID, i.ChannelID)
-		if errors.Is(err, checks.ErrNotFound) || err == nil && current.Due.After(now) {
+		if errors.Is(err, checks.ErrNotFound) || err == nil && current.Due.After(at) {
 			return nil // another server has handled it
 		} else if err != nil {
 			return err
 		}
 		view.waiting = current.Waiting
+		if current.Due.After(now) && (keeper == nil || current.Attempts > 0 || !view.step().closes()) {
+			return nil
+		}
 		current.Due = now.Add(incidentLook)
 		if keeper == nil { // another server may have the notifier
 			return tx.SaveIncident(ctx, current)

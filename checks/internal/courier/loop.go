@@ -6,12 +6,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // loop claims deliveries and records results, in one goroutine. Another goroutine sends each alert.
 type loop struct {
 	*Courier
+	end      background.End
+	asOf     time.Time           // when the loop began to end, or the zero time; it claims nothing that is due later
 	sends    map[*send]bool      // claimed and not finished
 	lanes    map[uuid.UUID]*lane // by channel
 	finished chan *send
@@ -31,9 +34,10 @@ type lane struct {
 	slots   chan struct{} // a counting semaphore; capacity is the number of concurrent sends to the channel
 }
 
-func newLoop(c *Courier) *loop {
+func newLoop(c *Courier, end background.End) *loop {
 	return &loop{
 		Courier:  c,
+		end:      end,
 		sends:    make(map[*send]bool),
 		lanes:    make(map[uuid.UUID]*lane),
 		finished: make(chan *send, c.Sends), // no goroutine blocks after the loop has ended

@@ -88,6 +88,24 @@ func (c *Courier) retry(ctx context.Context, projectID uuid.UUID, list []store.D
 	return retried, nil
 }
 
+// parked is how much later than its turn a delivery may be due that waits in its line.
+const parked = time.Second
+
+// Remaining returns how many alerts this courier has not delivered that were raised at or before an instant: those that are
+// due, and those that have failed and will be retried. It leaves out those that another process is sending.
+func (c *Courier) Remaining(ctx context.Context, raised time.Time) (n int, err error) {
+	if !c.Delivers() {
+		return 0, nil
+	}
+	left, err := c.Store.Remaining(ctx, raised, c.Now().Add(parked))
+	for channel, alerts := range left {
+		if c.Serves(channel) {
+			n += alerts
+		}
+	}
+	return n, err
+}
+
 // abandonChannels bounds the channels of one transaction of Abandon, and abandonLines the lines of each.
 const abandonChannels, abandonLines = 20, 10
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -235,7 +236,7 @@ func TestPace(t *testing.T) {
 
 // TestLoad forgets what no longer counts: the window of a channel that rests, and that it was slow.
 func TestLoad(t *testing.T) {
-	l := newLoop(&Courier{Config: Config{Limits: Limits{Sends: 8, SendsPerChannel: 3}}})
+	l := newLoop(&Courier{Config: Config{Limits: Limits{Sends: 8, SendsPerChannel: 3}}}, background.End{})
 	l.paces[channelN(2)], l.paces[channelN(3)] = pace{8, true, noon}, pace{8, false, noon}
 	for _, tt := range []struct {
 		after time.Duration

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// When ctx ends, the loop cancels unfinished sends after stopTime, and then waits returnTime for their notifiers.
-	stopTime, returnTime = 5 * time.Second, time.Second
+	// finishTime is how long unfinished sends of [Courier.Deliver] have left when it ends early. The loop waits returnTime for
+	// notifiers that it has cancelled.
+	finishTime, returnTime = 5 * time.Second, 500 * time.Millisecond
 	// outageWait is the first pause after the database has failed. It doubles up to outageWaitMost.
 	outageWait, outageWaitMost = 250 * time.Millisecond, 10 * time.Second
 )
 
-// Run sends alerts and keeps incidents until ctx ends. Unfinished sends then have 5 seconds left.
-func (c *Courier) Run(ctx context.Context) {
+// Run sends alerts and keeps incidents until ctx ends. It then sends those that are due by then, until end.Due ends.
+func (c *Courier) Run(ctx context.Context, end background.End) {
 	background.Attempt(ctx, c.Log, "cannot look for channels that nobody delivers to", c.warn)
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -30,7 +31,7 @@ func (c *Courier) Run(ctx context.Context) {
 		})
 	}
 	if c.Delivers() {
-		_ = newLoop(c).run(ctx, false)
+		_ = newLoop(c, end).run(ctx, false)
 	}
 }
 
@@ -39,12 +40,12 @@ func (c *Courier) Deliver(ctx context.Context) (sent int, err error) {
 	if !c.Delivers() {
 		return 0, nil
 	}
-	l := newLoop(c)
-	err = l.run(ctx, true)
+	l := newLoop(c, background.End{Due: ctx, Save: context.WithoutCancel(ctx)})
+	err = l.run(context.WithoutCancel(ctx), true)
 	return l.sent, err
 }
 
-// run delivers until ctx ends or, with once, until no alert is due.
+// run delivers until ctx ends, and then, or with once from the beginning, until no alert is due.
 func (l *loop) run(ctx context.Context, once bool) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -52,21 +53,28 @@ func (l *loop) run(ctx context.Context, once bool) error {
 	defer poll.Stop()
 	renew := time.NewTicker(max(l.Lease/3, time.Millisecond))
 	defer renew.Stop()
-	for failures := 0; ctx.Err() == nil; {
-		again, err := l.turn(ctx, sending)
+	wake, grace := ctx, time.Duration(0) // what ends a pause, and how long unfinished sends have left
+	if once {
+		grace = finishTime
+	}
+	for failures := 0; l.end.Due.Err() == nil; {
+		if l.asOf.IsZero() && ctx.Err() != nil {
+			l.asOf, wake = l.Now(), l.end.Due
+		}
+		again, err := l.turn(l.end.Due, sending)
 		switch {
 		case err != nil && once:
-			return cmp.Or(err, l.stop(ctx, cancel))
+			return cmp.Or(err, l.stop(ctx, cancel, grace))
 		case err != nil:
 			failures++
-			if ctx.Err() == nil {
+			if l.end.Due.Err() == nil {
 				l.Log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
 			}
-			l.wait(ctx, background.Backoff(outageWait, outageWaitMost, failures))
+			l.wait(wake, background.Backoff(outageWait, outageWaitMost, failures))
 			continue
 		case again:
 			continue
-		case once && len(l.sends) == 0:
+		case (once || !l.asOf.IsZero()) && len(l.sends) == 0:
 			return nil
 		}
 		failures = 0
@@ -77,11 +85,11 @@ func (l *loop) run(ctx context.Context, once bool) error {
 		case <-poll.C:
 		case <-renew.C:
 			l.renewing = true
-		case <-ctx.Done():
+		case <-wake.Done():
 		}
 		l.recordFinished(ctx)
 	}
-	return cmp.Or(ctx.Err(), l.stop(ctx, cancel))
+	return cmp.Or(l.end.Due.Err(), l.stop(ctx, cancel, grace))
 }
 
 // turn claims deliveries and begins to send them. again reports whether more work is waiting. turn turns a panic into
@@ -92,7 +100,7 @@ func (l *loop) turn(ctx, sending context.Context) (again bool, err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	claimed, again, err := l.claim(ctx, l.Now())
+	claimed, again, err := l.claim(ctx, cmp.Or(l.asOf, l.Now()))
 	if err != nil || len(claimed) == 0 {
 		return again, err
 	}
@@ -128,10 +136,10 @@ func (l *loop) recordFinished(ctx context.Context) {
 	}
 }
 
-// stop waits for unfinished sends, saves their results, and gives back the rest.
-func (l *loop) stop(ctx context.Context, cancel context.CancelFunc) error {
+// stop waits for unfinished sends, at first for grace without cancelling them, saves their results, and gives back the rest.
+func (l *loop) stop(ctx context.Context, cancel context.CancelFunc, grace time.Duration) error {
 	close(l.halted)
-	for _, wait := range []time.Duration{stopTime, returnTime} {
+	for _, wait := range []time.Duration{grace, returnTime} {
 		timer := time.NewTimer(wait)
 		for expired := false; len(l.sends) > 0 && !expired; {
 			select {
@@ -151,7 +159,7 @@ func (l *loop) stop(ctx context.Context, cancel context.CancelFunc) error {
 	if len(l.results) == 0 {
 		return nil
 	}
-	_, err := l.exchange(ctx, nil, l.Now())
+	_, err := l.exchange(nil, l.Now())
 	if err != nil {
 		l.Log.ErrorContext(ctx, "cannot record the results of alerts", "error", err)
 	}

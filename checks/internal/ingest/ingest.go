@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -191,16 +192,17 @@ func (in *Ingest) Queued() int {
 	return len(in.queue.pings)
 }
 
-// Wait waits until the pings that are queued now are recorded, or have failed. The error is that of ctx.
-func (in *Ingest) Wait(ctx context.Context) error {
-	for _, p := range in.queue.waiting() {
+// Wait waits until the pings that are queued now are recorded, or have failed, and returns how many still wait when ctx ends.
+func (in *Ingest) Wait(ctx context.Context) (left int) {
+	waiting := in.queue.waiting()
+	for i, p := range waiting {
 		select {
 		case <-p.done:
 		case <-ctx.Done():
-			return ctx.Err()
+			return len(waiting) - i
 		}
 	}
-	return nil
+	return 0
 }
 
 // Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
@@ -240,9 +242,9 @@ func (in *Ingest) Replay(ctx context.Context) (taken int, err error) {
 	return in.replay.once(ctx)
 }
 
-// Run replays the spool until ctx ends. Without a spool it returns at once.
-func (in *Ingest) Run(ctx context.Context) {
+// Run replays the spool until ctx ends, and then once more, until end.Due ends. Without a spool it returns at once.
+func (in *Ingest) Run(ctx context.Context, end background.End) {
 	if in.replay != nil {
-		in.replay.run(ctx)
+		in.replay.run(ctx, end)
 	}
 }

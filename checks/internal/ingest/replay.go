@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -63,9 +64,9 @@ func (r *replay) saveSpool(ctx context.Context, now, settled time.Time) error {
 	})
 }
 
-// run replays the spool until ctx ends. It logs the beginning and the end of an outage.
-func (r *replay) run(ctx context.Context) {
-	defer r.leave(ctx)
+// run replays the spool until ctx ends, and then once more. It logs the beginning and the end of an outage.
+func (r *replay) run(ctx context.Context, end background.End) {
+	defer r.leave(end)
 	ticker := time.NewTicker(replayEvery)
 	defer ticker.Stop()
 	for failing := false; ; {
@@ -87,10 +88,13 @@ func (r *replay) run(ctx context.Context) {
 	}
 }
 
-// leave tells the other monitors not to wait for this one, unless its spool holds pings.
-func (r *replay) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolAfter)
+// leave empties the spool, and tells the other monitors not to wait for this one, unless its spool holds pings.
+func (r *replay) leave(end background.End) {
+	ctx, cancel := context.WithTimeout(end.Save, spoolAfter)
 	defer cancel()
+	if _, err := r.once(end.Due); err != nil {
+		r.log.ErrorContext(ctx, "the spool cannot be emptied", "error", err)
+	}
 	if left, _ := r.spool.queue.Size(); left > 0 {
 		r.log.WarnContext(ctx, "pings are left in the spool; the next start records them", "pings", left)
 		return

@@ -17,6 +17,9 @@ type Courier interface {
 	// wait in their lines, but no longer after a claim for that channel that took fewer than there was room for. Couriers
 	// poll DueChannels, so it must be cheap if nothing is due.
 	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]DueChannel, error)
+	// Remaining counts, by channel, the pending deliveries that were created at or before raised, and that are due at or
+	// before due or have failed before. It counts at most [MaxPending] in all.
+	Remaining(ctx context.Context, raised, due time.Time) (map[uuid.UUID]int, error)
 	// Alerts returns the content of deliveries, whatever their state, in any order. Only the IDs of claimed matter; each
 	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
 	// exists.

@@ -55,7 +55,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/selection":    {"channels"},
 		"checks/internal/background":   {},
 		"checks/internal/courier":      append([]string{"checks", "checks/internal/background", "checks/internal/selection", "checks/internal/store", "checks/verdict", "pings/text"}, leaves...),
-		"checks/internal/ingest":       {"checks", "checks/internal/hold", "checks/internal/store", "pings"},
+		"checks/internal/ingest":       {"checks", "checks/internal/background", "checks/internal/hold", "checks/internal/store", "pings"},
 		"checks/internal/admin":        {"channels", "checks", "checks/audit", "checks/internal/hold", "checks/internal/selection", "checks/internal/store"},
 		"checks/internal/bodies":       {"checks", "checks/internal/background", "checks/internal/store", "pings"},
 		"checks/internal/jobs":         {"checks", "checks/internal/admin", "checks/job", "pings"},

@@ -71,6 +71,7 @@ type serveCmd struct {
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error."`
 	ShutdownTimeout time.Duration `default:"10s" group:"Operation:" placeholder:"DURATION" help:"How long requests may take to finish after SIGTERM or SIGINT. A second signal ends the process at once."`
+	StopTimeout     time.Duration `default:"5s" group:"Operation:" placeholder:"DURATION" help:"How long the server may take after that to send the alerts that are due, and to upload bodies. What is left waits for the next start or for another server."`
 }
 
 func (serveCmd) Help() string {
@@ -117,6 +118,7 @@ func (c *serveCmd) Validate() error {
 		atLeast("--spool-wait", c.SpoolWait, time.Second),
 		atLeast("--audit-retention", c.AuditRetention, 0),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
+		atLeast("--stop-timeout", c.StopTimeout, time.Millisecond),
 		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), c.SignIn.validate(c.TrustedProxies), err,
 	)
 }

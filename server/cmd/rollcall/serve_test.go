@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -72,7 +78,7 @@ func sendSlowPing(t *testing.T, p *process) *slowPing {
 	}
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
-	path := "/ping/" + c.UUID
+	path := "/ping/" + c.UUID + "/fail"
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n", path)
 	ping := &slowPing{conn, bufio.NewReader(conn)}
 	// The server asks for the body once its handler reads it.
@@ -91,9 +97,34 @@ func waitForLog(t *testing.T, p *process, text string) {
 	}
 }
 
+// TestShutdownFinishesRequests ends a server while a ping arrives. The ping is answered, and the alert about it is sent before
+// the server exits.
 func TestShutdownFinishesRequests(t *testing.T) {
-	p := start(t, dbtest.SQLite(t).URL, "--shutdown-timeout", patience.String())
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL, "--shutdown-timeout", patience.String(), "--stop-timeout", patience.String(), "--allow-private-networks")
+	var alerts atomic.Int64
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { alerts.Add(1) }))
+	defer receiver.Close()
 	ping := sendSlowPing(t, p)
+	mon, err := monitor.New(db.Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := mon.OpenProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := project.CreateChannel(t.Context(), channels.Channel{Kind: channels.Webhook, Name: "hook", Settings: map[string]string{"url_down": receiver.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := project.CheckBySlug(t.Context(), "slow")
+	if err == nil {
+		_, err = project.Update(t.Context(), slow.ID, checks.Spec{Channels: new(hook.ID.String())})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	waitForLog(t, p, "msg=stopping")
 	if !eventually(patience, func() bool {
@@ -117,6 +148,9 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	}
 	if state, err := p.wait(); err != nil || state.ExitCode() != 0 {
 		t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
+	}
+	if n := alerts.Load(); n != 1 {
+		t.Errorf("%d alerts were sent", n)
 	}
 }
 

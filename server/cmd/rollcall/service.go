@@ -167,7 +167,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	config := &monitor.Config{
 		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
 		CreateRate: s.CreateRateLimit, DeliveredElsewhere: s.DeliveredElsewhere, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
-		Observer: s.observer(), AuditRetention: s.AuditRetention,
+		Observer: s.observer(), AuditRetention: s.AuditRetention, StopTimeout: s.StopTimeout,
 	}
 	if s.spool != nil {
 		config.Spool = s.spool
@@ -331,7 +331,7 @@ func (s *service) announceWeb(w io.Writer) {
 	}
 }
 
-// serve runs the service until ctx ends and then finishes the requests in progress.
+// serve runs the service until ctx ends. It then finishes the requests in progress, and after those what is due.
 func (s *service) serve(ctx context.Context) error {
 	if err := s.show(s.web); err != nil {
 		return err
@@ -339,7 +339,7 @@ func (s *service) serve(ctx context.Context) error {
 	web, failed := s.front.server, s.front.failed
 	var background sync.WaitGroup
 	defer background.Wait()
-	ctxBackground, cancel := context.WithCancel(ctx)
+	ctxBackground, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until no more pings arrive
 	defer cancel()
 	if err := s.startBackground(ctxBackground, &background); err != nil {
 		return err
@@ -356,7 +356,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second signal ends the process
 	component(s.log, "serve").Info("stopping", "timeout", s.ShutdownTimeout)
-	s.systemd.stopping("finishing requests", s.Operate.ShutdownDelay+s.ShutdownTimeout)
+	s.systemd.stopping("finishing requests", s.Operate.ShutdownDelay+s.ShutdownTimeout+s.StopTimeout)
 	s.web.Drain()
 	time.Sleep(s.Operate.ShutdownDelay)
 	return s.shutdown(web)
@@ -384,7 +384,11 @@ func (s *service) shutdown(web *http.Server) error {
 
 // startBackground starts the watcher, the heartbeats and the metrics server. They run until ctx ends.
 func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) error {
-	group.Go(func() { _ = s.mon.Run(ctx) }) // always nil
+	group.Go(func() {
+		if err := s.mon.Run(ctx); err != nil {
+			component(s.log, "serve").Warn("the next start or another server does the rest", "error", err)
+		}
+	})
 	group.Go(func() { s.serveCommands(ctx) })
 	pinger, err := s.Operate.pinger()
 	if err != nil {
