@@ -19,8 +19,10 @@ type Registry interface {
 	// An existing check keeps what spec leaves nil. A new check gets the settings of [Defaults]. A paused check stays paused until the next run of its job, or with ManualResume until it is
 	// resumed.
 	//
-	// If Register returns an error, the reporter reports nothing, and its Run only calls the job. The error is a
-	// *[checks.FieldError] for an invalid setting, such as a missing slug.
+	// If the server or the database is unavailable, the error is an [ErrPending], and the reporter works all the same: it
+	// keeps the pings, registers the check as soon as that works, and sends them then. Log the error and go on. With any
+	// other error, the reporter reports nothing, and its Run only calls the job. It is a *[checks.FieldError] for an
+	// invalid setting, such as a missing slug.
 	Register(ctx context.Context, spec checks.Spec) (Reporter, error)
 
 	// PauseExcept pauses the checks with the tag whose slug is not in slugs, such as those of jobs that a scheduler no

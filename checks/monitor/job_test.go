@@ -7,50 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
-
-// A database that hangs delays a job by the two time limits of its pings, and loses neither ping.
-func TestJobOnHangingDatabase(t *testing.T) {
-	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
-	c := s.create(t, checks.Spec{})
-	synctest.Test(t, func(t *testing.T) {
-		var pingErr error
-		q := newQueue(t, store, monitor.Config{Job: job.Config{OnPingError: func(_ context.Context, err error) { pingErr = err }}})
-		start := time.Now()
-		ctx, cancel := context.WithCancel(t.Context())
-		output := []byte("the disk is full")
-		jobErr := q.mon.Job(c.ID).Run(ctx, func(ctx context.Context) error {
-			cancel()
-			return ctx.Err()
-		})
-		if took := time.Since(start); jobErr != context.Canceled || !errors.Is(pingErr, context.DeadlineExceeded) || took != 10*time.Second {
-			t.Errorf("%v, %v after %v", jobErr, pingErr, took)
-		}
-		if err := q.mon.Job(c.ID).Failure(t.Context(), output); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		clear(output) // the caller may reuse the body
-		close(q.gate)
-		synctest.Wait()
-	})
-	if list, err := s.Pings(t.Context(), c.ID); err != nil || len(list) != 3 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	if body, err := s.PingBody(t.Context(), c.ID, 3); err != nil || string(body) != "the disk is full" {
-		t.Errorf("%q, %v", body, err)
-	}
-}
 
 func TestRegistryOfUnknownProject(t *testing.T) {
 	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})

@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
+	"github.com/rollcall-dev/rollcall/checks/internal/jobs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/internal/watch"
 )
@@ -34,6 +35,7 @@ type Monitor struct {
 	bodies   *bodies.Bodies
 	history  *history.History
 	admin    *admin.Admin
+	jobs     *jobs.Jobs
 	health   *health.Health
 	vitals   *health.Vitals
 
@@ -99,12 +101,13 @@ func New(s Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	m.watcher = watch.New(watch.Config{
-		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.ingest.Received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
+		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
 	})
 	m.admin = admin.New(admin.Config{
 		Store: m.store, Now: m.Now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
 		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
 	})
+	m.jobs = m.newJobs()
 	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
 	m.health = &health.Health{
 		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
@@ -131,6 +134,12 @@ func spoolOf(s Spool) (store.Spool, error) {
 		return nil, errors.New("monitor: the spool must be one of package spool, of the same version")
 	}
 	return queue, nil
+}
+
+// received returns the time, and the instant up to which all received pings are in the database.
+func (m *Monitor) received() (now, upTo time.Time) {
+	now, upTo = m.ingest.Received()
+	return now, m.jobs.Oldest(upTo)
 }
 
 // logger returns the logger of a component. The group tells its lines from those of the program around the monitor.

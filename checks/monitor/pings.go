@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -43,16 +44,29 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 }
 
 // Job returns the reporter of a check's job. It has the methods and the semantics of a *client.Pinger, without a server
-// between: start, success, or failure with the error of the job, and a panic with its stack. A ping takes at most 5
-// seconds. The errors of a ping are those of [Monitor.Ping]. Of a body larger than [MaxBody], the end is kept.
+// between: start, success, or failure with the error of the job, and a panic with its stack. The errors of a ping are those
+// of [Monitor.Ping]. Of a body larger than [MaxBody], the end is kept.
+//
+// A job does not wait for its monitoring. A ping is tried once, for at most 3 seconds. If the database is unavailable then,
+// or does not answer, the ping waits in memory, up to 10,000 pings with 64 MiB of bodies, and its error is a
+// [job.ErrPending]. Those after it join it at once. The monitor records them with their times, in their order, as soon as
+// the database is there, and judges no deadline before. [Monitor.Stop] waits for that, within Config.StopTimeout, and counts
+// those that are left. With a Config.Spool, pings go there instead, and survive the process.
 //
 //	err := mon.Job(check.ID).Run(ctx, backup)
 //
 // Job reads nothing: if no check has the identifier, each ping returns [checks.ErrNotFound].
-func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs().Job(id) }
+func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs.Job(id) }
 
-func (m *Monitor) jobs() *jobs.Jobs {
-	return &jobs.Jobs{Admin: m.admin, Ping: m.Ping, MaxBody: MaxBody, Config: m.config.Job}
+// newJobs returns what reports runs to this monitor.
+func (m *Monitor) newJobs() *jobs.Jobs {
+	return jobs.New(jobs.Config{
+		Admin: m.admin, Now: m.Now, MaxBody: MaxBody, Job: m.config.Job,
+		Submit: func(id uuid.UUID, signal pings.Signal, at time.Time) (jobs.Submission, error) {
+			return m.ingest.Submit(id, signal, at)
+		},
+		About: func(id uuid.UUID, err error) error { return about("check", id, err) },
+	})
 }
 
 // Check returns a check of any project: the state machine, of which [checks.Check.Status] is the status at an instant.

@@ -182,15 +182,15 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 }
 
 // Register creates or updates the check with the slug of spec and returns the reporter of its job, as a [job.Registry]
-// does. The reporter is that of [Monitor.Job].
+// does. The reporter is that of [Monitor.Job]. Register tries for at most 5 seconds.
 func (p *Project) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
-	reporter, err := p.mon.jobs().Registry(p.id).Register(ctx, spec)
+	reporter, err := p.mon.jobs.Registry(p.id).Register(ctx, spec)
 	return reporter, p.about(err)
 }
 
 // PauseExcept pauses the checks with the tag whose slug is not in slugs, as a [job.Registry] does.
 func (p *Project) PauseExcept(ctx context.Context, tag string, slugs []string) error {
-	return p.about(p.mon.jobs().Registry(p.id).PauseExcept(ctx, tag, slugs))
+	return p.about(p.mon.jobs.Registry(p.id).PauseExcept(ctx, tag, slugs))
 }
 
 // Probe tests that the database answers queries.

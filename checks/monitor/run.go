@@ -44,6 +44,7 @@ func (m *Monitor) begin(ctx context.Context, atMost time.Duration) {
 	w := &work{stop: stop, cut: cut, begun: ctx.Done(), ended: make(chan struct{})}
 	m.work = w
 	m.vitals.Started()
+	m.jobs.Open()
 	go func() {
 		defer close(w.ended)
 		defer release()
@@ -86,7 +87,7 @@ func (m *Monitor) Stop(ctx context.Context) error {
 	defer cancel()
 	w := m.stopping(within)
 	if w == nil {
-		return m.left(ctx, 0, m.ingest.Wait(within), nil)
+		return m.left(ctx, 0, m.record(within), nil)
 	}
 	w.stop()
 	select {
@@ -173,7 +174,7 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 	background.Attempt(ctx, log, failure, m.watcher.Sweep)
 	background.Every(ctx, log, m.config.WatchEvery, failure, m.watcher.Sweep)
 
-	unrecorded := m.ingest.Wait(end.Due)
+	unrecorded := m.record(end.Due)
 	recorded()
 	replays.Wait()
 	background.Attempt(end.Due, log, failure, m.watcher.Sweep)
@@ -193,6 +194,12 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 		n = -1
 	}
 	return m.left(context.Background(), n, unrecorded, cmp.Or(err, end.Due.Err()))
+}
+
+// record waits until the pings that were taken are recorded, and returns how many are not when ctx ends.
+func (m *Monitor) record(ctx context.Context) (left int) {
+	left = m.jobs.Drain(ctx)
+	return left + m.ingest.Wait(ctx)
 }
 
 // housekeep prunes and moves bodies until ctx ends.

@@ -128,6 +128,33 @@ func (in *Ingest) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 	return in.queue.submit(ctx, &queued{check: id, signal: signal})
 }
 
+// Submission is a ping that [Ingest.Submit] has queued.
+type Submission struct{ ping *queued }
+
+// Done is closed once the ping is recorded or has failed.
+func (s Submission) Done() <-chan struct{} { return s.ping.done }
+
+// Err is why the ping has failed, after Done.
+func (s Submission) Err() error { return s.ping.err }
+
+// At is when the ping was received.
+func (s Submission) At() time.Time { return s.ping.at }
+
+// Submit queues a signal for a check and does not wait. A signal that was received before, at an instant, and could not be
+// recorded then, is recorded as of that time; for any other, at is the zero time.
+func (in *Ingest) Submit(id uuid.UUID, signal pings.Signal, at time.Time) (Submission, error) {
+	signal, err := in.normalized(signal)
+	if err != nil {
+		return Submission{}, err
+	}
+	p := &queued{check: id, signal: signal, at: at, again: !at.IsZero(), done: make(chan struct{})}
+	if err := in.queue.add(p); err != nil {
+		in.queue.observer.PingRefused()
+		return Submission{}, err
+	}
+	return Submission{p}, nil
+}
+
 // PingSlug records a signal for the check with a slug; see monitor.Monitor.PingSlug.
 func (in *Ingest) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
 	if signal, err = in.normalized(signal); err != nil {

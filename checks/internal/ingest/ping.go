@@ -18,6 +18,7 @@ type queued struct {
 	slug   slugTarget // instead of check, if only the replay can look it up
 	signal pings.Signal
 	at     time.Time
+	again  bool  // it was queued before, and at is when it was received
 	number int64 // ascends in the order of the commits, while there is a spool
 
 	done chan struct{} // closed once ping and err are set

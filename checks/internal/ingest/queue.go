@@ -69,7 +69,9 @@ func (q *queue) add(p *queued) error {
 	if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
 		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
 	}
-	p.at = q.now() // under the lock, so that oldest sees every ping that has a time
+	if !p.again {
+		p.at = q.now() // under the lock, so that oldest sees every ping that has a time
+	}
 	q.pings = append(q.pings, p)
 	q.bytes += len(p.signal.Body)
 	if len(q.pings) == q.wanted {

@@ -86,7 +86,11 @@ func (t *transaction) record(ctx context.Context, batch []*queued) (err error) {
 			return err
 		}
 		for _, p := range batch {
-			if p.ping, p.err = t.apply(byID[p.check], p, checks.Check.Ping, judge); errors.Is(p.err, store.ErrUnavailable) {
+			apply := checks.Check.Ping
+			if p.again {
+				apply = checks.Check.Replay
+			}
+			if p.ping, p.err = t.apply(byID[p.check], p, apply, judge); errors.Is(p.err, store.ErrUnavailable) {
 				return p.err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -17,38 +18,78 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// pingTimeout bounds one ping of a job, as on the way to a server.
-const pingTimeout = 5 * time.Second
+const (
+	// pingTimeout bounds the one try of a ping that its job waits for. It is longer than an ingest waits before it spools.
+	pingTimeout = 3 * time.Second
+	// registerTimeout bounds one try to register a check.
+	registerTimeout = 5 * time.Second
+)
 
-// Jobs makes reporters of jobs.
-type Jobs struct {
+// Config configures [Jobs]. All fields are required.
+type Config struct {
 	Admin *admin.Admin
-	// Ping records a signal of a check, whose body has at most MaxBody bytes.
-	Ping    func(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error)
+	// Submit queues a signal of a check. One that was received before has the time of that; otherwise at is the zero time.
+	Submit func(id uuid.UUID, signal pings.Signal, at time.Time) (Submission, error)
+	// About says which check an error is about.
+	About   func(id uuid.UUID, err error) error
+	Now     func() time.Time
 	MaxBody int
-	Config  job.Config // without BodyLimit
+	Job     job.Config // without BodyLimit
+}
+
+// Jobs makes reporters of jobs. A job does not wait for its monitoring: a ping that the database does not take at once waits
+// in memory.
+type Jobs struct {
+	Config
+	keeper *keeper
+}
+
+// New returns a Jobs. It starts nothing.
+func New(config Config) *Jobs {
+	config.Job.BodyLimit = func() int { return config.MaxBody }
+	j := &Jobs{Config: config}
+	j.keeper = &keeper{Jobs: j, pending: make(map[registration]*target), hurry: make(chan struct{}, 1)}
+	return j
 }
 
 // Job returns the reporter of a check's job.
-func (j *Jobs) Job(id uuid.UUID) *job.Job {
-	config := j.Config
-	config.BodyLimit = func() int { return j.MaxBody }
-	return job.New(sender{j, id}, &config)
+func (j *Jobs) Job(id uuid.UUID) *job.Job { return j.reporter(&target{id: id}) }
+
+func (j *Jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, to}, &j.Config.Job) }
+
+// Oldest returns the earlier of an instant and the time of the oldest ping that waits in memory for the database.
+func (j *Jobs) Oldest(upTo time.Time) time.Time { return j.keeper.oldest(upTo) }
+
+// Open lets pings wait in memory again after Drain. They do from the beginning.
+func (j *Jobs) Open() { j.keeper.open() }
+
+// Drain records the pings that wait in memory until ctx ends, and returns how many are left. From then on none waits: each is
+// tried once.
+func (j *Jobs) Drain(ctx context.Context) (left int) { return j.keeper.drain(ctx) }
+
+// Report passes on an error that no caller waits for.
+func (j *Jobs) Report(err error) {
+	ctx := context.Background()
+	if report := j.Config.Job.OnPingError; report != nil {
+		report(ctx, err)
+		return
+	}
+	slog.With(slog.Group("rollcall", "component", "job")).WarnContext(ctx, "cannot report a run", "error", err)
 }
 
 // sender records the pings of one check.
 type sender struct {
-	*Jobs
-	id uuid.UUID
+	keeper *keeper
+	to     *target
 }
 
 func (s sender) Ping(ctx context.Context, signal pings.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	signal.Body = bytes.Clone(signal.Body) // the writer may still hold it when Ping gives up
+	signal.Body = bytes.Clone(signal.Body) // it may be needed after Ping
 	err := ctx.Err()
 	if err == nil {
-		_, err = s.Jobs.Ping(ctx, s.id, signal)
+		err = s.keeper.ping(ctx, s.to, signal)
 	}
 	if err != nil {
 		return fmt.Errorf("%s ping: %w", signal.Kind, err)
@@ -65,22 +106,40 @@ type registry struct {
 }
 
 func (r registry) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
-	none := (*job.Job)(nil)
 	if spec.Slug == nil || *spec.Slug == "" {
-		return none, &checks.FieldError{Field: "slug", Reason: "is empty"}
+		return (*job.Job)(nil), &checks.FieldError{Field: "slug", Reason: "is empty"}
 	}
+	name := registration{r.project, *spec.Slug}
+	register := func(ctx context.Context) (uuid.UUID, error) { return r.register(ctx, spec) }
+	within, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	id, err := register(within)
+	switch {
+	case err == nil:
+		r.keeper.registered(name, id)
+		return r.Job(id), nil
+	case errors.Is(ctx.Err(), context.Canceled) || !isOutage(within, err):
+		return (*job.Job)(nil), err
+	}
+	return r.reporter(r.keeper.later(name, register)), fmt.Errorf("%w; %w", err, job.ErrPending)
+}
+
+// isOutage reports whether an error of a call with ctx means that the database is unavailable.
+func isOutage(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, checks.ErrUnavailable) || ctx.Err() != nil)
+}
+
+// register creates or updates the check with the slug of spec.
+func (r registry) register(ctx context.Context, spec checks.Spec) (uuid.UUID, error) {
 	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Slug: *spec.Slug})
 	if err != nil {
-		return none, err
+		return uuid.Nil, err
 	}
 	if len(list) == 0 {
 		spec = job.Defaults(spec, r.Admin.Now())
 	}
 	c, _, err := r.Admin.Upsert(ctx, r.project, spec, checks.UniqueSlug)
-	if err != nil {
-		return none, err
-	}
-	return r.Job(c.ID), nil
+	return c.ID, err
 }
 
 func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) error {

@@ -58,7 +58,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/ingest":       {"checks", "checks/internal/background", "checks/internal/hold", "checks/internal/store", "pings"},
 		"checks/internal/admin":        {"channels", "checks", "checks/audit", "checks/internal/hold", "checks/internal/selection", "checks/internal/store"},
 		"checks/internal/bodies":       {"checks", "checks/internal/background", "checks/internal/store", "pings"},
-		"checks/internal/jobs":         {"checks", "checks/internal/admin", "checks/job", "pings"},
+		"checks/internal/jobs":         {"checks", "checks/internal/admin", "checks/internal/background", "checks/internal/store", "checks/job", "pings"},
 		"checks/internal/health":       {"checks", "checks/internal/background", "checks/job", "checks/internal/store", "pings"},
 		"checks/internal/history":      {"checks", "checks/internal/store", "flips"},
 		"checks/internal/watch":        {"checks/internal/hold", "checks/internal/store"},
