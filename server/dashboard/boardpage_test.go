@@ -76,7 +76,7 @@ func TestBoard(t *testing.T) {
 		"Down <span>1</span>", "Up again <span>1</span>", "Other checks <span>2</span>",
 		"Mon 23 Nov 07:25, Europe/Riga",
 		"Missed\nexpected Mon 23 Nov 03:00", "1 run missing since 03:00.", "Failed, exit status 3", "took 1 min 30 s", "pings 15 and 16",
-		"every hour (7 h behind)", "every hour, in America/New_York, 7 h behind", "next Tue 1 Dec 05:00", "Running since 07:25", "Expected\nMon 23 Nov 08:00 (01:00 in America/New_York)")
+		"every hour, New York (7 h behind)", "every hour, in America/New_York, 7 h behind", "next Tue 1 Dec 05:00", "Running since 07:25", "Expected\nMon 23 Nov 08:00 (01:00 in America/New_York)")
 	page.hasNo(backup.ID.String(), export.ID.String(), "style=")
 	well(t, page.body)
 	if missing, etl := strings.Index(page.body, ">backup<"), strings.Index(page.body, ">etl<span"); missing < 0 || etl < missing {

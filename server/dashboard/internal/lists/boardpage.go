@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
@@ -272,7 +273,7 @@ func (g boardGroup) Heading(v boardView) string {
 	return ""
 }
 
-// zoneWords says how far the zone of the schedule is ahead of the viewer.
+// zoneWords says how far the zone of the schedule is ahead of the viewer, whose zone all other times are in.
 func (l boardLane) zoneWords() string {
 	switch {
 	case l.Ahead > 0:
@@ -281,4 +282,13 @@ func (l boardLane) zoneWords() string {
 		return verdict.Duration(-l.Ahead) + " behind"
 	}
 	return ""
+}
+
+// City names the zone of the schedule, which is beside its words where the viewer's is another.
+func (l boardLane) City() string {
+	zone, err := schedule.LoadLocation(l.TZ)
+	if err != nil {
+		return l.TZ
+	}
+	return words.City(zone)
 }
