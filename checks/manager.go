@@ -18,8 +18,9 @@ import (
 // concurrent use.
 //
 // The errors are the same on both. They match [ErrNotFound], [ErrExists], [ErrCheckLimit], [ErrNotPaused],
-// [ErrAmbiguousSlug] and [ErrUnavailable] by [errors.Is], and are a *[FieldError] for a setting that is refused and a
-// *[channels.SelectError] for a channel that does not exist.
+// [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
+// *[FieldError] for a setting, a range or an identifier that is refused, and a *[channels.SelectError] for a channel that does
+// not exist. What belongs to another project is not found. A client has more errors: those of its key and of other programs.
 type Manager interface {
 	// Check returns a check of the project.
 	Check(ctx context.Context, id uuid.UUID) (Snapshot, error)

@@ -200,6 +200,11 @@ type PingerConfig struct {
 	Job job.Config
 }
 
+// requests returns what is about the requests.
+func (c PingerConfig) requests() Config {
+	return Config{HTTPClient: c.HTTPClient, UserAgent: c.UserAgent, Timeout: c.Timeout, Tries: c.Tries, MaxWait: c.MaxWait}
+}
+
 // keyLength is the length of an API key, of Rollcall and of Healthchecks.
 const keyLength = 32
 
@@ -249,6 +254,9 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	c.config = own.Pinger
 	c.config.HTTPClient = cmp.Or(c.config.HTTPClient, own.HTTPClient)
 	c.config.UserAgent = cmp.Or(c.config.UserAgent, own.UserAgent)
+	if _, err = newCaller(c.config.requests(), defaultPingTimeout); err != nil {
+		return nil, err
+	}
 	if c.caller, err = newCaller(own, defaultTimeout); err != nil {
 		return nil, err
 	}

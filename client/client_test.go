@@ -369,6 +369,9 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := client.NewPinger("http://h/x", &pinging); err == nil {
 			t.Errorf("%+v is accepted by NewPinger", pinging)
 		}
+		if _, err := client.New("http://h", someKey, &client.Config{Pinger: pinging}); err == nil {
+			t.Errorf("%+v is accepted as Config.Pinger", pinging)
+		}
 	}
 }
 

@@ -429,6 +429,14 @@ func TestContractOfUpserts(t *testing.T) {
 	})
 }
 
+// TestBodyUnavailable: a body in object storage that cannot be read now has the error of a monitor.
+func TestBodyUnavailable(t *testing.T) {
+	c, _ := answer{503, "application/json", `{"error": "the object storage is unavailable"}`, nil}.clients(t)
+	if _, err := c.PingBody(t.Context(), someID, 1); meaning(err) != "body unavailable" {
+		t.Error(err)
+	}
+}
+
 func second(_ any, err error) error { return err }
 
 func third(_, _ any, err error) error { return err }

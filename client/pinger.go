@@ -95,8 +95,7 @@ func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 	if config != nil {
 		c = *config
 	}
-	requests := Config{HTTPClient: c.HTTPClient, UserAgent: c.UserAgent, Timeout: c.Timeout, Tries: c.Tries, MaxWait: c.MaxWait}
-	if s.caller, err = newCaller(requests, defaultPingTimeout); err != nil {
+	if s.caller, err = newCaller(c.requests(), defaultPingTimeout); err != nil {
 		return nil, err
 	}
 	if c.Queue != "" {
