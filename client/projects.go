@@ -75,6 +75,15 @@ func (c *Client) RenameProject(ctx context.Context, id uuid.UUID, name string) (
 	return renamed, err
 }
 
+// RotatePingKey gives a project another ping key and returns the project. The server refuses pings by slug with the old key at
+// once. The key must have the scope admin. The error is [checks.ErrNotFound] if the project does not exist.
+func (c *Client) RotatePingKey(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	project, _, err := do(ctx, c.Project(uuid.Nil), call{
+		name: "rotate the ping key of project " + id.String(), method: http.MethodPost, path: projectsPath + id.String() + "/ping-key",
+	}, projectOf)
+	return project, err
+}
+
 // DeleteProject deletes a project with its checks, keys, channels and status pages for good. The key must have the scope
 // admin. The error is [checks.ErrNotFound] if the project does not exist.
 func (c *Client) DeleteProject(ctx context.Context, id uuid.UUID) error {

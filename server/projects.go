@@ -88,6 +88,15 @@ func (c *call) renameProject() error {
 	return c.answer(http.StatusOK, projectDocument(project))
 }
 
+// rotatePingKey answers POST /api/v3/projects/<id>/ping-key.
+func (c *call) rotatePingKey() error {
+	project, err := c.mon.Projects().RotatePingKey(c.r.Context(), c.project.ID)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, projectDocument(project))
+}
+
 // deleteProject answers DELETE /api/v3/projects/<id>.
 func (c *call) deleteProject() error {
 	if err := c.mon.Projects().Delete(c.r.Context(), c.project.ID); err != nil {

@@ -80,6 +80,14 @@ func (p *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (check
 	return project, about("project", id, err)
 }
 
+// RotatePingKey gives a project another ping key and returns the project. Pings by slug with the old key, also those by e-mail, are
+// refused at once, on all servers; pings by UUID go on. Call it when somebody has the key who should not. Error:
+// [checks.ErrNotFound].
+func (p *Projects) RotatePingKey(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	project, err := p.mon.admin.RotatePingKey(ctx, id)
+	return project, about("project", id, err)
+}
+
 // Delete removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
 func (p *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 	return about("project", id, p.mon.admin.DeleteProject(ctx, id))

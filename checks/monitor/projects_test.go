@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func TestKeys(t *testing.T) {
@@ -178,6 +179,38 @@ func TestDocuments(t *testing.T) {
 		}
 		if _, err := documents.TakeDocument(t.Context(), "server", "b"); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("taken again: error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestRotatePingKey(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{Slug: new("job")})
+		old, err := s.Projects().ByID(t.Context(), s.project.ID)
+		must(t, err)
+		ping := func(key string) error {
+			_, _, err := s.Monitor.PingSlug(t.Context(), key, "job", false, pings.Signal{})
+			return err
+		}
+		must(t, ping(old.PingKey))
+		got, err := s.Projects().RotatePingKey(t.Context(), old.ID)
+		must(t, err)
+		if !checks.ValidPingKey(got.PingKey) || got.PingKey == old.PingKey {
+			t.Errorf("the ping key is %q, it was %q", got.PingKey, old.PingKey)
+		}
+		if err := ping(old.PingKey); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("the old key: error %v, want ErrNotFound", err)
+		}
+		must(t, ping(got.PingKey))
+		_, err = s.Monitor.Ping(t.Context(), c.ID, pings.Signal{})
+		must(t, err)
+		stored, err := s.Projects().ByID(t.Context(), old.ID)
+		old.PingKey = got.PingKey
+		if diff := cmp.Diff(old, stored); err != nil || diff != "" {
+			t.Errorf("error %v, project (-want +got):\n%s", err, diff)
+		}
+		if _, err := s.Projects().RotatePingKey(t.Context(), uuid.New()); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("an unknown project: error %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func (t *transaction) firstProject(ctx context.Context) error {
 	return err
 }
 
-// saveProject adds a project, and its account if that is new, or writes the name of a project.
+// saveProject adds a project, and its account if that is new, or writes the name and the ping key of a project.
 func (t *transaction) saveProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
@@ -80,7 +80,7 @@ func (t *transaction) saveProject(ctx context.Context, p checks.Project) error {
 	row := projectRow{
 		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
 	}
-	_, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Exec(ctx)
+	_, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").Exec(ctx)
 	return translate(err)
 }
 

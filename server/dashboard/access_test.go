@@ -47,6 +47,7 @@ var accessTable = map[string]pageAccess{
 	"GET /projects/{project}/members": members, "POST /projects/{project}/members": members, "GET /projects/{project}/members/{person}/remove": members,
 	"POST /projects/{project}/members/{person}/remove": members, "POST /projects/{project}/members/{person}/role": members,
 	"GET /projects/{project}/keys": owners, "POST /projects/{project}/keys": owners, "GET /projects/{project}/keys/{key}/revoke": owners,
+	"GET /projects/{project}/ping-key": owners, "POST /projects/{project}/ping-key": owners,
 	"POST /projects/{project}/keys/{key}/revoke": owners, "POST /projects/{project}/settings": owners, "GET /projects/{project}/delete": owners, "POST /projects/{project}/delete": owners,
 }
 

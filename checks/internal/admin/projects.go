@@ -158,6 +158,25 @@ func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p
 	return p, nil
 }
 
+// RotatePingKey gives a project another ping key.
+func (a *Admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Project, err error) {
+	defer a.forgetLookups()
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if p, err = tx.LockAccount(ctx, id); err != nil {
+			return err
+		}
+		p.PingKey = randomText(publicKeyLength)
+		if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+			return err
+		}
+		return a.note(ctx, tx, aboutProject(p, "project.update", audit.Change{Field: "ping_key", From: hidden, To: hidden}))
+	})
+	if err != nil {
+		return checks.Project{}, err
+	}
+	return p, nil
+}
+
 // DeleteProject removes a project with all that it has.
 func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()

@@ -46,8 +46,8 @@ type AdminTx interface {
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
 	// Save adds the project (with First, unless there is any: the error is [checks.ErrExists]) or the key, or it adds or changes
-	// the project, the channel or the status page, that s has. Of a project that is there, it writes the Name. The project and
-	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name of a project, the hash of a key or the slug
+	// the project, the channel or the status page, that s has. Of a project that is there, it writes the Name and the PingKey. The project and
+	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name or the ping key of a project, the hash of a key or the slug
 	// of a page, in any project, that is in use; [checks.ErrNotFound] for the ID of another project's channel or page. For
 	// an unknown project, the store may return any other error or none: the caller sees to it that there is one.
 	//

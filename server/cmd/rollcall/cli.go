@@ -46,6 +46,8 @@ type cli struct {
 		Create keyCreateCmd `cmd:"" help:"Create an API key and print it. It cannot be shown again."`
 		List   keyListCmd   `cmd:"" help:"List the API keys of a project by id and first characters."`
 		Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
+
+		RotatePing keyRotatePingCmd `cmd:"" help:"Replace the ping key of a project and print the new one."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage API keys."`
 
 	User struct {

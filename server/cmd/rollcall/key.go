@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // keyDoc is an API key in JSON.
@@ -100,7 +101,9 @@ type keyListCmd struct {
 }
 
 func (keyListCmd) Help() string {
-	return `With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
+	return `If the installation has keys of its own, which are for all projects, standard error says how many.
+
+With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
 }
 
 func (c keyListCmd) Run(ctx context.Context, a *app) error {
@@ -126,7 +129,14 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 	}
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		keys, err := mon.Project(project.ID).Keys(ctx)
-		return print(keys, project, err)
+		if err := print(keys, project, err); err != nil {
+			return err
+		}
+		all, err := mon.Installation().Keys(ctx)
+		if len(all) > 0 {
+			a.say("%s of the installation can do everything in this project too; key list --installation lists them", verdict.Count(len(all), "key"))
+		}
+		return err
 	})
 }
 
@@ -206,4 +216,34 @@ func (c keyRevokeCmd) projects(ctx context.Context, mon *monitor.Monitor) ([]che
 	}
 	project, err := projectByName(ctx, mon, c.Project)
 	return []checks.Project{project}, err
+}
+
+type keyRotatePingCmd struct {
+	projectFlag
+	jsonFlag
+}
+
+func (keyRotatePingCmd) Help() string {
+	return `All servers refuse pings by slug with the old key at once, also those by e-mail, so give the jobs the new key. Pings by UUID are not
+affected.
+
+With --json: {"id", "name", "plan", "ping_key"} of the project.
+
+Example:
+
+    rollcall key rotate-ping --project backups`
+}
+
+func (c keyRotatePingCmd) Run(ctx context.Context, a *app) error {
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		project, err := mon.Projects().RotatePingKey(ctx, project.ID)
+		if err != nil {
+			return missing(err, "project %q", c.Project)
+		}
+		document := struct {
+			projectDoc
+			PingKey string `json:"ping_key"`
+		}{newProjectDoc(project), project.PingKey}
+		return c.say(a.stdout, document, "Replaced the ping key of the project %q. The new one is:\n\n  %s", project.Name, project.PingKey)
+	})
 }

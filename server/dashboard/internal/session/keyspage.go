@@ -15,6 +15,8 @@ func (s *Sessions) keyRoutes() {
 	s.site.Own("POST /projects/{project}/keys", s.createKey)
 	s.site.Own("GET /projects/{project}/keys/{key}/revoke", s.revokePage)
 	s.site.Own("POST /projects/{project}/keys/{key}/revoke", s.revokeKey)
+	s.site.Own("GET /projects/{project}/ping-key", s.rotatePage)
+	s.site.Own("POST /projects/{project}/ping-key", s.rotatePingKey)
 }
 
 // keysView is the data of the page of keys.
@@ -123,5 +125,19 @@ func (s *Sessions) revokeKey(q *ui.Request) error {
 	}
 	q.ForgetKeys(q.Project.ID)
 	q.Notice(fmt.Sprintf("Revoked the %s key %s….", view.Scope, view.Hint))
+	return q.Redirect("/projects/%s/keys", q.Project.ID)
+}
+
+// rotatePage asks before the ping key is replaced.
+func (s *Sessions) rotatePage(q *ui.Request) error {
+	return q.Render("keyrotate", "Replace the ping key", nil)
+}
+
+func (s *Sessions) rotatePingKey(q *ui.Request) error {
+	if _, err := q.Mon.Projects().RotatePingKey(q.Ctx(), q.Project.ID); err != nil {
+		return err
+	}
+	q.ForgetKeys(q.Project.ID)
+	q.Notice("Replaced the ping key. The old one is refused.")
 	return q.Redirect("/projects/%s/keys", q.Project.ID)
 }

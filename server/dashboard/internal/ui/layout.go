@@ -179,7 +179,7 @@ var navOf = map[string]string{
 	"checks":   "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks", "rehearsal": "integrations",
 	"board": "board", "failures": "board", "history": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
 	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
-	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "members": "settings", "memberremove": "settings", "projectdelete": "settings",
+	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "keyrotate": "settings", "members": "settings", "memberremove": "settings", "projectdelete": "settings",
 }
 
 var gzipWriters = sync.Pool{New: func() any {
