@@ -30,6 +30,7 @@ type worker struct {
 	done   chan struct{}      // closed when the goroutine ends; nil if there is none
 	stop   context.CancelFunc // of the goroutine
 	closed bool
+	closes chan struct{} // closed by close; nil before the first piece
 }
 
 // kick runs work, once more if it is running. It returns false after close.
@@ -40,6 +41,9 @@ func (w *worker) kick(work func(ctx context.Context)) bool {
 		return false
 	}
 	w.again = true
+	if w.closes == nil {
+		w.closes = make(chan struct{})
+	}
 	if w.done != nil {
 		return true
 	}
@@ -71,6 +75,9 @@ func (w *worker) next() bool {
 // close waits for the work, and stops it when ctx ends. It reports whether the work has ended by itself.
 func (w *worker) close(ctx context.Context) bool {
 	w.mu.Lock()
+	if w.closes != nil && !w.closed {
+		close(w.closes)
+	}
 	w.closed = true
 	done, stop := w.done, w.stop
 	w.mu.Unlock()
@@ -85,6 +92,29 @@ func (w *worker) close(ctx context.Context) bool {
 	stop()
 	<-done
 	return false
+}
+
+// ending reports whether close was called.
+func (w *worker) ending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// pause waits, but not beyond the call of close. Its error is that of ctx.
+func (w *worker) pause(ctx context.Context, d time.Duration) error {
+	if w.ending() {
+		return sleep(ctx, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	case <-w.closes:
+	}
+	return nil
 }
 
 // memory keeps the pings of a [Pinger] without a queue that wait for another try, oldest first.
@@ -121,7 +151,7 @@ func (s *sender) pingByMemory(ctx context.Context, signal pings.Signal) error {
 func (s *sender) add(ctx context.Context, signal pings.Signal, tries int) bool {
 	m := &s.memory
 	m.mu.Lock()
-	if tries == 0 && len(m.waiting) == 0 || !s.background.kick(s.resend) {
+	if tries == 0 && len(m.waiting) == 0 || !s.background.kick(s.work) {
 		m.mu.Unlock()
 		return false
 	}

@@ -224,6 +224,7 @@ type Client struct {
 type registered struct {
 	mu      sync.Mutex
 	pingers map[string]*Pinger
+	pending map[string]*Pinger // by server, key, project and slug, until their check is registered
 }
 
 var _ checks.Manager = (*Client)(nil)
@@ -246,7 +247,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, registered: &registered{pingers: make(map[string]*Pinger)}}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, registered: &registered{pingers: make(map[string]*Pinger), pending: make(map[string]*Pinger)}}
 	var own Config
 	if config != nil {
 		own = *config

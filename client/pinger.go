@@ -55,11 +55,12 @@ var _ job.Reporter = (*Pinger)(nil)
 
 // sender makes the requests of a [Pinger].
 type sender struct {
-	caller     *caller
-	url, query string // of a success ping
-	limit      atomic.Int64
-	report     func(ctx context.Context, err error)
-	background worker
+	caller       *caller
+	url, query   string // of a success ping, once the check is registered
+	registration registration
+	limit        atomic.Int64
+	report       func(ctx context.Context, err error)
+	background   worker
 
 	queue  *queue // nil to keep pings in memory
 	memory memory
@@ -71,25 +72,43 @@ type sender struct {
 // no request. Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
 // Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
 func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
+	target, query, err := splitPingURL(pingURL)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPinger(target+"?"+query, config)
+	if err != nil {
+		return nil, err
+	}
+	p.sender.url, p.sender.query = target, query
+	return p, nil
+}
+
+// splitPingURL returns a ping URL without its query, and the query.
+func splitPingURL(pingURL string) (target, query string, err error) {
 	u, err := parseURL(pingURL)
 	if err != nil {
-		return nil, fmt.Errorf("client: the ping URL %w", err)
+		return "", "", fmt.Errorf("client: the ping URL %w", err)
 	}
 	path := strings.TrimPrefix(u.EscapedPath(), "/")
 	if path == "" {
-		return nil, errors.New("client: the ping URL has no path and so names no check")
+		return "", "", errors.New("client: the ping URL has no path and so names no check")
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		// After an empty slug, the server would take the signal for the slug.
 		if segment == "" || segment == "." || segment == ".." {
-			return nil, fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
+			return "", "", fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
 		}
 	}
-	p := &Pinger{}
-	s := &p.sender
-	s.query = u.RawQuery
+	query = u.RawQuery
 	u.RawQuery, u.ForceQuery = "", false
-	s.url = u.String()
+	return u.String(), query, nil
+}
+
+// newPinger returns a Pinger without a ping URL, whose queue has a name.
+func newPinger(name string, config *PingerConfig) (p *Pinger, err error) {
+	p = &Pinger{}
+	s := &p.sender
 	s.limit.Store(defaultBodyLimit)
 	var c PingerConfig
 	if config != nil {
@@ -99,7 +118,7 @@ func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 		return nil, err
 	}
 	if c.Queue != "" {
-		if s.queue, err = newQueue(c.Queue, s.url+"?"+s.query); err != nil {
+		if s.queue, err = newQueue(c.Queue, name); err != nil {
 			return nil, fmt.Errorf("client: queue: %w", err)
 		}
 	}
@@ -192,6 +211,9 @@ func (p *Pinger) Close(ctx context.Context) error {
 
 // Ping sends a valid signal whose body is within the limit.
 func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
+	if waits, err := s.await(ctx, signal); waits {
+		return err
+	}
 	if s.queue != nil {
 		return s.pingByQueue(ctx, signal)
 	}

@@ -51,12 +51,11 @@ type queue struct{ dir string }
 
 // newQueue makes the directory for a ping URL, which it names by a hash, because the URL is a secret.
 func newQueue(root, pingURL string) (*queue, error) {
-	root, err := filepath.Abs(root) // the program may change its directory
+	dir, err := queueDir(root, pingURL)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(pingURL))
-	q := &queue{dir: filepath.Join(root, hex.EncodeToString(sum[:16]))}
+	q := &queue{dir}
 	if err := os.MkdirAll(q.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -69,6 +68,13 @@ func newQueue(root, pingURL string) (*queue, error) {
 		return nil, err
 	}
 	return q, nil
+}
+
+// queueDir returns the directory of a ping URL.
+func queueDir(root, pingURL string) (string, error) {
+	root, err := filepath.Abs(root) // the program may change its directory
+	sum := sha256.Sum256([]byte(pingURL))
+	return filepath.Join(root, hex.EncodeToString(sum[:16])), err
 }
 
 // lock waits for the lock until ctx or the time ends. A zero time is none. The error then wraps errLocked.

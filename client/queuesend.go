@@ -26,6 +26,9 @@ func (p *Pinger) Flush(ctx context.Context) error {
 	if p == nil || p.sender.queue == nil {
 		return nil
 	}
+	if p.sender.registration.pending() != nil {
+		return fmt.Errorf("client: queue: %w; %w", errUnregistered, ErrQueued)
+	}
 	return p.sender.flush(ctx)
 }
 
@@ -63,11 +66,7 @@ func (s *sender) keep(signal pings.Signal, at time.Time, why error) error {
 	if err := s.queue.put(newWaiting(signal, at)); err != nil {
 		return fmt.Errorf("%w; it cannot be kept: %w", why, err)
 	}
-	s.background.kick(func(ctx context.Context) {
-		if err := s.flush(ctx); err != nil && ctx.Err() == nil {
-			s.report(ctx, err)
-		}
-	})
+	s.background.kick(s.work)
 	return fmt.Errorf("%w; %w", why, ErrQueued)
 }
 

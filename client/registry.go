@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -18,8 +17,14 @@ var _ job.Registry = (*Client)(nil)
 var errNoClient = errors.New("there is no client; the error of New says why")
 
 // Register creates or updates the check with the slug of spec and returns the reporter of its job, as [job.Registry]
-// describes. The reporter is a [Pinger] with the configuration of the client. Call
-// [Client.Close] before the program ends. On a nil Client, which [New] returns for a wrong URL or key, Register returns an
+// describes. The reporter is a [Pinger] with Config.Pinger. Call [Client.Close] before the program ends.
+//
+// Register tries for at most 5 seconds. If the server does not answer in that time or is overloaded, or another program
+// answers, the error is an [ErrPending]. The Pinger then keeps its pings, in memory or in PingerConfig.Queue, and registers
+// the check in the background until that works. Pings in the queue of a process that ended before are sent by the next one
+// that registers the slug with the same key.
+//
+// On a nil Client, which [New] returns for a wrong URL or key, Register returns an
 // error and a reporter that only runs the job.
 func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
 	none := (*Pinger)(nil)
@@ -29,27 +34,28 @@ func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, 
 	if spec.Slug == nil || *spec.Slug == "" {
 		return none, fmt.Errorf("client: register: %w", &checks.FieldError{Field: "slug", Reason: "is empty"})
 	}
-	list, err := c.Checks(ctx, checks.Query{Slug: *spec.Slug})
-	if err != nil {
-		return none, err
-	}
-	if len(list) == 0 {
-		spec = job.Defaults(spec, time.Now())
-	}
-	check, _, err := c.Upsert(ctx, spec, checks.UniqueSlug)
-	if err != nil {
-		return none, err
-	}
+	name := c.base + "\n" + c.key + "\n" + c.project.String() + "\n" + *spec.Slug
+	timeout := registerTimeout
 	c.registered.mu.Lock()
-	defer c.registered.mu.Unlock()
-	p, ok := c.registered.pingers[check.PingURL]
-	if !ok { // one for each check, so that its pings stay in order
-		if p, err = NewPinger(check.PingURL, &c.config); err != nil {
-			return none, err
-		}
-		c.registered.pingers[check.PingURL] = p
+	if len(c.registered.pending) > 0 {
+		timeout = knownTimeout
 	}
-	return p, nil
+	c.registered.mu.Unlock()
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	pingURL, err := c.register(within, spec)
+	if err == nil {
+		p, err := c.pinger(name, pingURL)
+		return p, err
+	}
+	if errors.Is(ctx.Err(), context.Canceled) || !isUndelivered(err) && within.Err() == nil {
+		return none, err
+	}
+	p, failed := c.later(name, spec)
+	if failed != nil {
+		return none, failed
+	}
+	return p, fmt.Errorf("%w; %w", err, ErrPending)
 }
 
 // Close closes the pingers that [Client.Register] has returned, as [Pinger.Close] does. The Client itself holds nothing.
@@ -58,7 +64,7 @@ func (c *Client) Close(ctx context.Context) error {
 		return nil
 	}
 	c.registered.mu.Lock()
-	pingers := slices.Collect(maps.Values(c.registered.pingers))
+	pingers := slices.AppendSeq(slices.Collect(maps.Values(c.registered.pingers)), maps.Values(c.registered.pending))
 	c.registered.mu.Unlock()
 	var errs []error
 	for _, p := range pingers {
