@@ -18,7 +18,8 @@ type Entry struct {
 	Spec func() (checks.Spec, error)
 	// Adjust, unless nil, changes the settings at the end. It may add tags and set the slug.
 	Adjust func(*checks.Spec)
-	// Use receives the reporter of the job. If the job has no check because of an error, that reports nothing.
+	// Use receives the reporter of the job. If the job has no check because of an error, that reports nothing; with an
+	// [ErrPending], it keeps the pings until the check is registered.
 	Use func(Reporter)
 }
 
