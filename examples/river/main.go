@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -75,8 +76,8 @@ func main() {
 
 	<-ctx.Done()
 	ending := context.WithoutCancel(ctx)
-	check(client.Stop(ending)) // the current runs end
-	check(mon.Stop(ending))
+	err = client.Stop(ending)                 // the current runs end
+	check(errors.Join(err, mon.Stop(ending))) // and the alerts that are due are sent
 }
 
 func alert(_ context.Context, n channels.Notification) error {
