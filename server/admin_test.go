@@ -177,6 +177,7 @@ func TestChannelsByAPI(t *testing.T) {
 		created := as("POST", list, object{"kind": "ntfy", "name": "chat", "settings": object{"topic": "jobs", "token": secret}, "other": 1}).object(201)
 		id := created["id"].(string)
 		a.equal("created", created, object{"id": id, "name": "chat", "kind": "ntfy", "secrets": []any{"token"},
+			"state": "notified", "failed_at": nil, "error": "",
 			"settings": object{"server_url": "https://ntfy.sh", "topic": "jobs", "priority": "high"}})
 		a.equal("read", as("GET", list+id, nil).object(200), created)
 		a.equal("everywhere", a.everywhere("GET", list+id, nil).object(200), created)
