@@ -31,8 +31,8 @@ type SyncConfig struct {
 }
 
 // Sync makes the checks of a registry those of a scheduler's jobs. It registers each job and gives its check the tag, which
-// marks the checks of one program: other programs of the project need other tags, and other names of their jobs. A nil config selects the defaults. The packages for
-// schedulers are made of it.
+// marks the checks of one program: other programs of the project need other tags, and other names of their jobs. A nil config
+// selects the defaults. The packages for schedulers are made of it.
 //
 // The error joins those of the entries, with their names: of the registry, of Spec, and for entries whose names have
 // the same slug. The other entries are registered all the same. If there is an error, Sync pauses nothing. For an empty tag or
