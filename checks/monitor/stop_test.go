@@ -151,6 +151,34 @@ func TestStopEnds(t *testing.T) {
 	})
 }
 
+// TestStopDeaf stops a monitor with a short StopTimeout whose receiver does not return. The alert is given back in time, so the
+// next monitor sends it at once.
+func TestStopDeaf(t *testing.T) {
+	inBubble(t, func(c *monitor.Config) { c.StopTimeout = time.Second }, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		release := make(chan struct{})
+		o.set(func(context.Context, channels.Channel, channels.Notification) error {
+			<-release
+			return errors.New("late")
+		})
+		must(t, o.Start(t.Context()))
+		o.ping(t, o.watched(t, "job").ID, pings.Failure)
+		begin := time.Now()
+		remain(t, o.Stop(t.Context()), 1)
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("Stop took %v", took)
+		}
+		o.set(nil)
+		next := o.server(t, o.store)
+		must(t, next.Start(t.Context()))
+		remain(t, next.Stop(t.Context()), 0)
+		if got := o.received(); len(got) != 1 {
+			t.Errorf("received %q", got)
+		}
+		close(release)
+	})
+}
+
 // TestStopBesideOther leaves the alert that another monitor is sending to that one.
 func TestStopBesideOther(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {

@@ -64,7 +64,11 @@ func Attempt(ctx context.Context, log *slog.Logger, failure string, task Task) (
 
 // End says how work ends whose context is done: it finishes what is due until Due ends, and then has until Save ends to
 // save what it has done.
-type End struct{ Due, Save context.Context }
+type End struct {
+	Due, Save context.Context
+	// Return is how long to wait, after Due, for code that does not return at once.
+	Return time.Duration
+}
 
 // saveTime bounds the time from the end of Due to that of Save.
 const saveTime = time.Second
@@ -77,7 +81,7 @@ func EndOf(ctx context.Context, timeout time.Duration) (end End, cut, release co
 	save := min(timeout/5, saveTime)
 	context.AfterFunc(ctx, func() { time.AfterFunc(timeout-save, cut) })
 	context.AfterFunc(ctxDue, func() { time.AfterFunc(save, abandon) })
-	return End{ctxDue, ctxSave}, cut, func() { cut(); abandon() }
+	return End{ctxDue, ctxSave, save / 2}, cut, func() { cut(); abandon() }
 }
 
 // pauseFactor is the ratio of a pause to the step before it.

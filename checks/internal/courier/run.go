@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// finishTime is how long unfinished sends of [Courier.Deliver] have left when it ends early. The loop waits returnTime for
-	// notifiers that it has cancelled.
+	// finishTime is how long unfinished sends of [Courier.Deliver] have left when it ends early. It then waits
+	// returnTime for notifiers that it has cancelled.
 	finishTime, returnTime = 5 * time.Second, 500 * time.Millisecond
 	// outageWait is the first pause after the database has failed. It doubles up to outageWaitMost.
 	outageWait, outageWaitMost = 250 * time.Millisecond, 10 * time.Second
@@ -40,7 +40,7 @@ func (c *Courier) Deliver(ctx context.Context) (sent int, err error) {
 	if !c.Delivers() {
 		return 0, nil
 	}
-	l := newLoop(c, background.End{Due: ctx, Save: context.WithoutCancel(ctx)})
+	l := newLoop(c, background.End{Due: ctx, Save: context.WithoutCancel(ctx), Return: returnTime})
 	err = l.run(context.WithoutCancel(ctx), true)
 	return l.sent, err
 }
@@ -139,7 +139,7 @@ func (l *loop) recordFinished(ctx context.Context) {
 // stop waits for unfinished sends, at first for grace without cancelling them, saves their results, and gives back the rest.
 func (l *loop) stop(ctx context.Context, cancel context.CancelFunc, grace time.Duration) error {
 	close(l.halted)
-	for _, wait := range []time.Duration{grace, returnTime} {
+	for _, wait := range []time.Duration{grace, l.end.Return} {
 		timer := time.NewTimer(wait)
 		for expired := false; len(l.sends) > 0 && !expired; {
 			select {
