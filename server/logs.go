@@ -7,18 +7,40 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// listPings answers server/API.md section 4.8.
+// maxListedPings is the most pings that any plan lists.
+const maxListedPings = 1000
+
+// listPings answers server/API.md section 4.8, with the query parameters limit and since besides.
 func (c *call) listPings() error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return errBadQuery
+	}
+	limit, limited, err := wholeNumber(query, "limit", maxListedPings)
+	if err != nil {
+		return err
+	}
+	since, bounded, err := wholeNumber(query, "since", checks.MaxFlipTimestamp)
+	if err != nil {
+		return err
+	}
 	list, err := c.mon.Project(c.check.ProjectID).Pings(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
 	}
 	if c.acceptLate > 0 { // the number of a ping that waited in a queue is that of its arrival
 		slices.SortStableFunc(list, func(a, b pings.Ping) int { return b.At.Compare(a.At) })
+	}
+	if bounded {
+		list = slices.DeleteFunc(list, func(p pings.Ping) bool { return p.At.Before(time.Unix(since, 0)) })
+	}
+	if limited {
+		list = list[:min(int64(len(list)), limit)]
 	}
 	bodies := c.checkURL(c.check) + "/pings/"
 	document := wire.Pings{Pings: make([]wire.Ping, 0, len(list))}

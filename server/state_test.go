@@ -254,6 +254,44 @@ func TestOverlappingRuns(t *testing.T) {
 	})
 }
 
+// TestPingFilters lists some of the pings of a check. Without the parameters the list is that of section 4.8.
+func TestPingFilters(t *testing.T) {
+	both(t, nil, func(s *site) {
+		check := s.create(nil)
+		for range 3 { // at noon, and 100 and 200 seconds later
+			s.ping(check, "")
+			s.clock.Advance(100 * time.Second)
+		}
+		unix := func(d time.Duration) string { return fmt.Sprint(noon.Add(d).Unix()) }
+		for query, want := range map[string][]any{
+			"":                                {3.0, 2.0, 1.0},
+			"?unknown=x":                      {3.0, 2.0, 1.0},
+			"?limit=1000&since=0":             {3.0, 2.0, 1.0},
+			"?limit=2":                        {3.0, 2.0},
+			"?limit=0":                        nil,
+			"?since=" + unix(100*time.Second): {3.0, 2.0},
+			"?since=" + unix(101*time.Second): {3.0},
+			"?since=10000000000":              nil,
+			"?limit=1&since=" + unix(0):       {3.0},
+		} {
+			var numbers []any
+			for _, ping := range s.api("GET", path(check)+"/pings/"+query, nil).list(200, "pings") {
+				numbers = append(numbers, ping["n"])
+			}
+			s.equal(query, numbers, want)
+		}
+		for query, text := range map[string]string{
+			"?limit=1001": "limit is too large: 1001, the maximum is 1000",
+			"?limit=-1":   "limit is too small: -1, the minimum is 0",
+			"?limit=":     `limit is not a whole number: ""`,
+			"?since=x":    `since is not a whole number: "x"`,
+		} {
+			parameter, _, _ := strings.Cut(text, " ")
+			s.api("GET", path(check)+"/pings/"+query, nil).refusedField(parameter, text)
+		}
+	})
+}
+
 func TestFlipFilters(t *testing.T) {
 	both(t, nil, func(s *site) {
 		check := s.create(nil)
