@@ -18,7 +18,7 @@ const (
 	StatusNew    Status = "new"    // no success or failure was received yet, or the check was resumed
 	StatusUp     Status = "up"     // the last ping was a success, and the next is not due yet
 	StatusGrace  Status = "grace"  // the next ping is due and has not come, and the grace time has not passed
-	StatusDown   Status = "down"   // the job failed, a ping is overdue, or a run takes too long
+	StatusDown   Status = "down"   // the job failed, a ping was missed, or a run timed out
 	StatusPaused Status = "paused" // monitoring is off
 )
 

@@ -40,6 +40,21 @@ const (
 	Overrun Reason = "overrun" // a run did not end within its maximum run time, or else the grace time
 )
 
+// Words says why in the words of alerts and pages: "a run was missed". A reason of a later version is its name.
+func (r Reason) Words() string {
+	switch r {
+	case Success:
+		return "the job reported success"
+	case Failure:
+		return "the job reported a failure"
+	case Overdue:
+		return "a run was missed"
+	case Overrun:
+		return "a run timed out"
+	}
+	return string(r)
+}
+
 // retentionMonths is how many full months of flips are kept besides the current one (server/API.md section 8).
 const retentionMonths = 2
 

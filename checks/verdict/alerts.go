@@ -184,7 +184,7 @@ func (b *builder) integrations() {
 		b.say(append(append(Sentence{r.part()}, r.clause()...), plain("."))...)
 	}
 	if len(b.Receivers) > 0 && !slices.ContainsFunc(b.Receivers, func(r Receiver) bool { return r.Delivers() }) {
-		b.say(plain("No integration of this check delivers alerts now, so no one may be notified."))
+		b.say(plain("No integration of this check can be reached now, so no one may be notified."))
 	}
 }
 

@@ -255,9 +255,9 @@ func (r Rehearsal) LastWords(to Receiver, zone *time.Location) string {
 	case !to.GaveUp.IsZero():
 		return "last alert failed " + r.at(to.GaveUp, zone)
 	case !to.Delivered.IsZero():
-		return "last alert delivered " + r.at(to.Delivered, zone)
+		return "last alert sent " + r.at(to.Delivered, zone)
 	case to.Waiting > 0:
-		return "no alert delivered yet"
+		return "no alert sent yet"
 	}
 	return "no alert yet"
 }

@@ -117,7 +117,7 @@ func TestRehearse(t *testing.T) {
 			"23 12:59 A run is expected.",
 			"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
 			"23 13:09 The alert is sent to Ops and Pager.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 			"Pager via All: failing since 11:00: no credit, last alert failed at 11:00",
 			"Log via All: sends recovery alerts only, no alert yet",
 		}},
@@ -126,13 +126,13 @@ func TestRehearse(t *testing.T) {
 			"23 11:55 A run is expected.",
 			"23 12:05 The check goes down: nothing was reported within the grace of 10 min.",
 			"23 12:05 The alert is sent to Ops.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 		}},
 		"a run in progress": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 30*time.Minute), ping(pings.Start, 5*time.Minute)}, want: []string{
 			"If it does not report, Ops is notified at 12:05.",
 			"23 12:05 The check goes down: a run in progress has taken longer than 10 min.",
 			"23 12:05 The alert is sent to Ops.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 		}},
 		"two runs in progress": {spec: with(hourly, func(s *checks.Spec) { s.MaxRuntime, s.AlertAfter = new(20*time.Minute), new(2) }), to: []channels.Channel{ops},
 			changes: []change{ping(pings.Success, 30*time.Minute), run(1, 15*time.Minute), run(2, 5*time.Minute)}, want: []string{
@@ -140,7 +140,7 @@ func TestRehearse(t *testing.T) {
 				"23 12:05 The check goes down: a run in progress has taken longer than 20 min. This is failure 1 of 2 in a row, so no alert is sent yet.",
 				"23 12:15 Failure 2 of 2 in a row.",
 				"23 12:15 The alert is sent to Ops.",
-				"Ops: notified, last alert delivered yesterday 12:00",
+				"Ops: notified, last alert sent yesterday 12:00",
 			}},
 		"nobody": {spec: hourly, changes: []change{ping(pings.Success, 0)}, want: []string{
 			"If it does not report, no one is notified: no integrations.",
@@ -162,21 +162,21 @@ func TestRehearse(t *testing.T) {
 			"23 13:00 A run is expected.",
 			"23 13:10 The check goes down: nothing was reported within the grace of 10 min.",
 			"23 13:10 The alert is sent to Ops.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 		}},
 		"paused": {spec: with(hourly, func(s *checks.Spec) { s.ManualResume = new(true) }), to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 0), pause}, failure: true, want: []string{
 			"It is paused, so nothing would happen. Once it is resumed: if it fails now, Ops is notified at 12:00.",
 			"23 12:00 The job reports a failure.",
 			"23 12:00 The check goes down: the job reported a failure.",
 			"23 12:00 The alert is sent to Ops.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 		}},
 		"down, with reminders": {spec: with(hourly, func(s *checks.Spec) { s.RepeatEvery, s.QuietHours = new(2*time.Hour), new("15:00-17:00") }), to: []channels.Channel{ops},
 			changes: []change{ping(pings.Failure, time.Hour)}, want: []string{
 				"It is down already. The next reminder goes to Ops at 13:00.",
 				"23 13:00 Reminder 1 is sent; another follows every 2 h.",
 				"23 15:00 Quiet hours cancel the reminder; the next one is due at 19:00.",
-				"Ops: notified, last alert delivered yesterday 12:00",
+				"Ops: notified, last alert sent yesterday 12:00",
 			}},
 		"many failures in a row": {spec: with(hourly, func(s *checks.Spec) { s.AlertAfter = new(9) }), to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)}, failure: true, want: []string{
 			"If it fails now, Ops is notified at 19:10.",
@@ -184,7 +184,7 @@ func TestRehearse(t *testing.T) {
 			"23 12:00 Failure 2 of 9 in a row.",
 			"23 19:10 Failures 3 to 9 of 9 in a row.",
 			"23 19:10 The alert is sent to Ops.",
-			"Ops: notified, last alert delivered yesterday 12:00",
+			"Ops: notified, last alert sent yesterday 12:00",
 		}},
 	}
 	for name, tt := range tests {

@@ -187,6 +187,7 @@ func (l *life) ping(ctx context.Context, kind pings.Kind, output string) error {
 	switch {
 	case l.agent == mail:
 		s.Scheme, s.Method, s.RemoteAddr, s.UserAgent = "email", "", "", "Email from "+l.name+"@example.org"
+		s.Mail = &pings.Mail{}
 	case kind == pings.Start:
 		s.Method = "GET"
 	case l.agent == wrapper:

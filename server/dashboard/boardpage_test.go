@@ -283,7 +283,7 @@ func TestFailuresAround(t *testing.T) {
 	}
 	page := b.get(s.path("failures?at=2026-11-22T13:01:00Z&check=" + of.UniqueKey())).is(http.StatusOK)
 	page.has("<h1>Failures around Sun 22 Nov 13:01</h1>", "3 failures of other checks within 15 minutes.", "exit 28: tar: /backup: No space left on device", "6 min earlier",
-		"&lt;b&gt;disk full", "4 min later", "the ping did not arrive", "/checks/"+near.UniqueKey()+"/pings/1", "board?at=2026-11-22T13%3A01Z&amp;span=6h").hasNo(">far<")
+		"&lt;b&gt;disk full", "4 min later", "a run was missed", "/checks/"+near.UniqueKey()+"/pings/1", "board?at=2026-11-22T13%3A01Z&amp;span=6h").hasNo(">far<")
 	b.get(s.path("failures?at=2026-11-22T09:00:00Z")).is(http.StatusOK).has("No check failed within 15 minutes of this.")
 	b.get(s.path("failures?at=yesterday")).is(http.StatusNotFound)
 	s.browser().get(s.path("failures?at=2026-11-22T09:00:00Z")).is(http.StatusSeeOther)

@@ -46,7 +46,7 @@ func TestListUrgent(t *testing.T) {
 	s.ping(second, pings.Signal{Kind: pings.Failure, Body: []byte("From: cron@example.org\r\nSubject: failed\r\n\r\nerror: cannot connect to db1\r\n")})
 	s.ping(silent, pings.Signal{Kind: pings.Failure})
 	s.advance(13*time.Hour + 30*time.Minute)
-	page := b.get(s.path("")).is(http.StatusOK).has("exit 2: cp: &lt;disk&gt; full: No space left on device", ">15 h<", "error: cannot connect to db1", "the ping did not arrive", `<small class="why">failed<`)
+	page := b.get(s.path("")).is(http.StatusOK).has("exit 2: cp: &lt;disk&gt; full: No space left on device", ">15 h<", "error: cannot connect to db1", "a run was missed", `<small class="why">failed<`)
 	if got, want := page.names(), []string{"c-missed", "b-second", "d-silent", "a-first"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
 	}

@@ -69,9 +69,9 @@ func TestOverviewNight(t *testing.T) {
 	page := b.get(s.path("overview")).is(http.StatusOK)
 	page.has("<strong>Last night:</strong> 6 failed, 1 missed, 1 timed out, 1 unusually slow, 1 still down from before.",
 		"<h2>Up again</h2>", "<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
-		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "no ping in time; expected at 03:00 every day", "the run did not end within 1 h",
+		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "a run was missed; expected at 03:00 every day", "a run timed out after 1 h",
 		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
-		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting; no alert delivered yet",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting; no alert sent yet",
 		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
 	b.get("/checks/" + first.UniqueKey() + "/pings/2").is(http.StatusOK).has("exporting ledger")
 	if strings.Index(page.body, "ledger</a>") > strings.Index(page.body, "brief</a>") {
@@ -115,9 +115,9 @@ func TestOverviewNotified(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.advance(3 * time.Hour)
-	b.get(s.path("overview")).has(`<span>chat, ops notified; wiki not notified; slow not notified yet</span>`, "the webhook answered 410 Gone", "503 Service Unavailable", "2 integrations not delivering alerts",
-		`<span class="untold">nobody notified: no integration delivers its alerts</span>`, "Alerts that are not delivered", "failing since 12:00: the webhook answered 410 Gone;",
-		"failing since 12:00, 1 attempt so far: 503 Service Unavailable;", "no alert delivered yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
+	b.get(s.path("overview")).has(`<span>chat, ops notified; wiki not notified; slow not notified yet</span>`, "the webhook answered 410 Gone", "503 Service Unavailable", "2 integrations are failing",
+		`<span class="untold">nobody notified: no integration can be reached</span>`, "Failing integrations", "failing since 12:00: the webhook answered 410 Gone;",
+		"failing since 12:00, 1 attempt so far: 503 Service Unavailable;", "no alert sent yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
 	if text := b.get(s.path("overview")).body; strings.Count(text, "/integrations/"+ids[0]) > 0 {
 		t.Error("an integration that works is among those that do not")
 	}
@@ -131,7 +131,7 @@ func TestOverviewWell(t *testing.T) {
 	c := s.create(checks.Spec{Name: new("backup"), Channels: &hook, Timeout: new(30 * 24 * time.Hour)})
 	s.ping(c, pings.Signal{})
 	b.get(s.path("overview")).has("<strong>All is well.</strong> 1 healthy check, and nothing went wrong since yesterday 18:00.", "No failure among the last 20 runs of any check.",
-		"<h2>Next runs due</h2>", "in 30 days").hasNo("alerts nobody", "not delivering", "not delivered", `class="wrong"`)
+		"<h2>Next runs due</h2>", "in 30 days").hasNo("alerts nobody", "is failing", "are failing", `class="wrong"`)
 	s.ping(c, pings.Signal{Kind: pings.Failure})
 	s.ping(c, pings.Signal{})
 	s.advance(3 * 24 * time.Hour)

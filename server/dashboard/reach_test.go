@@ -48,12 +48,12 @@ func TestOneAnswer(t *testing.T) {
 		s.advance(10 * time.Minute)
 	}
 	const failing = "failing since 12:00, 9 attempts so far: connection refused"
-	b.get(pages["overview"]).has(failing, "1 integration not delivering alerts", "1 check alerts nobody", "ops not notified yet").hasNo("ops notified")
+	b.get(pages["overview"]).has(failing, "1 integration is failing", "1 check alerts nobody", "ops not notified yet").hasNo("ops notified")
 	b.get(pages["list"]).has("<b>1</b> alerts nobody")
 	b.get(pages["integrations"]).has(failing)
 	b.get(pages["integration"]).has(failing)
-	b.get(pages["rehearsal"]).has(failing, "Only integrations that fail", "no alert delivered yet").hasNo("<td>notified</td>")
-	b.get(pages["check"]).has("has been "+failing, "has not been notified: 9 attempts failed so far", "No integration of this check delivers alerts now").
+	b.get(pages["rehearsal"]).has(failing, "Only integrations that fail", "no alert sent yet").hasNo("<td>notified</td>")
+	b.get(pages["check"]).has("has been "+failing, "has not been notified: 9 attempts failed so far", "No integration of this check can be reached now").
 		hasNo("<b>ops</b> was notified", "<b>ops</b> notified")
 
 	refuses = false
@@ -62,7 +62,7 @@ func TestOneAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range pages {
-		b.get(path).hasNo("failing since", "not delivering", "alerts nobody", "No integration of this check")
+		b.get(path).hasNo("failing since", "is failing", "alerts nobody", "No integration of this check")
 		if name == "rehearsal" {
 			b.get(path).has("<td>notified</td>")
 		}

@@ -133,7 +133,7 @@ func New() *Metrics {
 			Help: "Always 1; the label has the version of Rollcall.", ConstLabels: prometheus.Labels{"version": version()}}),
 		queue: prometheus.NewDesc("rollcall_ping_queue_length", "Pings in the queue for writing.", nil, nil),
 		pending: prometheus.NewDesc("rollcall_deliveries_pending",
-			"Alerts neither delivered nor given up, counted up to 100000.", nil, nil),
+			"Alerts neither sent nor given up, counted up to 100000.", nil, nil),
 		oldest: prometheus.NewDesc("rollcall_delivery_oldest_due_age_seconds",
 			"Time since the oldest pending alert became due, 0 if none is due.", nil, nil),
 		healthy: prometheus.NewDesc("rollcall_delivery_healthy_oldest_due_age_seconds",

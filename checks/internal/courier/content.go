@@ -187,20 +187,10 @@ func causedBy(flip store.AlertFlip, last pings.Ping) bool {
 
 // reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the flip.
 func reasonText(flip store.AlertFlip, last pings.Ping) string {
-	switch flip.Reason {
-	case flips.Success:
-		return "the job reported success"
-	case flips.Overdue:
-		return "the expected ping did not arrive in time"
-	case flips.Overrun:
-		return "a run took too long"
-	case flips.Failure:
-		if causedBy(flip, last) && last.ExitStatus != nil {
-			return fmt.Sprintf("the job reported a failure, exit status %d", *last.ExitStatus)
-		}
-		return "the job reported a failure"
+	if causedBy(flip, last) && last.ExitStatus != nil {
+		return fmt.Sprintf("%s, exit status %d", flip.Reason.Words(), *last.ExitStatus)
 	}
-	return string(flip.Reason)
+	return flip.Reason.Words()
 }
 
 // timing describes in English when a check expects its pings.

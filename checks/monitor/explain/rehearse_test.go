@@ -145,7 +145,7 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 		t.Fatal(err)
 	}
 	for _, to := range list[0].Receivers {
-		want := map[string]string{"a": "last alert delivered ", "broken": "last alert failed ", "up": "no alert yet"}[to.Name]
+		want := map[string]string{"a": "last alert sent ", "broken": "last alert failed ", "up": "no alert yet"}[to.Name]
 		if to.Kind != channels.Function && !strings.HasPrefix(list[0].LastWords(to, nil), want) {
 			t.Errorf("%s: %s, want %q", to.Name, list[0].LastWords(to, nil), want)
 		}

@@ -42,6 +42,6 @@ func Example() {
 		}
 	}
 	// Output:
-	// backup, down since 29 March 03:10 CEST: the expected ping did not arrive in time
-	// backup, down since 25 October 02:40 CEST: the expected ping did not arrive in time
+	// backup, down since 29 March 03:10 CEST: a run was missed
+	// backup, down since 25 October 02:40 CEST: a run was missed
 }

@@ -213,7 +213,7 @@ func (l commandLine) fail(command *kong.Context, err error) int {
 func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 	return []kong.Option{
 		kong.Name("rollcall"),
-		kong.Description("Rollcall is a dead man's switch for scheduled jobs: a job sends a ping, and Rollcall alerts you when a ping is overdue."),
+		kong.Description("Rollcall is a dead man's switch for scheduled jobs: a job sends a ping, and Rollcall alerts you when a ping is missing."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { os.Exit(helpStatus) }),
 		kong.DefaultEnvars(strings.TrimSuffix(envPrefix, "_")),

@@ -168,12 +168,6 @@ type deliveryLine struct {
 	Name string
 }
 
-// reasons are the words for why a check went up or down.
-var reasons = map[flips.Reason]string{
-	flips.Success: "the job reported success", flips.Failure: "the job reported a failure",
-	flips.Overdue: "the expected ping did not arrive in time", flips.Overrun: "a run took too long",
-}
-
 // reporting returns the ping that reported a transition, or nil: a missed run and one that took too long have none.
 func reporting(log []pings.Ping, t checks.Transition) *pings.Ping {
 	kind := map[flips.Reason]pings.Kind{flips.Success: pings.Success, flips.Failure: pings.Failure}[t.Reason]
@@ -189,7 +183,7 @@ func eventViews(q *ui.Request, history []monitor.Event, log []pings.Ping) []even
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {
-		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: reasons[e.Reason], Ping: reporting(log, e.Transition)}
+		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: e.Reason.Words(), Ping: reporting(log, e.Transition)}
 		for _, d := range e.Deliveries {
 			name := words.Name(d.ChannelName, "")
 			if d.ChannelKind == channels.Function {

@@ -170,24 +170,9 @@ func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
 	}
 	return deliveryRow{
 		Delivery: d, Check: words.Name(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
-		Channel: to, Why: whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
+		Channel: to, Why: d.Reason.Words(), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
 		Link: edit && d.ChannelKind != channels.Function,
 	}
-}
-
-// whyChanged says why the check of a delivery changed.
-func whyChanged(d monitor.Delivery) string {
-	switch d.Reason {
-	case flips.Success:
-		return "the job reported success"
-	case flips.Failure:
-		return "the job reported a failure"
-	case flips.Overdue:
-		return "the expected ping did not arrive in time"
-	case flips.Overrun:
-		return "a run took too long"
-	}
-	return ""
 }
 
 // maxNames is up to how many checks the field of a filter suggests their names.

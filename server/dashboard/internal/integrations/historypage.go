@@ -196,7 +196,7 @@ func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []hi
 	}
 	for _, e := range events {
 		c := byID[e.CheckID]
-		row := historyRow{At: e.At, Word: words.State(e.To), Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "is " + words.State(e.To), Why: whyChanged(monitor.Delivery{Reason: e.Reason})}
+		row := historyRow{At: e.At, Word: words.State(e.To), Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "is " + words.State(e.To), Why: e.Reason.Words()}
 		switch {
 		case e.To == checks.StatusDown:
 			row.Text = "went down"

@@ -129,7 +129,7 @@ func failuresBetween(q *ui.Request, list []checks.Check, from, to time.Time) (ro
 		_, effects := c.Settle(now)
 		for _, t := range slices.Concat(transitions[id], effects.Transitions) {
 			if t.To == checks.StatusDown && t.Reason != flips.Failure && within(t.At) {
-				add(t.At, 0, map[flips.Reason]string{flips.Overrun: "the run did not end in time"}[t.Reason])
+				add(t.At, 0, t.Reason.Words())
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -40,7 +41,7 @@ func plainReason(c checks.Check, row ui.Row) string {
 		return ""
 	}
 	if slices.ContainsFunc(c.Runs, func(run checks.OpenRun) bool { return run.StartedAt.Add(c.RunLimit()).Equal(row.Since) }) {
-		return "the run did not end in time"
+		return flips.Overrun.Words()
 	}
-	return "the ping did not arrive"
+	return flips.Overdue.Words()
 }

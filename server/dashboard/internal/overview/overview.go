@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -178,9 +179,9 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 		}
 		if t, ok := troubleOf(c, append(transitions[c.ID], effects.Transitions...), v.Night); ok {
 			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Output: "/checks/" + rows[i].Key}
-			r.Since, r.Why = c.StoredSince, "no ping in time; expected "+r.Schedule
+			r.Since, r.Why = c.StoredSince, flips.Overdue.Words()+"; expected "+r.Schedule
 			if t.kind == timedOut {
-				r.Why = "the run did not end within " + verdict.Period(c.RunLimit())
+				r.Why = flips.Overrun.Words() + " after " + verdict.Period(c.RunLimit())
 			}
 			if c.Stored == checks.StatusUp {
 				r.Back = later(c.StoredSince, t.at, c.History.LastSuccess)
@@ -331,7 +332,7 @@ func steps(q *ui.Request, list []checks.Check, reaching bool) []step {
 		ping.Path, ping.Label = "/checks/"+list[0].UniqueKey(), "How to ping "+ui.NameOf(list[0])
 	}
 	return []step{
-		{len(list) > 0, "Create a check", "A check monitors one job. Rollcall alerts you when a ping of the job is overdue or reports a failure.",
+		{len(list) > 0, "Create a check", "A check monitors one job. Rollcall alerts you when a ping is missing or reports a failure.",
 			project + "/checks/new", "New check", project + "/import", "Import from Healthchecks"},
 		ping,
 		{reaching, "Say whom to alert", "An integration is where alerts go: e-mail, a chat, a pager or a webhook.",
@@ -384,7 +385,7 @@ func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.
 	case len(parts)+len(beingTold) > 0:
 		return strings.Join(append(parts, beingTold...), "; "), len(beingTold) == 0
 	case !reached:
-		return "nobody notified: no integration delivers its alerts", true
+		return "nobody notified: no integration can be reached", true
 	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:
 		return fmt.Sprintf("nobody notified yet: %d of %d failures in a row", a.Failures, c.AlertAfter), false
 	case !a.HeldSince.IsZero() && !a.Next.IsZero():

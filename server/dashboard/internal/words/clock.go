@@ -61,11 +61,21 @@ func (c Clock) Stamp(t time.Time, own *time.Location) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	html := element(t, c.Format(t, "2 Jan 2006 15:04:05")+zoneOf(t, c.Zone))
-	if there := c.Beside(t, own); there != "" {
-		html += template.HTML(` <span class="own">` + template.HTMLEscapeString(there) + `</span>`)
+	return c.dated(t) + c.beside(t, own)
+}
+
+// dated is a time element with date and time of day.
+func (c Clock) dated(t time.Time) template.HTML {
+	return element(t, c.Format(t, "2 Jan 2006 15:04:05")+zoneOf(t, c.Zone))
+}
+
+// beside is Beside after a blank, or "".
+func (c Clock) beside(t time.Time, own *time.Location) template.HTML {
+	there := c.Beside(t, own)
+	if there == "" {
+		return ""
 	}
-	return html
+	return template.HTML(` <span class="own">` + template.HTMLEscapeString(there) + `</span>`)
 }
 
 // Span is Stamp from one instant to another, whose date stands only if it is another one. One of them may be the zero time.
@@ -80,7 +90,7 @@ func (c Clock) Span(from, to time.Time, own *time.Location) template.HTML {
 	if from.In(c.Zone).Format(time.DateOnly) != to.In(c.Zone).Format(time.DateOnly) {
 		layout = "2 Jan 2006 15:04:05"
 	}
-	return c.Stamp(from, own) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone))
+	return c.dated(from) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone)) + c.beside(from, own)
 }
 
 // element is a time element.
