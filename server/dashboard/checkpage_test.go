@@ -32,7 +32,7 @@ func TestCheckPage(t *testing.T) {
 		s.advance(41 * time.Minute)
 	}
 	editor.get(path).has("<strong>Down</strong>", "Median <b>41 min</b>", "a run timed out", "from 10.0.4.7", "curl/8 &lt;u&gt;", "1 down").hasNo("<i>fail", "<u>")
-	editor.get(path + "?kind=failure").has(`id="p-3"`, ">3–4<").hasNo(`id="p-1"`)
+	editor.get(path+"?kind=failure").has(`id="p-3"`, ">3–4<").hasNo(`id="p-1"`)
 	editor.get(path + "?before=3").has(`id="p-1"`).hasNo(`id="p-3"`)
 	editor.get(path + "?kind=nonsense&before=x").has(`id="p-1"`)
 

@@ -109,6 +109,7 @@ func TestHistoryLinks(t *testing.T) {
 	s.ping(c, pings.Signal{})
 	s.advance(3 * time.Hour) // a run is missed
 	body := s.signedIn(s.keys.ReadOnly).get(path).body
+	s.signedIn(s.keys.ReadOnly).get(s.path("history")).has(`<a href="`+path+`/pings/3">Ping 3</a>`, `<a href="`+path+`/pings/2">Output</a>`, `<a href="`+path+`/pings/1">Ping 1</a>`)
 	events := regexp.MustCompile(`(?s)<ol class="events">.*?</ol>`).FindString(body)
 	links := regexp.MustCompile(`href="`+path+`/pings/(\d+)">([^<]*)<`).FindAllStringSubmatch(events, -1)
 	var got []string

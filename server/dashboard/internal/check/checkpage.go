@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -168,22 +167,12 @@ type deliveryLine struct {
 	Name string
 }
 
-// reporting returns the ping that reported a transition, or nil: a missed run and one that took too long have none.
-func reporting(log []pings.Ping, t checks.Transition) *pings.Ping {
-	kind := map[flips.Reason]pings.Kind{flips.Success: pings.Success, flips.Failure: pings.Failure}[t.Reason]
-	i := slices.IndexFunc(log, func(p pings.Ping) bool { return kind != "" && p.Kind == kind && p.At.Equal(t.At) })
-	if i < 0 {
-		return nil
-	}
-	return &log[i]
-}
-
 // eventViews prepares the newest events, newest first.
 func eventViews(q *ui.Request, history []monitor.Event, log []pings.Ping) []eventView {
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {
-		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: e.Reason.Words(), Ping: reporting(log, e.Transition)}
+		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: e.Reason.Words(), Ping: ui.Reporting(log, e.Transition)}
 		for _, d := range e.Deliveries {
 			name := words.Name(d.ChannelName, "")
 			if d.ChannelKind == channels.Function {

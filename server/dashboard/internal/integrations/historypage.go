@@ -16,12 +16,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // historyPerPage is how many entries a page shows, and more if several are of one instant.
 const historyPerPage = 50
+
+// maxReported bounds the pings that are read to find those that reported the status changes of a page.
+const maxReported = 10_000
 
 // historyKinds are the kinds of entries to filter by.
 var historyKinds = []ui.Choice{{Value: "status", Label: "Status changes"}, {Value: "alerts", Label: "Alerts"}, {Value: "changes", Label: "Settings"}}
@@ -47,6 +51,7 @@ type historyRow struct {
 	Name, Key string // of a check, or the name of what was changed
 	Text      string
 	Why       string
+	Ping      *pings.Ping // the one that reported a status change, if it is known
 	Alert     *deliveryRow
 	// Also are further deliveries of the same alert.
 	Also []*deliveryRow
@@ -190,6 +195,13 @@ func (v *historyView) cut(rows []historyRow, cursor historyCursor) {
 // statusRows are the status changes and pauses of checks.
 func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []historyRow, err error) {
 	events, err := q.Mon.Views().Events(q.Ctx(), list, monitor.EventQuery{Before: before, Limit: historyPerPage + 1})
+	if err != nil {
+		return nil, err
+	}
+	logs, err := reported(q, events)
+	if err != nil {
+		return nil, err
+	}
 	byID := make(map[uuid.UUID]checks.Check, len(list))
 	for _, c := range list {
 		byID[c.ID] = c
@@ -205,9 +217,28 @@ func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []hi
 		case e.From == checks.StatusDown && e.Reason == flips.Success:
 			row.Text = "is up again"
 		}
+		row.Ping = ui.Reporting(logs[e.CheckID], e.Transition)
 		rows = append(rows, row)
 	}
-	return rows, err
+	return rows, nil
+}
+
+// reported returns the newest pings of checks back to the oldest of some events.
+func reported(q *ui.Request, events []monitor.CheckEvent) (map[uuid.UUID][]pings.Ping, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	since := events[0].At
+	var ids []uuid.UUID
+	for _, e := range events {
+		if e.At.Before(since) {
+			since = e.At
+		}
+		if !slices.Contains(ids, e.CheckID) {
+			ids = append(ids, e.CheckID)
+		}
+	}
+	return q.Mon.Views().RecentPings(q.Ctx(), q.Project.ID, ids, since, maxReported/len(ids))
 }
 
 // alertRows are deliveries. The time of each is at most that of the one before it, as is its identifier: a copy for a member

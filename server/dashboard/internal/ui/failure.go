@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 	"github.com/rollcall-dev/rollcall/pings/text"
@@ -113,4 +115,14 @@ func FailureOf(p pings.Ping) Failure {
 		p.Body = p.Body[max(0, len(p.Body)-causeBytes):]
 	}
 	return Failure{N: p.N, At: p.At, Output: output, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
+}
+
+// Reporting returns the ping that reported a transition, or nil: a missed run and one that timed out have none.
+func Reporting(log []pings.Ping, t checks.Transition) *pings.Ping {
+	kind := map[flips.Reason]pings.Kind{flips.Success: pings.Success, flips.Failure: pings.Failure}[t.Reason]
+	i := slices.IndexFunc(log, func(p pings.Ping) bool { return kind != "" && p.Kind == kind && p.At.Equal(t.At) })
+	if i < 0 {
+		return nil
+	}
+	return &log[i]
 }
