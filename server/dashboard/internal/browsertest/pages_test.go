@@ -37,7 +37,6 @@ func (s *site) fill() checks.Check {
 		Timeout: hour, Grace: hour, Channels: new("*")})
 	late := s.create(checks.Spec{Name: new("orders-export"), Slug: new("orders-export"), Tags: []string{"prod"}, Schedule: new("0 * * * *"), TZ: new("Europe/Riga"), Grace: hour})
 	up := s.create(checks.Spec{Name: new(endless), Slug: new(strings.ToLower(endless)), Tags: []string{strings.Repeat("tag-", 25), endless}, Timeout: new(24 * time.Hour)})
-	failed := s.create(checks.Spec{Name: new("/" + endless[:99]), Timeout: new(24 * time.Hour)})
 	s.create(checks.Spec{Name: new("restore-drill")})
 	paused := s.create(checks.Spec{Name: new("legacy")})
 	_, err := s.mon.Project(paused.ProjectID).Pause(s.Context(), paused.ID)
@@ -54,7 +53,6 @@ func (s *site) fill() checks.Check {
 	}
 	s.ping(late.ID, pings.Success)
 	s.ping(down.ID, pings.Failure, hostile)
-	s.ping(failed.ID, pings.Failure, "ERROR:"+strings.Repeat(endless, 20))
 	s.advance(70 * time.Minute)
 	return down
 }
@@ -75,7 +73,10 @@ func (s *site) fillAll() (c checks.Check, first []string) {
 	for _, page := range []string{"?q=nothing+matches", "integrations/new?q=nothing+matches", "integrations/new?kind=webhook", "integrations/new?kind=webpush", "deliveries?check=nothing", "badges?as=html"} {
 		first = append(first, s.path(page))
 	}
-	return s.fill(), first
+	c = s.fill()
+	failed := s.create(checks.Spec{Name: new("/" + endless[:99]), Timeout: new(24 * time.Hour)})
+	s.ping(failed.ID, pings.Failure, "ERROR:"+strings.Repeat(endless, 20))
+	return c, first
 }
 
 // identifiers are what tells pages of one kind apart.
