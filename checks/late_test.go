@@ -213,6 +213,36 @@ func TestLateDurations(t *testing.T) {
 	}
 }
 
+// TestLateEnds: an end that is recorded after a start that was received later ends what it would have ended in order.
+func TestLateEnds(t *testing.T) {
+	run := func(n byte) uuid.NullUUID { return uuid.NullUUID{UUID: uuid.UUID{n}, Valid: n > 0} }
+	for name, test := range map[string]struct {
+		maxRuntime time.Duration
+		end, start byte // identifiers of the end and of the later start
+		open       []byte
+	}{
+		"a nameless end, a later nameless start, with MaxRuntime": {time.Hour, 0, 0, []byte{0}},
+		"a nameless end, a later start, with MaxRuntime":          {time.Hour, 0, 3, []byte{3}},
+		"the end of the newest run, a later start":                {0, 2, 3, []byte{3}},
+		"the end of an older run, a later start":                  {0, 1, 3, []byte{2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hourly(t)
+			c.MaxRuntime = test.maxRuntime
+			for _, s := range []signalAt{{pings.Start, run(1), noon}, {pings.Start, run(2), noon.Add(time.Second)}, {pings.Start, run(test.start), noon.Add(9 * time.Second)}, {pings.Success, run(test.end), noon.Add(5 * time.Second)}} {
+				c, _, _, _ = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
+			}
+			var open []byte
+			for _, r := range c.Runs.Open() {
+				open = append(open, r.ID.UUID[0])
+			}
+			if diff := gocmp.Diff(test.open, open); diff != "" {
+				t.Errorf("open runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // signalAt is a signal with the time of its receipt.
 type signalAt struct {
 	kind pings.Kind

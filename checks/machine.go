@@ -69,7 +69,8 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 			c.Runs = c.Runs.Only()
 		}
 		c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
-		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
+		at := later(deadline, c.StoredSince) // a start that was recorded late may be overdue since before the newest transition
+		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: at, Reason: reason}, now, effects)
 	case !next.IsZero() && !now.Before(next):
 		c = c.review(now, effects)
 	}
@@ -235,15 +236,15 @@ func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 // without one is in progress, all. Without MaxRuntime, the end of the newest run ends all that are older, and so does any failure.
 func (c Check) endRuns(ping *pings.Ping) Check {
 	own := func(run OpenRun) bool { return run.ID == ping.RunID }
-	all := !ping.RunID.Valid
+	later := func(run OpenRun) bool { return ping.At.Before(run.StartedAt) } // recorded before this ping, but received after it
+	all, before := !ping.RunID.Valid, c.Runs
 	if c.MaxRuntime > 0 {
-		all = all && !slices.ContainsFunc(c.Runs, func(run OpenRun) bool { return run.Open && own(run) })
+		all = all && !slices.ContainsFunc(before, func(run OpenRun) bool { return run.Open && own(run) && !later(run) })
 	} else {
-		_, newest := c.Runs.Span()
+		_, newest := before.keep(func(run OpenRun) bool { return !later(run) }).Span()
 		all = all || ping.Kind == pings.Failure || own(newest)
 	}
-	before := c.Runs
-	c.Runs = before.keep(func(run OpenRun) bool { return ping.At.Before(run.StartedAt) || !all && !own(run) })
+	c.Runs = before.keep(func(run OpenRun) bool { return later(run) || !all && !own(run) })
 	for i, run := range before {
 		if run.Open && !c.Runs[i].Open && run.ID.Valid && !own(run) {
 			c.Ended = c.Ended.add(run.ID.UUID, ping.At)
