@@ -104,7 +104,7 @@ func TestNotify(t *testing.T) {
 	if state, err := p.stop(syscall.SIGTERM); err != nil || state.ExitCode() != 0 {
 		t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
 	}
-	if diff := cmp.Diff([]string{"STOPPING=1", "EXTEND_TIMEOUT_USEC=91000000", "STATUS=finishing requests"}, await(t, socket, "STOPPING=1")); diff != "" {
+	if diff := cmp.Diff([]string{"STOPPING=1", "EXTEND_TIMEOUT_USEC=96000000", "STATUS=finishing requests"}, await(t, socket, "STOPPING=1")); diff != "" {
 		t.Errorf("when it stops (-want +got):\n%s", diff)
 	}
 }
