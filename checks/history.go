@@ -22,7 +22,7 @@ type History struct {
 
 // end ends the run that a success or a failure is about: if pair is set it ends runs in progress, and gives the ping its
 // duration if the start is known. It adds the run to the history. Call it before the ping changes the state.
-func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
+func (c Check) end(ping *pings.Ping, pair, newest bool, effects *Effects) Check {
 	if pair && len(c.Runs) > 0 {
 		c = c.endRuns(ping)
 		runs, took, paired := c.Runs.end(ping.RunID, ping.At)
@@ -40,12 +40,12 @@ func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
 	if ping.Duration != nil {
 		run.Duration = *ping.Duration
 	}
-	return c.addRun(run, ping.Duration != nil, effects)
+	return c.addRun(run, ping.Duration != nil, newest, effects)
 }
 
 // addRun adds a run to the history. The totals of a day that is over go to the effects, and so does a run of an earlier
 // day.
-func (c Check) addRun(run Run, timed bool, effects *Effects) Check {
+func (c Check) addRun(run Run, timed, newest bool, effects *Effects) Check {
 	totals := Totals{Runs: 1}
 	if run.Result != RunSuccess {
 		totals.Failures = 1
@@ -54,7 +54,6 @@ func (c Check) addRun(run Run, timed bool, effects *Effects) Check {
 		totals.Timed, totals.Sum, totals.Min, totals.Max = 1, run.Duration, run.Duration, run.Duration
 	}
 	h := &c.History
-	newest := !run.At.Before(c.newest())
 	h.Recent = h.Recent.with(run, newest)
 	if run.Result == RunSuccess && (newest || !run.At.Before(h.LastSuccess)) {
 		h.LastSuccess, h.LastSuccessDuration = run.At, run.Duration
@@ -220,15 +219,15 @@ func (r Recent) unpack(list *packedRuns) (n int) {
 	return n
 }
 
-// with returns the runs with one more, and without the oldest if there is no room. The newest comes last, also if a clock
-// was set back; another one takes the place of its time.
+// with returns the runs with one more, and without the oldest if there is no room. Each takes the place of its time, but the
+// newest comes last if a clock was set back.
 func (r Recent) with(run Run, newest bool) Recent {
 	result := max(0, slices.Index(runResults[:], run.Result))
 	added := packedRun{run.At.UnixMicro(), uint64(max(0, run.Duration)/durationUnit)<<resultBits | uint64(result)}
 	var list packedRuns
 	n := r.unpack(&list)
 	place := n
-	for !newest && place > 0 && list[place-1].at > added.at {
+	for place > 0 && list[place-1].at > added.at && (!newest || list[place-1].at-added.at <= maxLate.Microseconds()) {
 		place--
 	}
 	copy(list[place+1:], list[place:n])

@@ -68,8 +68,8 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		if c.MaxRuntime == 0 { // or the run would take the check down once more, after another run succeeds
 			c.Runs = c.Runs.Only()
 		}
-		c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
 		at := later(deadline, c.StoredSince) // a start that was recorded late may be overdue since before the newest transition
+		c = c.addRun(Run{At: at, Result: RunMissed}, false, !at.Before(c.newest()), effects)
 		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: at, Reason: reason}, now, effects)
 	case !next.IsZero() && !now.Before(next):
 		c = c.review(now, effects)
@@ -121,7 +121,8 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	case kind == pings.Start:
 		c = c.rewind(&ping).start(signal.RunID, at, &effects)
 	case kind == pings.Success || kind == pings.Failure:
-		c = c.rewind(&ping).end(&ping, true, &effects).finish(kind, at, &effects)
+		c = c.rewind(&ping)
+		c = c.end(&ping, true, !at.Before(c.newest()), &effects).finish(kind, at, &effects)
 	}
 	return c, ping, effects, nil
 }

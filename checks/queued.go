@@ -21,7 +21,7 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	case ping.Kind != pings.Success && ping.Kind != pings.Failure:
 		return c
 	}
-	c = c.end(ping, pairs, effects)
+	c = c.end(ping, pairs, false, effects)
 	if !isNewest {
 		return c
 	}
