@@ -57,20 +57,24 @@ func testProjects(t *testing.T, f fixture) {
 	}
 }
 
-// testRename: saving a project that is there changes its name alone.
+// testRename: saving a project that is there changes its name and its ping key alone.
 func testRename(t *testing.T, f fixture) {
 	other := f.addProject(t, newProject("other"))
 	rename := func(p checks.Project) error {
 		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &p}) })
 	}
 	want, changed := f.project, f.project
-	want.Name, changed.Name = "renamed", "renamed"
-	changed.BadgeKey, changed.PingKey, changed.CreatedAt = "b", "p", noon.Add(time.Hour)
+	want.Name, want.PingKey = "renamed", "p"
+	changed.Name, changed.BadgeKey, changed.PingKey, changed.CreatedAt = "renamed", "b", "p", noon.Add(time.Hour)
 	must(t, rename(changed))
 	same(t, "renamed project", f.projects(t, store.ProjectFilter{ID: &want.ID}), []checks.Project{want})
 	changed.Name = other.Name
 	if err := rename(changed); !errors.Is(err, checks.ErrExists) {
 		t.Errorf("a name in use: error %v, want ErrExists", err)
+	}
+	changed.Name, changed.PingKey = want.Name, other.PingKey
+	if err := rename(changed); !errors.Is(err, checks.ErrExists) {
+		t.Errorf("a ping key in use: error %v, want ErrExists", err)
 	}
 }
 
