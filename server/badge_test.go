@@ -209,10 +209,17 @@ func TestBadgesRefused(t *testing.T) {
 		}
 		// A badge ends with its check or project.
 		s.api("DELETE", path(check), nil).is(200)
-		s.send("GET", own, nil).refused(404, "not found")
+		formats := []string{".svg", ".json", ".shields"}
+		for _, format := range formats {
+			s.send("GET", strings.Replace(own, ".svg", format, 1), nil).refused(404, "not found")
+		}
 		s.send("GET", tagged, nil).is(200)
 		s.must(s.mon.Projects().Delete(s.Context(), s.project.ID))
-		s.send("GET", tagged, nil).refused(404, "not found")
+		for _, format := range formats {
+			for _, address := range []string{tagged, all} {
+				s.send("GET", strings.Replace(address, ".svg", format, 1), nil).refused(404, "not found")
+			}
+		}
 	})
 }
 
