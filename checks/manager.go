@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,9 @@ import (
 // [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
 // *[FieldError] for a setting, a range or an identifier that is refused, and a *[channels.SelectError] for a channel that does
 // not exist. What belongs to another project is not found. A client has more errors: those of its key and of other programs.
+//
+// An iterator reads when it is ranged over, and anew each time. An error is its last pair; one that the context causes can come
+// after others. [Collect] returns all of one as a slice.
 type Manager interface {
 	// Check returns a check of the project.
 	Check(ctx context.Context, id uuid.UUID) (Snapshot, error)
@@ -43,12 +47,12 @@ type Manager interface {
 	Resume(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Delete removes a check with its log and returns it as it was.
 	Delete(ctx context.Context, id uuid.UUID) (Snapshot, error)
-	// Pings returns the newest pings of a check, newest first, without their bodies.
-	Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
+	// Pings returns the pings of a check that the query selects, newest first, without their bodies.
+	Pings(ctx context.Context, id uuid.UUID, q PingQuery) iter.Seq2[pings.Ping, error]
 	// PingBody returns the body of ping number n. The error is ErrNotFound if there is no such ping or it has no body.
 	PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error)
 	// Flips returns the flips of a check in a window, newest first.
-	Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error)
+	Flips(ctx context.Context, id uuid.UUID, window flips.Window) iter.Seq2[flips.Flip, error]
 	// Stats returns the figures of each UTC day between two instants, oldest first.
 	Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]DayStats, error)
 	// Channels returns the channels of the project, oldest first. A client gets their ID, Name and Kind alone.
@@ -61,6 +65,33 @@ type Manager interface {
 type Query struct {
 	Slug string   // only checks with this slug; "" for any
 	Tags []string // only checks with all of these tags, compared as whole words
+}
+
+// PingQuery selects pings of a check. The zero value selects all that the plan keeps.
+type PingQuery struct {
+	Limit int       // at most so many of the newest; 0 for any number
+	Since time.Time // only pings at or after this instant; the zero time for any
+}
+
+// Select returns those of the pings that the query selects. It may change the list.
+func (q PingQuery) Select(list []pings.Ping) []pings.Ping {
+	list = slices.DeleteFunc(list, func(p pings.Ping) bool { return p.At.Before(q.Since) })
+	if q.Limit > 0 {
+		list = list[:min(len(list), q.Limit)]
+	}
+	return list
+}
+
+// Collect returns all that an iterator yields, or nothing and its error.
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var list []T
+	for item, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, nil
 }
 
 // DistinctTags returns the tags, each once. ok is false if no check can have them all: together they are longer than the tags of

@@ -108,6 +108,14 @@ func ValidateWindow(w flips.Window) error {
 	return nil
 }
 
+// ValidateLimit checks a limit of a list. The error is a *[FieldError] for "limit".
+func ValidateLimit(limit int) error {
+	if limit < 0 {
+		return refuse("limit", "is too small: %d, the minimum is 0", limit)
+	}
+	return nil
+}
+
 // maxStatsDays bounds the days that statistics are asked for at once.
 const maxStatsDays = 366
 

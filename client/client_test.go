@@ -182,12 +182,12 @@ func TestLifeOfACheck(t *testing.T) {
 		if name == "until" {
 			test.window.Until = down.Truncate(time.Second)
 		}
-		got, err := s.client.Flips(ctx, c.ID, test.window)
+		got, err := checks.Collect(s.client.Flips(ctx, c.ID, test.window))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		equal(t, name, got, test.want)
-		got, err = s.reader.FlipsByUniqueKey(ctx, c.UniqueKey, test.window)
+		got, err = checks.Collect(s.reader.FlipsByUniqueKey(ctx, c.UniqueKey, test.window))
 		if err != nil {
 			t.Errorf("%s by unique key: %v", name, err)
 		}
@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 		"get":       {func() error { _, err := s.client.Check(ctx, none); return err }, missing, "client: get check 11111111-2222-4333-8444-555555555555: not found (status 404)"},
 		"get key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, `client: get check "0000000000000000000000000000000000000000": not found (status 404)`},
 		"bad key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, ".."); return err }, missing, `client: get check "..": not found`},
-		"empty key": {func() error { _, err := s.client.FlipsByUniqueKey(ctx, "", flips.Window{}); return err }, missing, `client: list flips of check "": not found`},
+		"empty key": {func() error { _, err := checks.Collect(s.client.FlipsByUniqueKey(ctx, "", flips.Window{})); return err }, missing, `client: list flips of check "": not found`},
 		"slug":      {func() error { _, err := s.client.CheckBySlug(ctx, "none"); return err }, missing, `client: get check "none": not found`},
 		"no slug":   {func() error { _, err := s.client.CheckBySlug(ctx, ""); return err }, missing, `client: get check "": not found`},
 		"two slugs": {func() error { _, err := s.client.CheckBySlug(ctx, "twice"); return err }, ambiguous, `client: get check "twice": ambiguous slug`},
@@ -288,10 +288,10 @@ func TestErrors(t *testing.T) {
 		"pause":     {func() error { _, err := s.client.Pause(ctx, none); return err }, missing, ""},
 		"resume":    {func() error { _, err := s.client.Resume(ctx, none); return err }, missing, ""},
 		"delete":    {func() error { _, err := s.client.Delete(ctx, none); return err }, missing, ""},
-		"pings":     {func() error { _, err := s.client.Pings(ctx, none); return err }, missing, ""},
+		"pings":     {func() error { _, err := checks.Collect(s.client.Pings(ctx, none, checks.PingQuery{})); return err }, missing, ""},
 		"body":      {func() error { _, err := s.client.PingBody(ctx, c.ID, 1); return err }, missing, ""},
 		"body -1":   {func() error { _, err := s.client.PingBody(ctx, c.ID, -1); return err }, missing, ""},
-		"flips":     {func() error { _, err := s.client.Flips(ctx, none, flips.Window{}); return err }, missing, ""},
+		"flips":     {func() error { _, err := checks.Collect(s.client.Flips(ctx, none, flips.Window{})); return err }, missing, ""},
 		"ping":      {func() error { return s.pinger(s.url+"/ping/"+none.String()).Success(ctx, nil) }, missing, "client: success ping: not found (status 404)"},
 		"ambiguous": {func() error {
 			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Failure(ctx, nil)
@@ -305,11 +305,14 @@ func TestErrors(t *testing.T) {
 		"invalid text": {func() error { _, err := s.client.Create(ctx, checks.Spec{Name: new("\xff")}); return err }, field("name"), ""},
 		"channel": {func() error { _, err := s.client.Create(ctx, checks.Spec{Channels: new("x")}); return err }, selection("x"),
 			`client: create check: channels: no integration has the id or name "x" (status 400)`},
-		"channels":    {func() error { _, err := s.client.Update(ctx, c.ID, checks.Spec{Channels: new(`a "b"`)}); return err }, selection(`a "b"`), ""},
-		"own id":      {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
-		"wrong key":   {func() error { _, err := wrong.Checks(ctx, checks.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
-		"read-only":   {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings of check " + c.ID.String() + ": the api key is read-only (status 403)"},
-		"window":      {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, field("seconds"), ""},
+		"channels":  {func() error { _, err := s.client.Update(ctx, c.ID, checks.Spec{Channels: new(`a "b"`)}); return err }, selection(`a "b"`), ""},
+		"own id":    {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
+		"wrong key": {func() error { _, err := wrong.Checks(ctx, checks.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
+		"read-only": {func() error { _, err := checks.Collect(s.reader.Pings(ctx, c.ID, checks.PingQuery{})); return err }, status(403), "client: list pings of check " + c.ID.String() + ": the api key is read-only (status 403)"},
+		"window": {func() error {
+			_, err := checks.Collect(s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}))
+			return err
+		}, field("seconds"), ""},
 		"no signal":   {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
 		"exit status": {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {

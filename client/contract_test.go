@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -174,6 +175,72 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestContractOfIterators ranges over pings and flips: all or some, twice, in part, and until an error.
+func TestContractOfIterators(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		c, err := sides["monitor"].Create(t.Context(), checks.Spec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := s.mon.Now()
+		for i := range 4 { // half a second apart
+			if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: []pings.Kind{pings.Success, pings.Failure}[i%2]}); err != nil {
+				t.Fatal(err)
+			}
+			s.clock.Advance(time.Second / 2)
+		}
+		for side, p := range sides {
+			for what, test := range map[string]struct {
+				query checks.PingQuery
+				want  []int64
+			}{
+				"all":                    {checks.PingQuery{}, []int64{4, 3, 2, 1}},
+				"two":                    {checks.PingQuery{Limit: 2}, []int64{4, 3}},
+				"more than any plan":     {checks.PingQuery{Limit: 5000}, []int64{4, 3, 2, 1}},
+				"since the third":        {checks.PingQuery{Since: start.Add(time.Second)}, []int64{4, 3}},
+				"since half a second":    {checks.PingQuery{Since: start.Add(time.Second / 2)}, []int64{4, 3, 2}},
+				"since a moment later":   {checks.PingQuery{Since: start.Add(time.Second/2 + time.Microsecond)}, []int64{4, 3}},
+				"one since half of one":  {checks.PingQuery{Since: start.Add(time.Second / 2), Limit: 1}, []int64{4}},
+				"since before the epoch": {checks.PingQuery{Since: time.Unix(-1, 0), Limit: 3}, []int64{4, 3, 2}},
+				"since the far future":   {checks.PingQuery{Since: start.AddDate(9000, 0, 0)}, nil},
+			} {
+				seq := p.Pings(t.Context(), c.ID, test.query)
+				for _, again := range []string{"", " again"} {
+					var got []int64
+					for ping, err := range seq {
+						if err != nil {
+							t.Errorf("%s of the %s: %v", what, side, err)
+						}
+						got = append(got, ping.N)
+					}
+					equal(t, what+again+" of the "+side, got, test.want)
+				}
+			}
+			for ping := range p.Pings(t.Context(), c.ID, checks.PingQuery{}) {
+				equal(t, "the first of the "+side, ping.N, int64(4))
+				break
+			}
+			for flip := range p.Flips(t.Context(), c.ID, flips.Window{}) {
+				equal(t, "the first flip of the "+side, flip.Up, false)
+				break
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var errs []string
+			for _, err := range p.Flips(ctx, c.ID, flips.Window{}) {
+				errs = append(errs, meaning(err))
+				cancel()
+			}
+			equal(t, "an ending context of the "+side, errs, []string{"", "canceled"})
+			errs = nil
+			for _, err := range p.Pings(t.Context(), uuid.New(), checks.PingQuery{}) {
+				errs = append(errs, meaning(err))
+			}
+			equal(t, "an unknown check of the "+side, errs, []string{"not found"})
+		}
+	})
+}
+
 // TestContractOfEndedContexts calls every method with a context that has ended.
 func TestContractOfEndedContexts(t *testing.T) {
 	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
@@ -211,9 +278,9 @@ func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[
 		"Pause":            func(p project) error { return second(p.Pause(ctx, check)) },
 		"Resume":           func(p project) error { return second(p.Resume(ctx, check)) },
 		"Delete":           func(p project) error { return second(p.Delete(ctx, check)) },
-		"Pings":            func(p project) error { return second(p.Pings(ctx, check)) },
+		"Pings":            func(p project) error { return second(checks.Collect(p.Pings(ctx, check, checks.PingQuery{}))) },
 		"PingBody":         func(p project) error { return second(p.PingBody(ctx, check, 1)) },
-		"Flips":            func(p project) error { return second(p.Flips(ctx, check, flips.Window{})) },
+		"Flips":            func(p project) error { return second(checks.Collect(p.Flips(ctx, check, flips.Window{}))) },
 		"Stats":            func(p project) error { return second(p.Stats(ctx, check, noon, noon)) },
 		"UpdateChannel":    func(p project) error { return second(p.UpdateChannel(ctx, channel, keep)) },
 		"DeleteChannel":    func(p project) error { return p.DeleteChannel(ctx, channel) },
@@ -295,11 +362,18 @@ func (w world) refusedRanges(ctx context.Context) map[string]refusal {
 		return refusal{want, func(p project) error { return second(p.Stats(ctx, w.check.ID, from, to)) }}
 	}
 	window := func(want string, window flips.Window) refusal {
-		return refusal{want, func(p project) error { return second(p.Flips(ctx, w.check.ID, window)) }}
+		return refusal{want, func(p project) error { return second(checks.Collect(p.Flips(ctx, w.check.ID, window))) }}
+	}
+	limit := func(want string, limit int) refusal {
+		return refusal{want, func(p project) error {
+			return second(checks.Collect(p.Pings(ctx, w.check.ID, checks.PingQuery{Limit: limit})))
+		}}
 	}
 	const year = 365 * 24 * time.Hour
 	const noDay = " is neither a day such as 2026-10-31 nor a month such as 2026-10"
 	return map[string]refusal{
+		"pings with a limit":       limit("", 1_000_000),
+		"pings below none":         limit("field: limit is too small: -1, the minimum is 0", -1),
 		"stats of a leap year":     stats("", time.Date(2024, 1, 1, 23, 0, 0, 0, time.UTC), time.Date(2024, 12, 31, 1, 0, 0, 0, time.UTC)),
 		"stats of one day more":    stats("field: start is too long before end: the maximum is 366 days", time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)),
 		"stats since ever":         stats("field: start is too long before end: the maximum is 366 days", time.Time{}, noon),

@@ -161,9 +161,8 @@ func ExamplePinger_Start() {
 	_ = run.Log(ctx, []byte("half way"))
 	_ = run.ExitStatus(ctx, 3, []byte("2 files were locked"))
 
-	entries, err := c.Pings(ctx, sync.ID)
-	check(err)
-	for _, ping := range entries {
+	for ping, err := range c.Pings(ctx, sync.ID, checks.PingQuery{}) {
+		check(err)
 		fmt.Println(ping.N, ping.Kind, ping.RunID.UUID == run.ID())
 	}
 	body, err := c.PingBody(ctx, sync.ID, 3)
@@ -223,9 +222,8 @@ func ExampleClient_Flips() {
 	check(p.Success(ctx, nil))
 	check(p.Failure(ctx, nil))
 
-	list, err := c.Flips(ctx, job.ID, flips.Window{Last: time.Hour})
-	check(err)
-	for _, flip := range list {
+	for flip, err := range c.Flips(ctx, job.ID, flips.Window{Last: time.Hour}) {
+		check(err)
 		fmt.Println(flip.Up)
 	}
 	// Output:

@@ -113,7 +113,7 @@ func (s *site) pinger(url string) *client.Pinger {
 // log returns the pings of a check, oldest first, and their bodies.
 func (s *site) log(c checks.Snapshot) (list []pings.Ping, bodies []string) {
 	s.Helper()
-	newest, err := s.client.Pings(s.Context(), c.ID)
+	newest, err := checks.Collect(s.client.Pings(s.Context(), c.ID, checks.PingQuery{}))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -40,14 +40,14 @@ func TestBothFormsOfFlips(t *testing.T) {
 	}
 	const list = `[{"timestamp": "2026-03-23T10:18:23+00:00", "up": 1}, {"timestamp": "2026-03-20T04:00:00+02:00", "up": 0}]`
 	for _, body := range []string{list, " \n" + list, `{"flips": ` + list + `}`, "\t{\"flips\":\n" + list + `, "more": 1}`} {
-		got, err := always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{})
+		got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{}))
 		if err != nil {
 			t.Error(err)
 		}
 		equal(t, body, got, want)
 	}
 	for _, body := range []string{`[]`, `{"flips": []}`} {
-		if got, err := always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{}); err != nil || len(got) != 0 {
+		if got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{})); err != nil || len(got) != 0 {
 			t.Errorf("%s: %v, %v", body, got, err)
 		}
 	}
@@ -66,8 +66,8 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 		ctx := t.Context()
 		_, get := c.Check(ctx, someID)
 		_, list := c.Checks(ctx, checks.Query{})
-		_, pings := c.Pings(ctx, someID)
-		_, changes := c.Flips(ctx, someID, flips.Window{})
+		_, pings := checks.Collect(c.Pings(ctx, someID, checks.PingQuery{}))
+		_, changes := checks.Collect(c.Flips(ctx, someID, flips.Window{}))
 		_, channels := c.Channels(ctx)
 		_, badges := c.Badges(ctx)
 		_, kinds := c.ChannelKinds(ctx)
@@ -289,7 +289,7 @@ func TestDocumentsOfHealthchecks(t *testing.T) {
 	})
 	c = always(t, 200, "application/json", `{"pings": [{"type": "success", "date": "2026-03-23T10:18:23.123456+00:00", "n": 7, "scheme": "email",
 		"remote_addr": null, "method": "", "ua": "Email from job@example.org", "rid": null, "duration": 12.34, "body_url": "https://h/api/v3/checks/x/pings/7/body"}]}`)
-	list, err := c.Pings(t.Context(), someID)
+	list, err := checks.Collect(c.Pings(t.Context(), someID, checks.PingQuery{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,8 +316,8 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("%q is a check: %+v", body, got)
 		}
 		_, listErr := c.Checks(t.Context(), checks.Query{})
-		_, pingsErr := c.Pings(t.Context(), someID)
-		_, flipsErr := c.Flips(t.Context(), someID, flips.Window{})
+		_, pingsErr := checks.Collect(c.Pings(t.Context(), someID, checks.PingQuery{}))
+		_, flipsErr := checks.Collect(c.Flips(t.Context(), someID, flips.Window{}))
 		_, channelsErr := c.Channels(t.Context())
 		for _, err := range []error{err, listErr, pingsErr, flipsErr, channelsErr} {
 			if err != nil && !strings.HasPrefix(err.Error(), "client: ") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"mime"
 	"net/http"
@@ -23,13 +24,64 @@ import (
 // unknownSize is the BodySize of a ping that has a body: the API does not tell its length.
 const unknownSize = -1
 
-// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one. BodySize is -1
-// for a ping with a body, because the server does not tell its length, and ExitStatus is nil. The error is
-// [checks.ErrNotFound] if the check does not exist.
-func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
-	return get(ctx, c, "list pings of check "+id.String(), checkPath(id)+"/pings/", func(d wire.Pings) ([]pings.Ping, error) {
-		return each("pings", d.Pings, pingOf)
+// maxPings is the largest limit that the API takes: no plan keeps more pings.
+const maxPings = 1000
+
+// Pings returns the pings of a check that the query selects, newest first, of the newest 100 on the free plan and 1000 on the
+// paid one. One request reads them. BodySize is -1 for a ping with a body, because the server does not tell its length, and
+// ExitStatus is nil. The error is [checks.ErrNotFound] if the check does not exist, and a *[checks.FieldError] for the limit.
+func (c *Client) Pings(ctx context.Context, id uuid.UUID, q checks.PingQuery) iter.Seq2[pings.Ping, error] {
+	name := "list pings of check " + id.String()
+	return listed(ctx, name, checks.ValidateLimit(q.Limit), func() ([]pings.Ping, error) {
+		return get(ctx, c, name, withQuery(checkPath(id)+"/pings/", pingQuery(q)), func(d wire.Pings) ([]pings.Ping, error) {
+			list, err := each("pings", d.Pings, pingOf)
+			return q.Select(list), err // another program, or an older server, may have sent them all
+		})
 	})
+}
+
+// pingQuery selects all pings of a query, and up to a second before Since others.
+func pingQuery(q checks.PingQuery) url.Values {
+	query := url.Values{}
+	if q.Limit > 0 && q.Since.Nanosecond() == 0 {
+		query.Set("limit", strconv.Itoa(min(q.Limit, maxPings)))
+	}
+	if since := q.Since.Unix(); since > 0 {
+		query.Set("since", strconv.FormatInt(min(since, checks.MaxFlipTimestamp), 10))
+	}
+	return query
+}
+
+// withQuery returns a path with its parameters, if there are any.
+func withQuery(path string, query url.Values) string {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return path
+}
+
+// listed yields what read returns, until the context ends, or the error refused without a request.
+func listed[T any](ctx context.Context, name string, refused error, read func() ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if refused != nil {
+			yield(*new(T), fmt.Errorf("client: %s: %w", name, refused))
+			return
+		}
+		list, err := read()
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		for _, item := range list {
+			if err := ctx.Err(); err != nil {
+				yield(*new(T), fmt.Errorf("client: %s: %w", name, err))
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
 }
 
 func pingOf(d wire.Ping) (pings.Ping, error) {
@@ -81,38 +133,34 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, e
 // Flips returns the status changes of a check in a window of time, newest first. The zero
 // Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
 // times of the flips. The error is [checks.ErrNotFound] if the check does not exist, and that of [checks.ValidateWindow].
-func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
-	return c.flips(ctx, id.String(), window)
+func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) iter.Seq2[flips.Flip, error] {
+	return c.flips(ctx, id.String(), checks.ValidateWindow(window), window)
 }
 
 // FlipsByUniqueKey is [Client.Flips] for the check of the project with a unique key.
-func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) ([]flips.Flip, error) {
+func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) iter.Seq2[flips.Flip, error] {
 	if !isUniqueKey(key) {
-		return nil, fmt.Errorf("client: list flips of check %q: %w", key, checks.ErrNotFound)
+		return c.flips(ctx, strconv.Quote(key), checks.ErrNotFound, window)
 	}
-	return c.flips(ctx, key, window)
+	return c.flips(ctx, key, checks.ValidateWindow(window), window)
 }
 
-// flips lists the flips of a check by its identifier or unique key.
-func (c *Client) flips(ctx context.Context, check string, window flips.Window) ([]flips.Flip, error) {
-	if err := checks.ValidateWindow(window); err != nil {
-		return nil, fmt.Errorf("client: list flips of check %s: %w", check, err)
-	}
-	path := checksPath + check + "/flips/"
-	if query := windowQuery(window); query != "" {
-		path += "?" + query
-	}
-	return get(ctx, c, "list flips of check "+check, path, func(d flipList) ([]flips.Flip, error) {
-		list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
-			return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
+// flips lists the flips of a check by its identifier or unique key, unless the arguments are refused.
+func (c *Client) flips(ctx context.Context, check string, refused error, window flips.Window) iter.Seq2[flips.Flip, error] {
+	name := "list flips of check " + check
+	return listed(ctx, name, refused, func() ([]flips.Flip, error) {
+		return get(ctx, c, name, withQuery(checksPath+check+"/flips/", windowQuery(window)), func(d flipList) ([]flips.Flip, error) {
+			list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
+				return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
+			})
+			// windowQuery asks for up to a second before From.
+			from := window.From.Truncate(time.Second)
+			return slices.DeleteFunc(list, func(f flips.Flip) bool { return f.At.Before(from) }), err
 		})
-		// windowQuery asks for up to a second before From.
-		from := window.From.Truncate(time.Second)
-		return slices.DeleteFunc(list, func(f flips.Flip) bool { return f.At.Before(from) }), err
 	})
 }
 
-func windowQuery(w flips.Window) string {
+func windowQuery(w flips.Window) url.Values {
 	query := url.Values{}
 	if w.Last != 0 {
 		seconds := int64(w.Last / time.Second)
@@ -131,7 +179,7 @@ func windowQuery(w flips.Window) string {
 		}
 		query.Set("end", strconv.FormatInt(end, 10))
 	}
-	return query.Encode()
+	return query
 }
 
 // flipList is a list of flips in either form: the bare array of the specification, or the object that

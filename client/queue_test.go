@@ -231,7 +231,7 @@ func TestQueueOnAServer(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = p.Flush(t.Context())
-				list, err2 := c.Pings(t.Context(), check.ID)
+				list, err2 := checks.Collect(c.Pings(t.Context(), check.ID, checks.PingQuery{}))
 				if err2 != nil {
 					t.Fatal(err2)
 				}

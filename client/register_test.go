@@ -48,7 +48,7 @@ func (s *site) logged(slug string) (kinds []string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	list, err := s.client.Pings(s.Context(), c.ID)
+	list, err := checks.Collect(s.client.Pings(s.Context(), c.ID, checks.PingQuery{}))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -134,11 +134,14 @@ func TestWhatIsRetried(t *testing.T) {
 		again   bool // may take effect twice
 		call    func(context.Context, *client.Client) error
 	}{
-		"list":  {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Checks(ctx, checks.Query{}); return err }},
-		"get":   {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Check(ctx, someID); return err }},
-		"pings": {`{"pings": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Pings(ctx, someID); return err }},
+		"list": {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Checks(ctx, checks.Query{}); return err }},
+		"get":  {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Check(ctx, someID); return err }},
+		"pings": {`{"pings": []}`, true, func(ctx context.Context, c *client.Client) error {
+			_, err := checks.Collect(c.Pings(ctx, someID, checks.PingQuery{}))
+			return err
+		}},
 		"flips": {`[]`, true, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Flips(ctx, someID, flips.Window{})
+			_, err := checks.Collect(c.Flips(ctx, someID, flips.Window{}))
 			return err
 		}},
 		"status": {`{"status": "ok"}`, true, func(ctx context.Context, c *client.Client) error { return c.Probe(ctx) }},

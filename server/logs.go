@@ -29,15 +29,19 @@ func (c *call) listPings() error {
 	if err != nil {
 		return err
 	}
-	list, err := c.mon.Project(c.check.ProjectID).Pings(c.r.Context(), c.check.ID)
+	var q checks.PingQuery
+	if bounded {
+		q.Since = time.Unix(since, 0)
+	}
+	if limited && c.acceptLate == 0 {
+		q.Limit = int(limit)
+	}
+	list, err := checks.Collect(c.mon.Project(c.check.ProjectID).Pings(c.r.Context(), c.check.ID, q))
 	if err != nil {
 		return err
 	}
 	if c.acceptLate > 0 { // the number of a ping that waited in a queue is that of its arrival
 		slices.SortStableFunc(list, func(a, b pings.Ping) int { return b.At.Compare(a.At) })
-	}
-	if bounded {
-		list = slices.DeleteFunc(list, func(p pings.Ping) bool { return p.At.Before(time.Unix(since, 0)) })
 	}
 	if limited {
 		list = list[:min(int64(len(list)), limit)]
@@ -92,12 +96,11 @@ func (c *call) listFlips() error {
 	if err != nil {
 		return err
 	}
-	list, err := c.mon.Project(c.check.ProjectID).Flips(c.r.Context(), c.check.ID, window)
-	if err != nil {
-		return err
-	}
-	document := make([]wire.Flip, 0, len(list))
-	for _, flip := range list {
+	document := make([]wire.Flip, 0)
+	for flip, err := range c.mon.Project(c.check.ProjectID).Flips(c.r.Context(), c.check.ID, window) {
+		if err != nil {
+			return err
+		}
 		entry := wire.Flip{Timestamp: wire.Time{Time: flip.At}}
 		if flip.Up {
 			entry.Up = 1

@@ -124,7 +124,7 @@ func (p place) create(t *testing.T) checks.Check {
 // log returns the pings of a check, oldest first, and their bodies.
 func (p place) log(t *testing.T, id uuid.UUID) (list []pings.Ping, bodies []string) {
 	t.Helper()
-	list, err := p.mon.Project(p.project).Pings(t.Context(), id)
+	list, err := checks.Collect(p.mon.Project(p.project).Pings(t.Context(), id, checks.PingQuery{}))
 	must(t, err)
 	slices.Reverse(list)
 	for _, ping := range list {

@@ -158,11 +158,6 @@ func deliveriesOf(stored []store.Delivery) []Delivery {
 	return list
 }
 
-// negativeLimit is the error for a limit below 0.
-func negativeLimit(limit int) error {
-	return &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", limit)}
-}
-
 // RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many. If
 // an identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
 func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {

@@ -64,9 +64,8 @@ func ExampleProject_Flips() {
 	check(err)
 	mon.Advance(2 * time.Hour)
 
-	list, err := jobs.Flips(ctx, backup.ID, flips.Window{})
-	check(err)
-	for _, f := range list {
+	for f, err := range jobs.Flips(ctx, backup.ID, flips.Window{}) { // newest first
+		check(err)
 		fmt.Println(f.At.Format("15:04"), f.Up)
 	}
 	// Output:

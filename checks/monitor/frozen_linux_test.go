@@ -74,7 +74,7 @@ func TestFrozenPostgreSQL(t *testing.T) {
 	remain(t, mon.Stop(t.Context()), 0)
 	c, err := project.CheckBySlug(t.Context(), "job")
 	must(t, err)
-	list, err := project.Pings(t.Context(), c.ID)
+	list, err := checks.Collect(project.Pings(t.Context(), c.ID, checks.PingQuery{}))
 	must(t, err)
 	var kinds []string
 	for i := range list {

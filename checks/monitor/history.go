@@ -46,8 +46,8 @@ const eventPage = 100
 // an error the iteration ends. Errors: *[checks.FieldError] for the limit, [checks.ErrNotFound].
 func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if q.Limit < 0 {
-			yield(Event{}, about("check", id, negativeLimit(q.Limit)))
+		if err := checks.ValidateLimit(q.Limit); err != nil {
+			yield(Event{}, about("check", id, err))
 			return
 		}
 		for left, bounded := q.Limit, q.Limit > 0; !bounded || left > 0; {
@@ -77,12 +77,28 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 // Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
 // watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Errors:
 // [checks.ErrNotFound], and that of [checks.ValidateWindow].
-func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
-	if err := checks.ValidateWindow(window); err != nil {
-		return nil, about("check", id, err)
+func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) iter.Seq2[flips.Flip, error] {
+	return ofCheck(ctx, id, func() ([]flips.Flip, error) {
+		if err := checks.ValidateWindow(window); err != nil {
+			return nil, err
+		}
+		return p.mon.history.Flips(ctx, p.id, id, window)
+	})
+}
+
+// ofCheck yields what read returns about a check, until the context ends.
+func ofCheck[T any](ctx context.Context, id uuid.UUID, read func() ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		list, err := read()
+		for i := 0; i < len(list) && err == nil; i++ {
+			if err = ctx.Err(); err == nil && !yield(list[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(*new(T), about("check", id, err))
+		}
 	}
-	list, err := p.mon.history.Flips(ctx, p.id, id, window)
-	return list, about("check", id, err)
 }
 
 // Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -196,15 +197,24 @@ func (p *Project) PauseExcept(ctx context.Context, tag string, slugs []string) e
 // Probe tests that the database answers queries.
 func (p *Project) Probe(ctx context.Context) error { return p.mon.store.Probe(ctx, false) }
 
-// Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 1000. A
-// ping with an earlier time ([pings.Signal.At]) stands where it arrived. Error: [checks.ErrNotFound].
-func (p *Project) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
-	limit, err := p.mon.admin.PingLimit(ctx, p.id, id)
-	if err != nil {
-		return nil, about("check", id, err)
-	}
-	all, err := p.mon.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Limit: limit})
-	return all[id], about("check", id, err)
+// Pings returns the pings of a check that the query selects, in the reverse order of their numbers, without bodies: of the newest
+// 1000, or 100 on the free plan. One query reads them. A ping with an earlier time ([pings.Signal.At]) stands where it arrived.
+// Errors: *[checks.FieldError] for the limit, [checks.ErrNotFound].
+func (p *Project) Pings(ctx context.Context, id uuid.UUID, q checks.PingQuery) iter.Seq2[pings.Ping, error] {
+	return ofCheck(ctx, id, func() ([]pings.Ping, error) {
+		if err := checks.ValidateLimit(q.Limit); err != nil {
+			return nil, err
+		}
+		limit, err := p.mon.admin.PingLimit(ctx, p.id, id)
+		if err != nil {
+			return nil, err
+		}
+		if q.Limit > 0 && q.Since.IsZero() {
+			limit = min(limit, q.Limit)
+		}
+		all, err := p.mon.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Limit: limit})
+		return q.Select(all[id]), err
+	})
 }
 
 // PingBody returns the body of ping number n as it was received, from the database or from object storage. The error is

@@ -88,7 +88,7 @@ func (v verbs) Tags(ctx context.Context, project uuid.UUID) ([]string, error) {
 }
 
 func (v verbs) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
-	return v.of(ctx, id).Pings(ctx, id)
+	return checks.Collect(v.of(ctx, id).Pings(ctx, id, checks.PingQuery{}))
 }
 
 func (v verbs) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
@@ -96,7 +96,7 @@ func (v verbs) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, err
 }
 
 func (v verbs) Flips(ctx context.Context, id uuid.UUID, w flips.Window) ([]flips.Flip, error) {
-	return v.of(ctx, id).Flips(ctx, id, w)
+	return checks.Collect(v.of(ctx, id).Flips(ctx, id, w))
 }
 
 func (v verbs) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -41,7 +42,7 @@ func TestCheckpoint(t *testing.T) {
 			if test.checkpoint && grown <= 4<<20 || !test.checkpoint && grown > 0 {
 				t.Errorf("the file has grown by %d bytes after %d bytes of bodies", grown, n*len(body))
 			}
-			if log, err := mon.Project(c.ProjectID).Pings(t.Context(), id); err != nil || len(log) != n {
+			if log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), id, checks.PingQuery{})); err != nil || len(log) != n {
 				t.Errorf("the log has %d pings, want %d; error %v", len(log), n, err)
 			}
 		})

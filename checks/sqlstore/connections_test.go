@@ -134,7 +134,7 @@ func TestLostCommit(t *testing.T) {
 			t.Errorf("ping %d has number %d, error %v", i+1, p.N, err)
 		}
 	}
-	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+	log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 	if err != nil || len(log) != 6 || b.broken.Load() != 4 {
 		t.Errorf("the log has %d pings after %d broken commits, want 6 after 4; error %v", len(log), b.broken.Load(), err)
 	}
@@ -151,7 +151,7 @@ func TestLostCommit(t *testing.T) {
 	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); !errors.Is(err, checks.ErrUnavailable) {
 		t.Errorf("ping with an unknown outcome: error %v, want ErrUnavailable", err)
 	}
-	if log, err = mon.Project(c.ProjectID).Pings(t.Context(), c.ID); err != nil || len(log) != 8 || log[0].Kind != pings.Log {
+	if log, err = checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{})); err != nil || len(log) != 8 || log[0].Kind != pings.Log {
 		t.Errorf("the log has %d pings, want 8; error %v", len(log), err)
 	}
 }

@@ -156,7 +156,7 @@ func TestLaggingStandby(t *testing.T) {
 		return heard("hello")
 	})
 	after := monitorOn(t, announcer) // a store without a cache
-	log, err := after.Project(survivor.ProjectID).Pings(t.Context(), survivor.ID)
+	log, err := checks.Collect(after.Project(survivor.ProjectID).Pings(t.Context(), survivor.ID, checks.PingQuery{}))
 	must(t, err)
 	var agents []string
 	for _, p := range log {

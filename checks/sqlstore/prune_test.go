@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -71,7 +72,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		if err != nil || flips != n-newFlips || *steps < 11 {
 			t.Errorf("removed %d flips in %d steps, want %d in 11 at least; error %v", flips, *steps, n-newFlips, err)
 		}
-		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+		log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 		if err != nil || len(log) != paidPings || log[0].N != n {
 			t.Errorf("%d pings are left, want %d; error %v", len(log), paidPings, err)
 		}
@@ -150,7 +151,7 @@ func TestPruneTogether(t *testing.T) {
 			_, err := first.PrunePings(t.Context(), nil)
 			must(t, err)
 		}
-		if log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID); err != nil || len(log) != paidPings {
+		if log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{})); err != nil || len(log) != paidPings {
 			t.Errorf("the check has %d pings, want %d; error %v", len(log), paidPings, err)
 		}
 		if rows := count(t, db.Bun(t), "rollcall_pings"); rows != paidPings {

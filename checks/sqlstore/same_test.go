@@ -198,9 +198,9 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 	}
 	v.Slug, v.Tag = ids(checks.Query{Slug: "s1"}), ids(checks.Query{Tags: []string{"t1"}})
 	for n, c := range v.Checks {
-		log, err := mon.Project(c.ProjectID).Pings(ctx, c.ID)
+		log, err := checks.Collect(mon.Project(c.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
 		must(t, err)
-		changes, err := mon.Project(c.ProjectID).Flips(ctx, c.ID, flips.Window{})
+		changes, err := checks.Collect(mon.Project(c.ProjectID).Flips(ctx, c.ID, flips.Window{}))
 		must(t, err)
 		v.Pings, v.Flips = append(v.Pings, log...), append(v.Flips, changes...)
 		var assigned []string

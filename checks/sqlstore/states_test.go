@@ -44,7 +44,7 @@ func TestServersShareChecks(t *testing.T) {
 				t.Errorf("server %d does not know the new settings: ping of kind %s, error %v", i, p.Kind, err)
 			}
 		}
-		log, err := servers[2].Project(c.ProjectID).Pings(t.Context(), c.ID)
+		log, err := checks.Collect(servers[2].Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 		if err != nil || len(log) != n+3 || log[0].N != n+3 {
 			t.Errorf("the log has %d entries, want %d; error %v", len(log), n+3, err)
 		}
@@ -79,7 +79,7 @@ func TestRowChangedByHand(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+	log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 	if err != nil || len(log) != 2 || log[0].N != 2 {
 		t.Errorf("the log has %d pings, want 2; error %v", len(log), err)
 	}

@@ -96,7 +96,7 @@ func (f *filled) data(t *testing.T) []any {
 	all := []any{projects, keys, list}
 	for _, c := range f.checks {
 		now, err := f.mon.Check(t.Context(), c.ID)
-		log, logErr := f.mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+		log, logErr := checks.Collect(f.mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 		body, bodyErr := f.mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, 4)
 		must(t, errors.Join(keysErr, channelsErr, err, logErr, bodyErr))
 		all = append(all, now, log, body)

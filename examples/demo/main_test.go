@@ -105,7 +105,7 @@ func (s *site) story(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, c := range list {
-		log, err := s.mon.Project(c.ProjectID).Pings(ctx, c.ID)
+		log, err := checks.Collect(s.mon.Project(c.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
 		if err != nil {
 			return "", err
 		}

@@ -100,7 +100,7 @@ func (j *jobs) progress() (count int, last time.Time) {
 func (j *jobs) audit(t *testing.T) {
 	t.Helper()
 	for _, check := range j.checks {
-		log, err := j.api.Pings(t.Context(), check.ID)
+		log, err := checks.Collect(j.api.Pings(t.Context(), check.ID, checks.PingQuery{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func (j *jobs) audit(t *testing.T) {
 				t.Errorf("%v: ping %d of %d was acknowledged and is lost", check.ID, i+1, len(j.acknowledged[check.ID]))
 			}
 		}
-		list, err := j.api.Flips(t.Context(), check.ID, flips.Window{})
+		list, err := checks.Collect(j.api.Flips(t.Context(), check.ID, flips.Window{}))
 		if err != nil || len(list) != 1 || !list[0].Up {
 			t.Errorf("%v: flips %+v, %v", check.ID, list, err)
 		}

@@ -43,7 +43,7 @@ func Example() {
 	err = smtp.SendMail(listener.Addr().String(), nil, "nas@example.org", []string{to}, []byte("Subject: Backup failed\r\n\r\nDisk full.\r\n"))
 	must(err)
 
-	pings, err := project.Pings(ctx, check.ID)
+	pings, err := checks.Collect(project.Pings(ctx, check.ID, checks.PingQuery{}))
 	must(err)
 	fmt.Println(pings[0].Scheme, pings[0].Kind)
 	fmt.Println(pings[0].UserAgent)

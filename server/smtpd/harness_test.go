@@ -146,7 +146,7 @@ func address(c checks.Check) string { return c.ID.String() + "@" + domain }
 // pings returns the pings of a check with their bodies, oldest first, without their times.
 func (s *site) pings(c checks.Check) []pings.Ping {
 	s.Helper()
-	list, err := s.mon.Project(c.ProjectID).Pings(s.Context(), c.ID)
+	list, err := checks.Collect(s.mon.Project(c.ProjectID).Pings(s.Context(), c.ID, checks.PingQuery{}))
 	if err != nil {
 		s.Fatal(err)
 	}

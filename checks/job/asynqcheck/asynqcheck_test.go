@@ -130,7 +130,7 @@ func TestSync(t *testing.T) {
 	}
 	for slug, message := range map[string]string{"report": "no printer", "broken": "out of order"} {
 		c := check(slug)
-		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+		log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 		must(t, err)
 		body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 		must(t, err)

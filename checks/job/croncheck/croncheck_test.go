@@ -78,7 +78,7 @@ func TestSync(t *testing.T) {
 			fmt.Sprint(backup.Tags) != "[nightly]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 6 {
 			t.Errorf("the check of the backup: %+v", backup)
 		}
-		log, err := mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID)
+		log, err := checks.Collect(mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID, checks.PingQuery{}))
 		must(t, err)
 		if *log[0].Duration != 90*time.Second {
 			t.Errorf("a run took %v, want 90s", *log[0].Duration)
@@ -88,7 +88,7 @@ func TestSync(t *testing.T) {
 			t.Errorf("the check of the report: %+v", report)
 		}
 		heartbeat := check("heartbeat")
-		log, err = mon.Project(heartbeat.ProjectID).Pings(t.Context(), heartbeat.ID)
+		log, err = checks.Collect(mon.Project(heartbeat.ProjectID).Pings(t.Context(), heartbeat.ID, checks.PingQuery{}))
 		must(t, err)
 		body, err := mon.Project(heartbeat.ProjectID).PingBody(t.Context(), heartbeat.ID, log[0].N)
 		must(t, err)

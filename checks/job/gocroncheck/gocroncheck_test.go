@@ -77,14 +77,14 @@ func TestSync(t *testing.T) {
 			fmt.Sprint(backup.Tags) != "[gocron]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 4 {
 			t.Errorf("the check of the backup: %+v", backup)
 		}
-		log, err := mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID)
+		log, err := checks.Collect(mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID, checks.PingQuery{}))
 		must(t, err)
 		if *log[0].Duration != 90*time.Second {
 			t.Errorf("a run took %v, want 90s", *log[0].Duration)
 		}
 		for slug, message := range map[string]string{"report": "no printer", "heartbeat": "out of order"} {
 			c := check(slug)
-			log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+			log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 			must(t, err)
 			body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 			must(t, err)

@@ -129,7 +129,7 @@ func TestSync(t *testing.T) {
 		{"waiting", checks.StatusNew, "24h"},
 	} {
 		c := check(test.slug)
-		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+		log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 		must(t, err)
 		body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 		must(t, err)

@@ -31,7 +31,7 @@ func Example() {
 	if c, err = project.Check(ctx, c.ID); err != nil {
 		panic(err)
 	}
-	log, err := mon.Project(c.Check.ProjectID).Pings(ctx, c.ID)
+	log, err := checks.Collect(mon.Project(c.Check.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
 	if err != nil {
 		panic(err)
 	}

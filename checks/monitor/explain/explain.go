@@ -1,6 +1,6 @@
 // Package explain says in words how a check of a monitor is: since when, why, who was notified and what comes next.
 //
-//	log, err := mon.Project(c.ProjectID).Pings(ctx, c.ID)
+//	log, err := checks.Collect(mon.Project(c.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
 //	v, err := explain.Check(ctx, mon, c, log)
 //	fmt.Println(v.Text(nil)) // Up since 03:04. The last run succeeded at 03:04. …
 //

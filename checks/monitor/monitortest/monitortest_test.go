@@ -88,7 +88,7 @@ func TestAdvance(t *testing.T) {
 		same(t, told(mon.TakeAlerts()), []string{"backup down 02 12:00 0"})
 		same(t, told(mon.TakeAlerts()), []string(nil))
 
-		got, err := mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{})
+		got, err := checks.Collect(mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{}))
 		if err != nil || len(got) != 4 || !got[2].At.Equal(noon.Add(70*time.Minute)) {
 			t.Errorf("flips %v, error %v", got, err)
 		}
@@ -180,7 +180,7 @@ func TestYear(t *testing.T) {
 		}
 	}
 	same(t, told(mon.TakeAlerts()), []string{"backup down 09 13:10 0", "backup up 10 13:00 0"})
-	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+	log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 	if err != nil || len(log) != 1000 {
 		t.Errorf("the log has %d pings, error %v", len(log), err)
 	}
@@ -223,7 +223,7 @@ func TestJob(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, told(mon.TakeAlerts()), []string{"backup down 01 12:10 0", "backup up 01 12:25 0"})
-	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+	log, err := checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 	if err != nil || len(log) != 3 || *log[0].Duration != 25*time.Minute {
 		t.Errorf("log %+v, error %v", log, err)
 	}

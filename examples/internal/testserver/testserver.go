@@ -60,7 +60,7 @@ func Start(t *testing.T) *Site {
 // trimmed body.
 func (s *Site) Pings() []string {
 	s.t.Helper()
-	list, err := s.mon.Project(s.Check.ProjectID).Pings(s.t.Context(), s.Check.ID)
+	list, err := checks.Collect(s.mon.Project(s.Check.ProjectID).Pings(s.t.Context(), s.Check.ID, checks.PingQuery{}))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
 	if r.check, err = s.mon.Check(ctx, id); err != nil {
 		return r, err
 	}
-	if r.log, err = s.mon.Project(r.check.ProjectID).Pings(ctx, id); err != nil {
+	if r.log, err = checks.Collect(s.mon.Project(r.check.ProjectID).Pings(ctx, id, checks.PingQuery{})); err != nil {
 		return r, err
 	}
 	slices.Reverse(r.log)

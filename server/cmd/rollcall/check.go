@@ -128,7 +128,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		log, err := mon.Project(check.ProjectID).Pings(ctx, check.ID)
+		log, err := checks.Collect(mon.Project(check.ProjectID).Pings(ctx, check.ID, checks.PingQuery{}))
 		if err != nil {
 			return missing(err, "the check")
 		}

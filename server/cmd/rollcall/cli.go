@@ -73,6 +73,7 @@ type cli struct {
 		List     checkListCmd     `cmd:"" help:"List the checks of a project with their status and alert rules."`
 		Show     checkShowCmd     `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
 		Rehearse checkRehearseCmd `cmd:"" help:"Say who would be notified, and when, if a check missed its next run."`
+		Pings    checkPingsCmd    `cmd:"" help:"List the pings of a check, newest first."`
 		Move     checkMoveCmd     `cmd:"" help:"Move a check to another project, with its log and flips."`
 		Pause    checkPauseCmd    `cmd:"" help:"Pause a check: it is not watched until it is resumed or its next ping arrives."`
 		Resume   checkResumeCmd   `cmd:"" help:"Resume a paused check, which is new until its next ping."`

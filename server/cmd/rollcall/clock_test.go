@@ -97,7 +97,7 @@ func TestClockJumps(t *testing.T) {
 				if next := c.Check.NextPing(mon.Now()); !next.IsZero() {
 					got.NextPing = next.Sub(noon)
 				}
-				log, err := mon.Project(c.Check.ProjectID).Pings(t.Context(), c.ID)
+				log, err := checks.Collect(mon.Project(c.Check.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{}))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +107,7 @@ func TestClockJumps(t *testing.T) {
 						t.Errorf("the ping at place %d has the number %d", i, ping.N)
 					}
 				}
-				if got.Flips, err = mon.Project(c.Check.ProjectID).Flips(t.Context(), c.ID, flips.Window{}); err != nil {
+				if got.Flips, err = checks.Collect(mon.Project(c.Check.ProjectID).Flips(t.Context(), c.ID, flips.Window{})); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {

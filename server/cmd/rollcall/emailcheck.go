@@ -273,12 +273,11 @@ func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid
 
 // findMessage searches the latest pings of a check for the message.
 func findMessage(ctx context.Context, project *monitor.Project, id uuid.UUID, token string) (pings.Ping, bool, error) {
-	log, err := project.Pings(ctx, id)
-	if err != nil {
-		return pings.Ping{}, false, err
-	}
 	const recent = 20 // other pings may arrive meanwhile
-	for _, ping := range log[:min(len(log), recent)] {
+	for ping, err := range project.Pings(ctx, id, checks.PingQuery{Limit: recent}) {
+		if err != nil {
+			return pings.Ping{}, false, err
+		}
 		if ping.Scheme != "email" {
 			continue
 		}

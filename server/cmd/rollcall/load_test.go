@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -138,7 +139,7 @@ func logOf(t *testing.T, mon *monitor.Monitor, c apiCheck) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := mon.Project(check.ProjectID).Pings(t.Context(), check.ID)
+	log, err := checks.Collect(mon.Project(check.ProjectID).Pings(t.Context(), check.ID, checks.PingQuery{}))
 	if err != nil {
 		t.Fatal(err)
 	}

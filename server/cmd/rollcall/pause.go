@@ -13,15 +13,15 @@ import (
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// pauseFlags are the flags of commands that pause and resume one check, in the database or on a server.
-type pauseFlags struct {
+// managedFlags are the flags of commands about one check, in the database or on a server.
+type managedFlags struct {
 	checkFlag
 	projectFlag
 	remoteFlags
 	jsonFlag
 }
 
-type checkPauseCmd struct{ pauseFlags }
+type checkPauseCmd struct{ managedFlags }
 
 func (checkPauseCmd) Help() string {
 	return `Pause a check before planned work, so that it alerts nobody. It forgets that its job is running. The next ping ends the pause, unless
@@ -35,7 +35,7 @@ func (c checkPauseCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, "Paused", func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error) { return m.Pause(ctx, id) })
 }
 
-type checkResumeCmd struct{ pauseFlags }
+type checkResumeCmd struct{ managedFlags }
 
 func (checkResumeCmd) Help() string {
 	return `A resumed check is new: it is watched from its next ping on. ` + pauseHelp + `
@@ -57,7 +57,7 @@ Examples:
 `
 
 // change finds the check, changes it and says so.
-func (f pauseFlags) change(ctx context.Context, a *app, done string, change func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error)) error {
+func (f managedFlags) change(ctx context.Context, a *app, done string, change func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error)) error {
 	return f.withManager(ctx, a, func(m checks.Manager) error {
 		id, err := f.look(ctx, m)
 		if err != nil {
@@ -76,7 +76,7 @@ func (f pauseFlags) change(ctx context.Context, a *app, done string, change func
 }
 
 // look returns the ID of the check that the flags name.
-func (f pauseFlags) look(ctx context.Context, m checks.Manager) (uuid.UUID, error) {
+func (f managedFlags) look(ctx context.Context, m checks.Manager) (uuid.UUID, error) {
 	if f.ID != nil {
 		id, ok := parseUUID(*f.ID)
 		if !ok {
@@ -92,7 +92,7 @@ func (f pauseFlags) look(ctx context.Context, m checks.Manager) (uuid.UUID, erro
 }
 
 // withManager runs fn with the checks of the project in the database, or with those of the key on a server.
-func (f pauseFlags) withManager(ctx context.Context, a *app, fn func(m checks.Manager) error) error {
+func (f managedFlags) withManager(ctx context.Context, a *app, fn func(m checks.Manager) error) error {
 	if f.URL == "" {
 		return f.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error { return fn(mon.Project(project.ID)) })
 	}

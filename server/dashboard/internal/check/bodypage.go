@@ -40,7 +40,7 @@ func ping(q *ui.Request) (ping pings.Ping, log []pings.Ping, err error) {
 	if err != nil {
 		return pings.Ping{}, nil, checks.ErrNotFound
 	}
-	if log, err = q.Mon.Project(q.Check.ProjectID).Pings(q.Ctx(), q.Check.ID); err != nil {
+	if log, err = checks.Collect(q.Mon.Project(q.Check.ProjectID).Pings(q.Ctx(), q.Check.ID, checks.PingQuery{})); err != nil {
 		return pings.Ping{}, nil, err
 	}
 	i := slices.IndexFunc(log, func(p pings.Ping) bool { return p.N == n })

@@ -56,7 +56,7 @@ func (v checkView) Counts() (down, late int) {
 // checkPage shows one check.
 func checkPage(q *ui.Request) error {
 	now, c := q.Mon.Now(), q.Check
-	log, err := q.Mon.Project(c.ProjectID).Pings(q.Ctx(), c.ID)
+	log, err := checks.Collect(q.Mon.Project(c.ProjectID).Pings(q.Ctx(), c.ID, checks.PingQuery{}))
 	if err != nil {
 		return err
 	}

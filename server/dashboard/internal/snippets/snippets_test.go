@@ -85,7 +85,7 @@ func newSite(t *testing.T) *site {
 // pings returns the pings, oldest first, and the body of the last one. It deletes nothing: a site is for one run.
 func (s *site) pings(t *testing.T) (kinds string, last pings.Ping) {
 	t.Helper()
-	list, err := s.mon.Project(s.check.ProjectID).Pings(t.Context(), s.check.ID)
+	list, err := checks.Collect(s.mon.Project(s.check.ProjectID).Pings(t.Context(), s.check.ID, checks.PingQuery{}))
 	if err != nil {
 		t.Fatal(err)
 	}

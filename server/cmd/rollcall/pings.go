@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+type checkPingsCmd struct {
+	managedFlags
+	Limit int        `short:"n" default:"100" placeholder:"N" help:"Maximum number of pings, at least 1. The newest come first."`
+	Since *time.Time `placeholder:"TIME" help:"Only pings at or after this time, in the form 2026-01-02T15:04:05Z or with an offset."`
+}
+
+func (checkPingsCmd) Help() string {
+	return `The service keeps the newest 1000 pings of a check, or 100 on the free plan. With --url, the key selects the project; only an
+admin key of the installation needs --project.
+
+With --json: an array of {"n", "type", "date", "duration", "rid", "scheme", "method", "remote_addr", "ua", "has_body"}, where
+duration is in seconds and it and rid are null if there is none.
+
+Examples:
+
+    rollcall check pings --slug nightly -n 20
+    rollcall check pings --slug nightly --since 2026-03-07T00:00:00Z --url https://rollcall.example.org --api-key rcw_…`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *checkPingsCmd) Validate() error {
+	if err := atLeast("--limit", c.Limit, 1); err != nil {
+		return err
+	}
+	return c.remoteFlags.Validate()
+}
+
+// pingDoc is a ping in JSON, with what a server tells about it.
+type pingDoc struct {
+	N          int64      `json:"n"`
+	Type       pings.Kind `json:"type"`
+	Date       string     `json:"date"`
+	Duration   *float64   `json:"duration"`
+	RID        *string    `json:"rid"`
+	Scheme     string     `json:"scheme"`
+	Method     string     `json:"method"`
+	RemoteAddr string     `json:"remote_addr"`
+	UA         string     `json:"ua"`
+	HasBody    bool       `json:"has_body"`
+}
+
+func newPingDoc(p pings.Ping) pingDoc {
+	d := pingDoc{
+		N: p.N, Type: p.Kind, Date: timestamp(p.At), Scheme: p.Scheme, Method: p.Method, RemoteAddr: p.RemoteAddr, UA: p.UserAgent, HasBody: p.BodySize != 0,
+	}
+	if p.Duration != nil {
+		d.Duration = new(p.Duration.Seconds())
+	}
+	if p.RunID.Valid {
+		d.RID = new(p.RunID.UUID.String())
+	}
+	return d
+}
+
+func (d pingDoc) row() []string {
+	duration, body := "", ""
+	if d.Duration != nil {
+		duration = strconv.FormatFloat(*d.Duration, 'f', -1, 64) + "s"
+	}
+	if d.HasBody {
+		body = "yes"
+	}
+	return []string{strconv.FormatInt(d.N, 10), d.Date, string(d.Type), duration, body, d.Scheme, d.RemoteAddr, d.UA}
+}
+
+func (c *checkPingsCmd) Run(ctx context.Context, a *app) error {
+	query := checks.PingQuery{Limit: c.Limit}
+	if c.Since != nil {
+		query.Since = *c.Since
+	}
+	return c.withManager(ctx, a, func(m checks.Manager) error {
+		id, err := c.look(ctx, m)
+		if err != nil {
+			return err
+		}
+		list, err := checks.Collect(m.Pings(ctx, id, query))
+		if err != nil {
+			return missing(err, "check %q", id)
+		}
+		header := []string{"N", "DATE", "TYPE", "DURATION", "BODY", "SCHEME", "ADDRESS", "USER AGENT"}
+		return printList(c.jsonFlag, a.stdout, list, newPingDoc, header, pingDoc.row)
+	})
+}
