@@ -81,8 +81,8 @@ func (p *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (check
 }
 
 // RotatePingKey gives a project another ping key and returns the project. Pings by slug with the old key, also those by e-mail, are
-// refused at once, on all servers; pings by UUID go on. Call it when somebody has the key who should not. Error:
-// [checks.ErrNotFound].
+// refused at once, on all servers; pings by UUID go on, and pings that a spool took before are recorded within 90 days. Call it
+// when somebody has the key who should not. Error: [checks.ErrNotFound].
 func (p *Projects) RotatePingKey(ctx context.Context, id uuid.UUID) (checks.Project, error) {
 	project, err := p.mon.admin.RotatePingKey(ctx, id)
 	return project, about("project", id, err)

@@ -284,6 +284,38 @@ func TestSpool(t *testing.T) {
 	})
 }
 
+// TestSpoolWithReplacedKey: a ping that waits in a spool when the ping key of its project is replaced is recorded, and none with
+// that key is taken afterwards.
+func TestSpoolWithReplacedKey(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		m, ctx := s.list[0], t.Context()
+		s.clock.Advance(time.Second)
+		slug := s.create(t, checks.Spec{Slug: new("by-slug")})
+		m.store.away.Store(true)
+		send(t, m, s.check.ID, "away")
+		for _, name := range []string{"by-slug", "unknown"} {
+			if _, _, err := m.PingSlug(ctx, s.project.PingKey, name, false, pings.Signal{}); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 {
+			if _, err := s.list[1].Projects().RotatePingKey(ctx, s.project.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.store.away.Store(false)
+		s.wait(t, 30)
+		if stats, _ := m.Vitals().Spooled(); s.nPings(t, slug.ID) != 1 || stats.Pings != 0 || stats.Dropped != 1 {
+			t.Errorf("%d pings by slug, spool %+v", s.nPings(t, slug.ID), stats)
+		}
+		for _, m := range s.list {
+			if _, _, err := m.PingSlug(ctx, s.project.PingKey, "by-slug", false, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
+				t.Errorf("a ping with the replaced key: %v", err)
+			}
+		}
+	})
+}
+
 // TestSpoolDoubt loses the answer to a commit. The pings are spooled too, and recorded once.
 func TestSpoolDoubt(t *testing.T) {
 	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -158,6 +159,13 @@ func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p
 	return p, nil
 }
 
+// retiredKind is the kind of the records of ping keys that were replaced. Their Key is the hash of the text, in hexadecimal,
+// and their Owner the project. Only pings that wait in a spool since before look them up.
+const (
+	retiredKind = "retired ping key"
+	retiredFor  = 90 * 24 * time.Hour
+)
+
 // RotatePingKey gives a project another ping key.
 func (a *Admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Project, err error) {
 	defer a.forgetLookups()
@@ -165,8 +173,12 @@ func (a *Admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Proje
 		if p, err = tx.LockAccount(ctx, id); err != nil {
 			return err
 		}
+		retired := store.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: a.Now().Add(retiredFor)}
 		p.PingKey = randomText(publicKeyLength)
 		if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+			return err
+		}
+		if err := tx.SaveRecords(ctx, a.Now(), retired); err != nil {
 			return err
 		}
 		return a.note(ctx, tx, aboutProject(p, "project.update", audit.Change{Field: "ping_key", From: hidden, To: hidden}))
@@ -175,6 +187,21 @@ func (a *Admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Proje
 		return checks.Project{}, err
 	}
 	return p, nil
+}
+
+func retiredKey(pingKey string) string {
+	hash := sha256.Sum256([]byte(pingKey))
+	return hex.EncodeToString(hash[:])
+}
+
+// renewed returns the ping key of the project that had another one before.
+func (a *Admin) renewed(ctx context.Context, pingKey string) (string, error) {
+	r, err := one(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(retiredKind), Key: new(retiredKey(pingKey))}))
+	if err != nil {
+		return "", err
+	}
+	p, err := findProject(ctx, a.Store, store.ProjectFilter{ID: &r.Owner})
+	return p.PingKey, err
 }
 
 // DeleteProject removes a project with all that it has.

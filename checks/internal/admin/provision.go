@@ -12,12 +12,17 @@ import (
 )
 
 // CheckIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and
-// limited applies Config.CreateRate.
+// limited applies Config.CreateRate. Without limited, the ping was acknowledged before, perhaps with an earlier key of the project.
 func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
 	project, ids, err := a.Store.BySlug(ctx, pingKey, slug)
+	if !limited && errors.Is(err, checks.ErrNotFound) {
+		if pingKey, err = a.renewed(ctx, pingKey); err == nil {
+			project, ids, err = a.Store.BySlug(ctx, pingKey, slug)
+		}
+	}
 	switch {
 	case err != nil:
 		return uuid.Nil, false, err
