@@ -23,8 +23,8 @@ import (
 // *[FieldError] for a setting, a range or an identifier that is refused, and a *[channels.SelectError] for a channel that does
 // not exist. What belongs to another project is not found. A client has more errors: those of its key and of other programs.
 //
-// An iterator reads when it is ranged over, and anew each time. An error is its last pair; one that the context causes can come
-// after others. [Collect] returns all of one as a slice.
+// Each range over an iterator reads again. An error is the last pair; after the end of the context, it can follow others.
+// [Collect] returns all values as a slice.
 type Manager interface {
 	// Check returns a check of the project.
 	Check(ctx context.Context, id uuid.UUID) (Snapshot, error)

@@ -81,6 +81,17 @@ func TestOverviewNight(t *testing.T) {
 	b.get(s.path("overview")).has("<strong>Since yesterday 18:00:</strong> ")
 }
 
+// webhooksBy returns the kinds of integrations, with a notifier of webhooks.
+func webhooksBy(notifier channels.Notifier) []channels.Type {
+	types := standard.Kinds()
+	for i := range types {
+		if types[i].Kind == channels.Webhook {
+			types[i].Notifier = notifier
+		}
+	}
+	return types
+}
+
 // TestOverviewNotified names the integrations that were notified, and those that cannot be.
 func TestOverviewNotified(t *testing.T) {
 	broken := errors.New("the webhook answered 410 Gone")
@@ -93,13 +104,7 @@ func TestOverviewNotified(t *testing.T) {
 		}
 		return nil
 	})
-	types := standard.Kinds()
-	for i := range types {
-		if types[i].Kind == channels.Webhook {
-			types[i].Notifier = notifier
-		}
-	}
-	s := newSiteOn(t, &monitor.Config{Channels: types, Logger: slog.New(slog.DiscardHandler)})
+	s := newSiteOn(t, &monitor.Config{Channels: webhooksBy(notifier), Logger: slog.New(slog.DiscardHandler)})
 	b := s.signedIn(s.keys.ReadWrite)
 	var ids []string
 	for _, name := range []string{"chat", "ops", "wiki", "slow"} {

@@ -24,13 +24,7 @@ func TestOneAnswer(t *testing.T) {
 		}
 		return nil
 	})
-	types := standard.Kinds()
-	for i := range types {
-		if types[i].Kind == channels.Webhook {
-			types[i].Notifier = notifier
-		}
-	}
-	s := newSiteOn(t, &monitor.Config{Channels: types, Logger: slog.New(slog.DiscardHandler)})
+	s := newSiteOn(t, &monitor.Config{Channels: webhooksBy(notifier), Logger: slog.New(slog.DiscardHandler)})
 	b := s.signedIn(s.keys.ReadWrite)
 	hook := s.channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
 	c := s.create(checks.Spec{Name: new("backup"), Channels: &hook})

@@ -73,7 +73,7 @@ type keeper struct {
 	closed  bool // nothing is kept
 }
 
-// registration names a check that is to be registered.
+// registration names a check whose registration is pending.
 type registration struct {
 	project uuid.UUID
 	slug    string
@@ -286,12 +286,14 @@ func (k *keeper) refuse(name registration, why error) {
 	t := k.pending[name]
 	delete(k.pending, name)
 	dropped := 0
-	for _, p := range slices.Clone(k.waiting) {
-		if p.to == t {
-			k.remove(p)
-			dropped++
+	k.waiting = slices.DeleteFunc(k.waiting, func(p *kept) bool {
+		if p.to != t {
+			return false
 		}
-	}
+		k.bytes -= len(p.signal.Body)
+		dropped++
+		return true
+	})
 	k.Report(fmt.Errorf("register %q: %w; pings that were dropped: %d", name.slug, why, dropped))
 }
 

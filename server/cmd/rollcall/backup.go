@@ -54,7 +54,7 @@ Examples:
 // Validate checks the flags. Kong calls it.
 func (c backupCmd) Validate() error {
 	if c.Keep != 0 && c.Force {
-		return errors.New("--keep and --force exclude each other: with --keep, each backup has a name of its own")
+		return errors.New("--keep and --force exclude each other: --keep names each backup by its time")
 	}
 	return atLeast("--keep", c.Keep, 0)
 }

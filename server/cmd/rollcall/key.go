@@ -101,7 +101,7 @@ type keyListCmd struct {
 }
 
 func (keyListCmd) Help() string {
-	return `If the installation has keys of its own, which are for all projects, standard error says how many.
+	return `If the installation has its own keys, which are for all projects, standard error says how many.
 
 With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
 }

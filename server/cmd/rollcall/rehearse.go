@@ -108,7 +108,7 @@ func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.servers.gone {
-			a.say("no server runs on this database now; the rehearsal goes by the flags of the last one, %s", a.servers.list[0])
+			a.say("no server runs on this database now; the rehearsal uses the flags of the last one, %s", a.servers.list[0])
 		}
 		list, err := c.find(ctx, mon, project)
 		if err != nil {

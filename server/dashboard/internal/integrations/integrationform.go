@@ -121,7 +121,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 		view.Closed = "This server does not know this kind, so its settings cannot be changed here."
 		return view, nil
 	case !mayMake(q, info):
-		view.Closed = "Integrations of this kind are changed on the server, with rollcall apply, or created anew with rollcall channel create."
+		view.Closed = "Integrations of this kind are changed on the server, with rollcall apply, or created again with rollcall channel create."
 	}
 	view.Doc = inLabels(info, info.Doc)
 	if info.Warn != nil {
