@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
@@ -17,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
-	"github.com/rollcall-dev/rollcall/checks/internal/jobs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/internal/watch"
 )
@@ -34,8 +32,8 @@ type Monitor struct {
 	courier  *courier.Courier
 	bodies   *bodies.Bodies
 	history  *history.History
-	admin    *admin.Admin
-	jobs     *jobs.Jobs
+	admin    *admin
+	jobs     *jobs
 	health   *health.Health
 	vitals   *health.Vitals
 
@@ -95,7 +93,7 @@ func New(s Store, config *Config) (*Monitor, error) {
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
 		},
-		Refuses: admin.RefusesSlug,
+		Refuses: refusesSlug,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func New(s Store, config *Config) (*Monitor, error) {
 	m.watcher = watch.New(watch.Config{
 		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
 	})
-	m.admin = admin.New(admin.Config{
+	m.admin = newAdmin(adminConfig{
 		Store: m.store, Now: m.Now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
 		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
 	})

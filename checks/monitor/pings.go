@@ -8,7 +8,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
-	"github.com/rollcall-dev/rollcall/checks/internal/jobs"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -59,10 +58,10 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs.Job(id) }
 
 // newJobs returns what reports runs to this monitor.
-func (m *Monitor) newJobs() *jobs.Jobs {
-	return jobs.New(jobs.Config{
+func (m *Monitor) newJobs() *jobs {
+	return newJobs(jobsConfig{
 		Admin: m.admin, Now: m.Now, MaxBody: MaxBody, Job: m.config.Job,
-		Submit: func(id uuid.UUID, signal pings.Signal, at time.Time) (jobs.Submission, error) {
+		Submit: func(id uuid.UUID, signal pings.Signal, at time.Time) (submission, error) {
 			return m.ingest.Submit(id, signal, at)
 		},
 		About: func(id uuid.UUID, err error) error { return about("check", id, err) },

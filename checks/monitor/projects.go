@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 )
 
 // Projects is what a server needs to know about all projects of the installation: their accounts, and whom a key lets in. A
@@ -46,8 +45,8 @@ type Keys struct {
 // Create creates a project with a read-write and a read-only key, unless the spec has NoKeys. Errors: *[checks.FieldError], and [checks.ErrExists] for
 // a name or a ping key in use.
 func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project, Keys, error) {
-	project, texts, err := p.mon.admin.CreateProject(ctx, admin.ProjectSpec(spec))
-	return project, Keys(texts), about("project", spec.Name, err)
+	project, keys, err := p.mon.admin.CreateProject(ctx, spec)
+	return project, keys, about("project", spec.Name, err)
 }
 
 // List returns all projects, by name.

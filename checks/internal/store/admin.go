@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 )
 
-// Admin is what package admin needs.
+// Admin is what package monitor needs.
 type Admin interface {
 	// Update is that of [Ingest].
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
@@ -34,7 +34,7 @@ type Admin interface {
 	Records(ctx context.Context, now time.Time, q RecordQuery) ([]Record, error)
 }
 
-// AdminTx is the part of a transaction that package admin needs.
+// AdminTx is the part of a transaction that package monitor needs.
 type AdminTx interface {
 	// LockAccount locks the account of a project and returns the project. The lock guards what depends on all checks of
 	// the account: limits, uniqueness and the set of channels.

@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 )
 
 // Transfer moves a check between projects; package monitor says what it keeps.
-func (a *Admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c checks.Check, err error) {
+func (a *admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c checks.Check, err error) {
 	if fromID == toID {
 		return a.CheckOf(ctx, fromID, id)
 	}

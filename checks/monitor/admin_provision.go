@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // CheckIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and
 // limited applies Config.CreateRate. Without limited, the ping was acknowledged before, perhaps with an earlier key of the project.
-func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
+func (a *admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
@@ -36,8 +36,8 @@ func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 	return a.provision(ctx, project, slug, limited)
 }
 
-// RefusesSlug reports whether an error of CheckIDBySlug is about the slug, so that it is the same each time for a while.
-func RefusesSlug(err error) bool {
+// refusesSlug reports whether an error of CheckIDBySlug is about the slug, so that it is the same each time for a while.
+func refusesSlug(err error) bool {
 	_, limited := errors.AsType[*checks.CreateRateError](err)
 	_, invalid := errors.AsType[*checks.FieldError](err)
 	return limited || invalid || errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrAmbiguousSlug) || errors.Is(err, checks.ErrCheckLimit)
@@ -45,7 +45,7 @@ func RefusesSlug(err error) bool {
 
 // provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies
 // Config.CreateRate.
-func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
+func (a *admin) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
 	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
 	now := a.Now()
 	fresh, err := checks.New(projectID, spec, now)
@@ -88,7 +88,7 @@ func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 }
 
 // roomForCreated returns a [maxCreatedError] if pings may not create another check in the project.
-func (a *Admin) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
+func (a *admin) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
 	if a.MaxCreated == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // CreateStatusPage adds a status page with the project, slug, title, description and tags of p.
-func (a *Admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
+func (a *admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
 	p.ID, p.CreatedAt = uuid.New(), a.Now()
 	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error) {
 		return p, checks.ValidateCount(len(list), checks.MaxStatusPages, "status pages")
@@ -18,7 +18,7 @@ func (a *Admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (chec
 }
 
 // UpdateStatusPage replaces the slug, title, description and tags of a page.
-func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
+func (a *admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
 	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error) {
 		saved, ok := pageByID(list, p.ID)
 		if !ok {
@@ -31,7 +31,7 @@ func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (chec
 
 // saveStatusPage saves the page that fn returns. The list that fn gets has the pages of the project; the account's lock
 // keeps them from changing.
-func (a *Admin) saveStatusPage(
+func (a *admin) saveStatusPage(
 	ctx context.Context, p checks.StatusPage, fn func(list []checks.StatusPage, p checks.StatusPage) (checks.StatusPage, error),
 ) (saved checks.StatusPage, err error) {
 	if p, err = p.Normalize(); err != nil {
@@ -68,7 +68,7 @@ func pageByID(list []checks.StatusPage, id uuid.UUID) (checks.StatusPage, bool) 
 }
 
 // DeleteStatusPage removes a status page of a project.
-func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+func (a *admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
@@ -89,25 +89,25 @@ func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) e
 }
 
 // StatusPages returns the status pages of a project, oldest first.
-func (a *Admin) StatusPages(ctx context.Context, projectID uuid.UUID) ([]checks.StatusPage, error) {
+func (a *admin) StatusPages(ctx context.Context, projectID uuid.UUID) ([]checks.StatusPage, error) {
 	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &projectID}})
 	return found.StatusPages, a.Exists(ctx, projectID, len(found.StatusPages), err)
 }
 
 // AllStatusPages returns the status pages of all projects, oldest first.
-func (a *Admin) AllStatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+func (a *admin) AllStatusPages(ctx context.Context) ([]checks.StatusPage, error) {
 	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{}})
 	return found.StatusPages, err
 }
 
 // StatusPageByID returns a status page of any project.
-func (a *Admin) StatusPageByID(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
+func (a *admin) StatusPageByID(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
 	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ID: &id}})
 	return one(found.StatusPages, err)
 }
 
 // StatusPage returns the status page with a slug, in any project.
-func (a *Admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage, error) {
+func (a *admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage, error) {
 	if !checks.ValidStatusPageSlug(slug) {
 		return checks.StatusPage{}, checks.ErrNotFound
 	}

@@ -1,6 +1,4 @@
-// Package admin changes and looks up what people set up: checks, channels, projects, keys and status pages. Package
-// monitor documents its methods and their errors.
-package admin
+package monitor
 
 import (
 	"context"
@@ -17,8 +15,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Config configures an [Admin].
-type Config struct {
+// adminConfig configures an admin.
+type adminConfig struct {
 	Store store.Admin
 	Now   func() time.Time
 	// Types are the kinds of channels. Configured returns a *[channels.NotConfiguredError] for those to which this process
@@ -37,18 +35,18 @@ type Config struct {
 	Spooled func(upTo time.Time) time.Time
 }
 
-// Admin changes and looks up what people set up. It is safe for concurrent use.
-type Admin struct {
-	Config
+// admin changes and looks up what people set up. It is safe for concurrent use.
+type admin struct {
+	adminConfig
 	creations  creations
 	keys       lookups[keyID, checks.Key]
 	byBadgeKey lookups[string, checks.Project]
 	byID       lookups[uuid.UUID, checks.Project]
 }
 
-// New returns an admin.
-func New(c Config) *Admin {
-	a := &Admin{Config: c}
+// newAdmin returns an admin.
+func newAdmin(c adminConfig) *admin {
+	a := &admin{adminConfig: c}
 	a.creations.perMinute = c.CreateRate
 	a.keys.read = a.findKey
 	a.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
@@ -59,17 +57,17 @@ func New(c Config) *Admin {
 }
 
 // ProjectByBadgeKey returns the project with this badge key, from a cache.
-func (a *Admin) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+func (a *admin) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
 	return a.byBadgeKey.get(ctx, key, a.Now())
 }
 
 // CachedProject returns the project with this identifier, from a cache.
-func (a *Admin) CachedProject(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+func (a *admin) CachedProject(ctx context.Context, id uuid.UUID) (checks.Project, error) {
 	return a.byID.get(ctx, id, a.Now())
 }
 
 // PingLimit returns how many pings of a check are listed.
-func (a *Admin) PingLimit(ctx context.Context, projectID, id uuid.UUID) (int, error) {
+func (a *admin) PingLimit(ctx context.Context, projectID, id uuid.UUID) (int, error) {
 	if _, err := a.CheckOf(ctx, projectID, id); err != nil {
 		return 0, err
 	}
@@ -82,7 +80,7 @@ func (a *Admin) PingLimit(ctx context.Context, projectID, id uuid.UUID) (int, er
 
 // Exists returns the error of a query about a project. If that is nil and nothing was found, it returns
 // [checks.ErrNotFound] unless the project exists.
-func (a *Admin) Exists(ctx context.Context, projectID uuid.UUID, found int, err error) error {
+func (a *admin) Exists(ctx context.Context, projectID uuid.UUID, found int, err error) error {
 	if err == nil && found == 0 {
 		_, err = a.Project(ctx, projectID)
 	}
@@ -109,7 +107,7 @@ func one[T any](list []T, err error) (first T, _ error) {
 }
 
 // mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a spool.
-func (a *Admin) mayJudge(ctx context.Context, tx store.AdminTx, l *store.Locked, now time.Time) error {
+func (a *admin) mayJudge(ctx context.Context, tx store.AdminTx, l *store.Locked, now time.Time) error {
 	wake := l.Wake()
 	err := a.Hold.Judge(ctx, tx, a.Now)(wake, now)
 	if err == nil && !wake.IsZero() && !now.Before(wake) && a.Spooled(now).Before(wake) {

@@ -1,5 +1,4 @@
-// Package jobs reports the runs of jobs to a monitor in the same process, and keeps a check for each job of a scheduler.
-package jobs
+package monitor
 
 import (
 	"bytes"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -25,11 +23,11 @@ const (
 	registerTimeout = 5 * time.Second
 )
 
-// Config configures [Jobs]. All fields are required.
-type Config struct {
-	Admin *admin.Admin
+// jobsConfig configures [jobs]. All fields are required.
+type jobsConfig struct {
+	Admin *admin
 	// Submit queues a signal of a check. One that was received before has the time of that; otherwise at is the zero time.
-	Submit func(id uuid.UUID, signal pings.Signal, at time.Time) (Submission, error)
+	Submit func(id uuid.UUID, signal pings.Signal, at time.Time) (submission, error)
 	// About says which check an error is about.
 	About   func(id uuid.UUID, err error) error
 	Now     func() time.Time
@@ -37,40 +35,40 @@ type Config struct {
 	Job     job.Config // without BodyLimit
 }
 
-// Jobs makes reporters of jobs. A job does not wait for its monitoring: a ping that the database does not take at once waits
+// jobs makes reporters of jobs. A job does not wait for its monitoring: a ping that the database does not take at once waits
 // in memory.
-type Jobs struct {
-	Config
+type jobs struct {
+	jobsConfig
 	keeper *keeper
 }
 
-// New returns a Jobs. It starts nothing.
-func New(config Config) *Jobs {
+// newJobs returns a jobs. It starts nothing.
+func newJobs(config jobsConfig) *jobs {
 	config.Job.BodyLimit = func() int { return config.MaxBody }
-	j := &Jobs{Config: config}
-	j.keeper = &keeper{Jobs: j, pending: make(map[registration]*target), hurry: make(chan struct{}, 1)}
+	j := &jobs{jobsConfig: config}
+	j.keeper = &keeper{jobs: j, pending: make(map[registration]*target), hurry: make(chan struct{}, 1)}
 	return j
 }
 
 // Job returns the reporter of a check's job.
-func (j *Jobs) Job(id uuid.UUID) *job.Job { return j.reporter(&target{id: id}) }
+func (j *jobs) Job(id uuid.UUID) *job.Job { return j.reporter(&target{id: id}) }
 
-func (j *Jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, to}, &j.Config.Job) }
+func (j *jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, to}, &j.jobsConfig.Job) }
 
 // Oldest returns the earlier of an instant and the time of the oldest ping that waits in memory for the database.
-func (j *Jobs) Oldest(upTo time.Time) time.Time { return j.keeper.oldest(upTo) }
+func (j *jobs) Oldest(upTo time.Time) time.Time { return j.keeper.oldest(upTo) }
 
 // Open lets pings wait in memory again after Drain. They do from the beginning.
-func (j *Jobs) Open() { j.keeper.open() }
+func (j *jobs) Open() { j.keeper.open() }
 
 // Drain records the pings that wait in memory until ctx ends, and returns how many are left. From then on none waits: each is
 // tried once.
-func (j *Jobs) Drain(ctx context.Context) (left int) { return j.keeper.drain(ctx) }
+func (j *jobs) Drain(ctx context.Context) (left int) { return j.keeper.drain(ctx) }
 
 // Report passes on an error that no caller waits for.
-func (j *Jobs) Report(err error) {
+func (j *jobs) Report(err error) {
 	ctx := context.Background()
-	if report := j.Config.Job.OnPingError; report != nil {
+	if report := j.jobsConfig.Job.OnPingError; report != nil {
 		report(ctx, err)
 		return
 	}
@@ -98,10 +96,10 @@ func (s sender) Ping(ctx context.Context, signal pings.Signal) error {
 }
 
 // Registry returns the registry of a project.
-func (j *Jobs) Registry(projectID uuid.UUID) job.Registry { return registry{j, projectID} }
+func (j *jobs) Registry(projectID uuid.UUID) job.Registry { return registry{j, projectID} }
 
 type registry struct {
-	*Jobs
+	*jobs
 	project uuid.UUID
 }
 

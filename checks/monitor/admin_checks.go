@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 )
 
 // Create adds a check to a project.
-func (a *Admin) Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error) {
+func (a *admin) Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	c, _, err := a.Upsert(ctx, projectID, spec)
 	return c, err
 }
 
 // Upsert updates the oldest check that equals the spec in the unique fields, or creates one.
-func (a *Admin) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique ...checks.UniqueField) (c checks.Check, created bool, err error) {
+func (a *admin) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique ...checks.UniqueField) (c checks.Check, created bool, err error) {
 	now := a.Now()
 	fresh, err := checks.New(projectID, spec, now)
 	if err != nil {
@@ -98,7 +98,7 @@ func findOne(ctx context.Context, tx store.AdminTx, projectID uuid.UUID, match s
 }
 
 // insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
-func (a *Admin) insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+func (a *admin) insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
 		if err != nil {
@@ -143,7 +143,7 @@ func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, text
 }
 
 // Update changes the settings that the spec sets.
-func (a *Admin) Update(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
+func (a *admin) Update(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	now := a.Now()
 	if err := spec.Validate(now); err != nil {
 		return checks.Check{}, err
@@ -154,7 +154,7 @@ func (a *Admin) Update(ctx context.Context, projectID, id uuid.UUID, spec checks
 }
 
 // UpdateFunc changes the settings that fn returns for the check as it is, under its lock.
-func (a *Admin) UpdateFunc(ctx context.Context, projectID, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Check, error) {
+func (a *admin) UpdateFunc(ctx context.Context, projectID, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Check, error) {
 	now := a.Now()
 	return a.change(ctx, projectID, id, true, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		current := l.Check
@@ -167,7 +167,7 @@ func (a *Admin) UpdateFunc(ctx context.Context, projectID, id uuid.UUID, fn func
 	})
 }
 
-func (a *Admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Locked, spec checks.Spec, now time.Time) error {
+func (a *admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Locked, spec checks.Spec, now time.Time) error {
 	if err := a.mayJudge(ctx, tx, l, now); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (a *Admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Loc
 
 // change runs fn on a locked check of a project and returns the changed check. If fn may select channels, it needs the
 // lock of the account, which must be taken before that of the check.
-func (a *Admin) change(
+func (a *admin) change(
 	ctx context.Context, projectID, id uuid.UUID, account bool, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error,
 ) (c checks.Check, err error) {
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -222,7 +222,7 @@ func (a *Admin) change(
 }
 
 // Pause stops the monitoring of a check.
-func (a *Admin) Pause(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+func (a *admin) Pause(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
 	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := a.mayJudge(ctx, tx, l, now); err != nil {
@@ -239,7 +239,7 @@ func (a *Admin) Pause(ctx context.Context, projectID, id uuid.UUID) (checks.Chec
 }
 
 // Resume makes a paused check new.
-func (a *Admin) Resume(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+func (a *admin) Resume(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
 	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Resume(now)
@@ -255,7 +255,7 @@ func (a *Admin) Resume(ctx context.Context, projectID, id uuid.UUID) (checks.Che
 }
 
 // Restore undoes a pause or a resume.
-func (a *Admin) Restore(ctx context.Context, projectID, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
+func (a *admin) Restore(ctx context.Context, projectID, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
 	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Restore(before, at)
 		if err != nil {
@@ -273,7 +273,7 @@ func (a *Admin) Restore(ctx context.Context, projectID, id uuid.UUID, before che
 }
 
 // Delete removes a check and returns it as it was.
-func (a *Admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+func (a *admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := a.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
 			return err
@@ -283,12 +283,12 @@ func (a *Admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Che
 }
 
 // Check returns a check of any project.
-func (a *Admin) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+func (a *admin) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return one(a.Store.Checks(ctx, store.CheckFilter{ID: &id}))
 }
 
 // CheckOf returns a check of a project.
-func (a *Admin) CheckOf(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+func (a *admin) CheckOf(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	c, err := a.Check(ctx, id)
 	if err == nil && c.ProjectID != projectID {
 		return checks.Check{}, checks.ErrNotFound
@@ -297,17 +297,17 @@ func (a *Admin) CheckOf(ctx context.Context, projectID, id uuid.UUID) (checks.Ch
 }
 
 // CheckByBadgeKey returns the check with this badge key.
-func (a *Admin) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
+func (a *admin) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
 	return one(a.Store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
 }
 
 // CheckByUniqueKey returns the check of a project that has this unique key.
-func (a *Admin) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
+func (a *admin) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
 	return one(a.Store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
 }
 
 // Checks returns the checks of a project that the query selects, oldest first.
-func (a *Admin) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
+func (a *admin) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
 	var list []checks.Check
 	var err error
 	tags, some := q.DistinctTags()
@@ -322,7 +322,7 @@ func (a *Admin) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query)
 }
 
 // CheckBySlug returns the only check of a project with a slug.
-func (a *Admin) CheckBySlug(ctx context.Context, projectID uuid.UUID, slug string) (checks.Check, error) {
+func (a *admin) CheckBySlug(ctx context.Context, projectID uuid.UUID, slug string) (checks.Check, error) {
 	if slug == "" {
 		return checks.Check{}, checks.ErrNotFound
 	}

@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -28,27 +28,14 @@ const keyLength = 32
 // keyHintLength is how many characters of a key people see.
 const keyHintLength = 8
 
-// ProjectSpec describes a new project. Package monitor documents the fields.
-type ProjectSpec struct {
-	Name, Account string
-	Plan          string
-	MaxChecks     int
-	First         bool
-	NoKeys        bool
-	PingKey       string
-}
-
-// Keys are the texts of a new project's API keys.
-type Keys struct{ ReadWrite, ReadOnly string }
-
 // CreateProject creates a project with two keys.
-func (a *Admin) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+func (a *admin) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
 	defer a.forgetLookups() // MaxChecks also changes the other projects of the account
 	return a.createProject(ctx, spec, spec.First)
 }
 
 // OpenProject returns the project with this name, or creates it.
-func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, error) {
+func (a *admin) OpenProject(ctx context.Context, name string) (checks.Project, error) {
 	p, err := a.ProjectByName(ctx, name)
 	if !errors.Is(err, checks.ErrNotFound) {
 		return p, err
@@ -61,7 +48,7 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 }
 
 // createProject creates a project with two keys, unless the spec has NoKeys. With first, the error is [checks.ErrExists] if there is any project.
-func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
+func (a *admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(publicKeyLength), PingKey: spec.PingKey, CreatedAt: a.Now(),
@@ -107,16 +94,16 @@ func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool)
 }
 
 // Project returns the project with this identifier.
-func (a *Admin) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+func (a *admin) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
 	return a.project(ctx, store.ProjectFilter{ID: &id})
 }
 
 // ProjectByName returns the project with this name.
-func (a *Admin) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
+func (a *admin) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
 	return a.project(ctx, store.ProjectFilter{Name: &name})
 }
 
-func (a *Admin) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
+func (a *admin) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
 	return findProject(ctx, a.Store, f)
 }
 
@@ -131,13 +118,13 @@ func findProject(ctx context.Context, db finder, f store.ProjectFilter) (checks.
 }
 
 // Projects returns all projects by name.
-func (a *Admin) Projects(ctx context.Context) ([]checks.Project, error) {
+func (a *admin) Projects(ctx context.Context) ([]checks.Project, error) {
 	found, err := a.Store.Find(ctx, store.Filter{Project: &store.ProjectFilter{}})
 	return found.Projects, err
 }
 
 // RenameProject changes the name of a project.
-func (a *Admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
+func (a *admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
 	if err := checks.ValidateProjectName(name); err != nil {
 		return checks.Project{}, err
 	}
@@ -167,7 +154,7 @@ const (
 )
 
 // RotatePingKey gives a project another ping key.
-func (a *Admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Project, err error) {
+func (a *admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Project, err error) {
 	defer a.forgetLookups()
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if p, err = tx.LockAccount(ctx, id); err != nil {
@@ -195,7 +182,7 @@ func retiredKey(pingKey string) string {
 }
 
 // renewed returns the ping key of the project that had another one before.
-func (a *Admin) renewed(ctx context.Context, pingKey string) (string, error) {
+func (a *admin) renewed(ctx context.Context, pingKey string) (string, error) {
 	r, err := one(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(retiredKind), Key: new(retiredKey(pingKey))}))
 	if err != nil {
 		return "", err
@@ -205,7 +192,7 @@ func (a *Admin) renewed(ctx context.Context, pingKey string) (string, error) {
 }
 
 // DeleteProject removes a project with all that it has.
-func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
+func (a *admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := findProject(ctx, tx, store.ProjectFilter{ID: &id})
@@ -220,7 +207,7 @@ func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 }
 
 // CreateKey creates an API key for a project and returns its text.
-func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks.Scope) (text string, key checks.Key, err error) {
+func (a *admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks.Scope) (text string, key checks.Key, err error) {
 	if keyPrefixes[scope] == "" {
 		return "", checks.Key{}, &checks.FieldError{Field: "scope", Reason: fmt.Sprintf("is unknown: %q", scope)}
 	}
@@ -247,7 +234,7 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks
 	return text, key, nil
 }
 
-func (a *Admin) newKey(projectID uuid.UUID, scope checks.Scope) (string, checks.Key) {
+func (a *admin) newKey(projectID uuid.UUID, scope checks.Scope) (string, checks.Key) {
 	prefix := keyPrefixes[scope]
 	text := prefix + randomText(keyLength-len(prefix))
 	return text, checks.Key{
@@ -269,13 +256,13 @@ func randomText(n int) string {
 }
 
 // Keys returns the API keys of a project, oldest first.
-func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
+func (a *admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
 	found, err := a.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
 	return found.Keys, a.Exists(ctx, projectID, len(found.Keys), err)
 }
 
 // DeleteKey removes an API key of a project.
-func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
+func (a *admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		list, err := tx.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
@@ -294,7 +281,7 @@ func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 }
 
 // Authenticate returns the API key with this text, from a cache.
-func (a *Admin) Authenticate(ctx context.Context, text string) (checks.Key, error) {
+func (a *admin) Authenticate(ctx context.Context, text string) (checks.Key, error) {
 	if len(text) != keyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
@@ -303,20 +290,20 @@ func (a *Admin) Authenticate(ctx context.Context, text string) (checks.Key, erro
 }
 
 // forgetLookups empties the caches of projects and keys, so that a change takes effect in this process at once.
-func (a *Admin) forgetLookups() {
+func (a *admin) forgetLookups() {
 	a.keys.forget()
 	a.byBadgeKey.forget()
 	a.byID.forget()
 }
 
 // Secret returns a secret of the installation by name, and generates it first if there is none.
-func (a *Admin) Secret(ctx context.Context, name string) (string, error) {
+func (a *admin) Secret(ctx context.Context, name string) (string, error) {
 	s, err := a.Store.Setting(ctx, a.Now(), store.Setting{Name: name, Value: randomText(52)})
 	return s.Value, err
 }
 
 // Once reports whether this call is the first with this name, for good.
-func (a *Admin) Once(ctx context.Context, name string) (first bool, err error) {
+func (a *admin) Once(ctx context.Context, name string) (first bool, err error) {
 	mine := randomText(52)
 	stored, err := a.Store.Setting(ctx, a.Now(), store.Setting{Name: name, Value: mine})
 	return stored.Value == mine, err
@@ -326,7 +313,7 @@ func (a *Admin) Once(ctx context.Context, name string) (first bool, err error) {
 func ended(id uuid.UUID) store.Setting { return store.Setting{Name: "session " + id.String()} }
 
 // EndSession ends a session, which would have ended by itself until the given instant.
-func (a *Admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
+func (a *admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
 	s := ended(id)
 	s.Value, s.Until = "ended", until
 	_, err := a.Store.Setting(ctx, a.Now(), s)
@@ -334,7 +321,7 @@ func (a *Admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) e
 }
 
 // SessionEnded reports whether EndSession has ended a session.
-func (a *Admin) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
+func (a *admin) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
 	s, err := a.Store.Setting(ctx, a.Now(), ended(id))
 	return s.Value != "", err
 }

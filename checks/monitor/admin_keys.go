@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type keyID struct {
 }
 
 // findKey returns the API key with a text.
-func (a *Admin) findKey(ctx context.Context, id keyID) (checks.Key, error) {
+func (a *admin) findKey(ctx context.Context, id keyID) (checks.Key, error) {
 	found, err := a.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{Hash: &id.hash}})
 	key, err := one(found.Keys, err)
 	if !id.admin || !errors.Is(err, checks.ErrNotFound) {
@@ -43,7 +43,7 @@ type keyRecord struct {
 	CreatedAt time.Time    `json:"created_at"`
 }
 
-func (a *Admin) keysOfRecords(records []store.Record, err error) ([]checks.Key, error) {
+func (a *admin) keysOfRecords(records []store.Record, err error) ([]checks.Key, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (a *Admin) keysOfRecords(records []store.Record, err error) ([]checks.Key, 
 }
 
 // CreateInstallationKey creates a key of the installation and returns its text.
-func (a *Admin) CreateInstallationKey(ctx context.Context) (text string, key checks.Key, err error) {
+func (a *admin) CreateInstallationKey(ctx context.Context) (text string, key checks.Key, err error) {
 	text, key = a.newKey(uuid.Nil, checks.Admin)
 	value, err := json.Marshal(keyRecord{ID: key.ID, Scope: key.Scope, Hint: key.Hint, CreatedAt: key.CreatedAt})
 	if err != nil {
@@ -83,12 +83,12 @@ func (a *Admin) CreateInstallationKey(ctx context.Context) (text string, key che
 }
 
 // InstallationKeys returns the keys of the installation, oldest first.
-func (a *Admin) InstallationKeys(ctx context.Context) ([]checks.Key, error) {
+func (a *admin) InstallationKeys(ctx context.Context) ([]checks.Key, error) {
 	return a.keysOfRecords(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(keyKind)}))
 }
 
 // DeleteInstallationKey removes a key of the installation.
-func (a *Admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
+func (a *admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		keys, err := a.keysOfRecords(tx.LockRecords(ctx, a.Now(), store.RecordQuery{Kind: new(keyKind)}))

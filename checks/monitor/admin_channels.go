@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // CreateChannel adds a channel with the identifier, project, kind, name, settings and sources of c.
-func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+func (a *admin) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	return a.saveChannel(ctx, c.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		fresh, err := a.newChannel(list, c)
 		return fresh, true, err
@@ -25,7 +25,7 @@ func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels
 }
 
 // UpsertChannel makes sure that the project has a channel with this name, kind and settings.
-func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, created bool, err error) {
+func (a *admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, created bool, err error) {
 	name, kind := wanted.Name, wanted.Kind
 	if err := checks.ValidateName("name", name); err != nil {
 		return channels.Channel{}, false, err
@@ -61,7 +61,7 @@ func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c c
 }
 
 // UpdateChannel changes the name, the settings and the sources of a channel to those that edit returns.
-func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
+func (a *admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
 	return a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		c, found := channelByID(list, id)
 		if !found {
@@ -84,7 +84,7 @@ var errMoved = errors.New("the channels have changed")
 
 // saveChannel saves the channel that fn returns for the channels of the project, if fn says so. All checks come before the
 // transaction, because pings wait for that, and are repeated if the channels have changed meanwhile.
-func (a *Admin) saveChannel(
+func (a *admin) saveChannel(
 	ctx context.Context, projectID uuid.UUID, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
 ) (channels.Channel, error) {
 	var asked map[string]string
@@ -118,7 +118,7 @@ func (a *Admin) saveChannel(
 
 // fits checks the bounds of a channel and those of its project, apart from the settings one by one, and returns the sources of
 // those that the channel has. What stays as it is passes.
-func (a *Admin) fits(list []channels.Channel, stored, c channels.Channel, found bool) (sources map[string]string, err error) {
+func (a *admin) fits(list []channels.Channel, stored, c channels.Channel, found bool) (sources map[string]string, err error) {
 	if c.Name != "" && (!found || c.Name != stored.Name) {
 		if err := checks.ValidateName("name", c.Name); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func sizeOf(c channels.Channel) (n int) {
 }
 
 // storeChannel stores a channel, unless the channels of the project are others than those in the list: errMoved.
-func (a *Admin) storeChannel(ctx context.Context, list []channels.Channel, c channels.Channel) error {
+func (a *admin) storeChannel(ctx context.Context, list []channels.Channel, c channels.Channel) error {
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, c.ProjectID); err != nil {
 			return err
@@ -196,7 +196,7 @@ func sameChannel(x, y channels.Channel) bool {
 }
 
 // ready returns why nobody can deliver to a channel with new settings.
-func (a *Admin) ready(ctx context.Context, c channels.Channel) error {
+func (a *admin) ready(ctx context.Context, c channels.Channel) error {
 	if t := a.typeOf(c.Kind); t.Ready != nil {
 		err := t.Ready(ctx, c.Settings)
 		if e, ok := errors.AsType[*channels.SettingError](err); ok {
@@ -210,7 +210,7 @@ func (a *Admin) ready(ctx context.Context, c channels.Channel) error {
 }
 
 // typeOf returns the type of a kind that Validate knows.
-func (a *Admin) typeOf(kind channels.Kind) (t channels.Type) {
+func (a *admin) typeOf(kind channels.Kind) (t channels.Type) {
 	for _, known := range a.Types {
 		if known.Kind == kind {
 			t = known
@@ -220,7 +220,7 @@ func (a *Admin) typeOf(kind channels.Kind) (t channels.Type) {
 }
 
 // newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.
-func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
+func (a *admin) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
 	if _, exists := channelByID(list, c.ID); exists {
 		return c, checks.Taken("id", c.ID)
 	}
@@ -237,7 +237,7 @@ func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channel
 
 // ValidSettings returns the settings of a channel as they are stored. What the channel in the list has already passes.
 // So does a change that reaches nobody new, such as an address that unsubscribes: all required settings stay.
-func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
+func (a *admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
 	if c.Kind == "" {
 		return nil, &checks.FieldError{Field: "kind", Reason: "is missing"}
 	}
@@ -262,19 +262,19 @@ func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, setti
 }
 
 // Channels returns the channels of a project, oldest first.
-func (a *Admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+func (a *admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
 	return found.Channels, a.Exists(ctx, projectID, len(found.Channels), err)
 }
 
 // Channel returns a channel of any project.
-func (a *Admin) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
+func (a *admin) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
 	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{IDs: []uuid.UUID{id}}})
 	return one(found.Channels, err)
 }
 
 // DeleteChannel removes a channel of a project.
-func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+func (a *admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 func documentKind(kind string) string { return "document " + kind }
 
 // Documents returns the documents of a kind, by key.
-func (a *Admin) Documents(ctx context.Context, kind string) ([]store.Record, error) {
+func (a *admin) Documents(ctx context.Context, kind string) ([]store.Record, error) {
 	return a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(documentKind(kind))})
 }
 
 // SaveDocument adds or replaces a document.
-func (a *Admin) SaveDocument(ctx context.Context, kind, key string, value []byte, until time.Time) error {
+func (a *admin) SaveDocument(ctx context.Context, kind, key string, value []byte, until time.Time) error {
 	r := store.Record{Kind: documentKind(kind), Key: key, Value: value, Until: until}
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, a.Now(), r) })
 }
 
 // TakeDocument removes a document and returns its value.
-func (a *Admin) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
+func (a *admin) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
 	kind = documentKind(kind)
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		r, err := one(tx.LockRecords(ctx, a.Now(), store.RecordQuery{Kind: &kind, Key: &key}))

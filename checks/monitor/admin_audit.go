@@ -1,4 +1,4 @@
-package admin
+package monitor
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ const (
 )
 
 // note adds an entry to the audit log in the transaction of the change that it is about.
-func (a *Admin) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+func (a *admin) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
 	if !a.Audit {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (a *Admin) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error
 }
 
 // noteChanged is note for an update, which is no entry if nothing has changed.
-func (a *Admin) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+func (a *admin) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
 	if len(e.Changes) == 0 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func cut(value string) string {
 }
 
 // checkChanges returns the settings in which two checks differ, with the names of their channels.
-func (a *Admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to checks.Check) (changes []audit.Change, err error) {
+func (a *admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to checks.Check) (changes []audit.Change, err error) {
 	if !a.Audit {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func valueText(s checks.Setting, c checks.Check) string {
 }
 
 // channelChanges returns what differs between two channels. Of a new channel, the first is the zero value.
-func (a *Admin) channelChanges(from, to channels.Channel) []audit.Change {
+func (a *admin) channelChanges(from, to channels.Channel) []audit.Change {
 	changes := add(nil, "name", from.Name, to.Name)
 	kind := a.typeOf(to.Kind)
 	shown := func(c channels.Channel, name string) string {

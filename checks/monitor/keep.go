@@ -1,4 +1,4 @@
-package jobs
+package monitor
 
 import (
 	"context"
@@ -33,8 +33,8 @@ var (
 	errUnregistered = errors.New("the check is not registered yet")
 )
 
-// Submission is a ping on its way to the database.
-type Submission interface {
+// submission is a ping on its way to the database.
+type submission interface {
 	// Done is closed once the ping is recorded or has failed, which Err then says.
 	Done() <-chan struct{}
 	Err() error
@@ -53,14 +53,14 @@ type kept struct {
 	to     *target
 	signal pings.Signal
 	at     time.Time
-	sent   Submission // or nil if it must be submitted
+	sent   submission // or nil if it must be submitted
 	alone  bool       // the database takes others
 }
 
 // keeper keeps the pings of jobs that the database does not take at once, in their order, and tries again until it does. One
 // goroutine does that while there are any.
 type keeper struct {
-	*Jobs
+	*jobs
 
 	mu      sync.Mutex
 	waiting []*kept // oldest first
