@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
 // The states of a [Reach].
@@ -158,3 +159,65 @@ func (r Reach) clause() Sentence {
 	}
 	return append(Sentence{plain(" ")}, r.Words()...)
 }
+
+// Receiver is a channel in a rehearsal. A group stands for its members, unless the alert ends there.
+type Receiver struct {
+	ID   uuid.UUID
+	Name string
+	Kind channels.Kind
+	// Group is the name of the group through which the alert arrives, or "".
+	Group string
+	// Reach says whether the alert arrives.
+	Reach
+}
+
+// Receivers returns the channels that an alert that a check is down goes to, each once, and those that do not get it: the
+// channels of the check first, then the members of its groups. available and reach are those of a [RehearseInput].
+func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.UUID]Reach) (list []Receiver) {
+	seen := make(map[uuid.UUID]bool)
+	var groups []channels.Channel
+	add := func(c channels.Channel, group string) {
+		if seen[c.ID] {
+			return
+		}
+		seen[c.ID] = true
+		if c.Kind == channels.Group && c.Wants(channels.Down) && len(membersOf(c, available)) > 0 {
+			groups = append(groups, c)
+			return
+		}
+		r, known := reach[c.ID]
+		if !known && c.Kind == channels.Group {
+			r = Reaches([]channels.Channel{c}, nil)[c.ID]
+		} else if !known {
+			r = ReachOf(c, Outcome{})
+		}
+		list = append(list, Receiver{c.ID, line(c.Name, maxName), c.Kind, group, r})
+	}
+	for _, c := range available {
+		if c.Kind == channels.Function || slices.Contains(check.Channels, c.ID) {
+			add(c, "")
+		}
+	}
+	for _, g := range groups {
+		for _, c := range membersOf(g, available) {
+			add(c, line(g.Name, maxName))
+		}
+	}
+	return list
+}
+
+// membersOf returns the members of a group that exist.
+func membersOf(group channels.Channel, available []channels.Channel) (list []channels.Channel) {
+	members := selection.Members(group)
+	for _, c := range available {
+		if slices.Contains(members, c.ID) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Label returns the name of the channel, or else its kind.
+func (r Receiver) Label() string { return r.part().Text }
+
+func (r Receiver) part() Part { return Delivery{Name: r.Name, Kind: r.Kind}.part() }

@@ -164,15 +164,9 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	return q.Redirect("/account")
 }
 
-// sentence turns the error of a field into a sentence.
-func sentence(err *checks.FieldError) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
 // problemOf is the error of a field for the form that has it.
 func problemOf(err *checks.FieldError) ui.Problem {
-	return ui.Problem{Text: sentence(err), Field: cmp.Or(map[string]string{"e-mail": "email"}[err.Field], err.Field)}
+	return ui.Problem{Text: words.Sentence(err.Error()), Field: cmp.Or(map[string]string{"e-mail": "email"}[err.Field], err.Field)}
 }
 
 // endSessions ends one session, or all but this one.

@@ -164,7 +164,7 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 		return ui.ErrBadForm
 	}
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.showPerson(q, http.StatusConflict, personView{Person: p, Problem: ui.Problem{Text: sentence(field)}})
+		return a.showPerson(q, http.StatusConflict, personView{Person: p, Problem: ui.Problem{Text: words.Sentence(field.Error())}})
 	}
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (a *Accounts) deletePerson(q *ui.Request) error {
 	}
 	err = a.people.Delete(q.Ctx(), p.ID)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem.Text = sentence(field)
+		view.Problem.Text = words.Sentence(field.Error())
 		return q.RenderStatus(http.StatusConflict, "persondelete", "Delete a person", view)
 	}
 	if err != nil {

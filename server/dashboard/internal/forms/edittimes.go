@@ -88,7 +88,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 // zoneProblem says what is wrong with a time zone.
 func zoneProblem(err error) string {
 	if found, ok := errors.AsType[*schedule.Error](err); ok {
-		return sentence(found.Reason)
+		return words.Sentence(found.Reason)
 	}
 	return "The time zone is not known. Use an IANA name, such as Europe/Riga."
 }
@@ -132,13 +132,7 @@ func (p *timesPreview) fail(err error, expr string) {
 	} else {
 		p.Problem = err.Error()
 	}
-	p.Problem = sentence(p.Problem)
-}
-
-// sentence gives a text a capital letter and a full stop.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(string(first)) + text[size:] + "."
+	p.Problem = words.Sentence(p.Problem)
 }
 
 // place splits an expression at the byte at which a fault begins.

@@ -57,7 +57,7 @@ func (d weekDay) Text() string {
 func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	text := f["quiet_hours"]
 	if err := (checks.Spec{QuietHours: &text}).Validate(now); err != nil {
-		p.Problem, p.Field = sentence(reasonOf(err)), "quiet_hours"
+		p.Problem, p.Field = words.Sentence(reasonOf(err)), "quiet_hours"
 		return p
 	}
 	if strings.Trim(text, " ;\n") == "" {
@@ -71,7 +71,7 @@ func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	}
 	hours, err := quiet.Parse(text, zone)
 	if err != nil {
-		p.Problem, p.Field = sentence(err.Error()), "quiet_hours"
+		p.Problem, p.Field = words.Sentence(err.Error()), "quiet_hours"
 		return p
 	}
 	now = now.In(zone)

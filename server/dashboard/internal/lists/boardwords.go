@@ -135,11 +135,11 @@ func list(parts []string) string {
 }
 
 // note says in an empty lane why it is empty.
-func (l boardLane) note() string {
-	if len(l.Marks) > 0 || l.Known > 0 {
-		return ""
-	}
-	if l.axis.Past() {
+func (l boardLane) note() string { return l.emptiness("paused since ", "next ", "no run yet") }
+
+// emptiness says why the lane is empty, in one of three ways.
+func (l boardLane) emptiness(paused, nextRun, none string) string {
+	if len(l.Marks) > 0 || l.Known > 0 || l.axis.Past() {
 		return ""
 	}
 	next := l.NextPing(l.axis.Now)
@@ -148,11 +148,11 @@ func (l boardLane) note() string {
 	}
 	switch {
 	case l.Status == checks.StatusPaused:
-		return "paused since " + l.StoredSince.In(l.axis.Zone).Format("2 Jan")
+		return paused + l.StoredSince.In(l.axis.Zone).Format("2 Jan")
 	case !next.IsZero() && (l.IsCron() || l.Status != checks.StatusNew):
-		return "next " + l.axis.Format(next, "Mon 2 Jan 15:04")
+		return nextRun + l.axis.Format(next, "Mon 2 Jan 15:04")
 	case l.Status == checks.StatusNew:
-		return "no run yet"
+		return none
 	}
 	return ""
 }
@@ -176,8 +176,8 @@ func (l boardLane) facts() string {
 	if !next.IsZero() {
 		say("Next %s", l.moment(next))
 	}
-	if note := l.note(); note != "" {
-		say("%s", strings.ToUpper(note[:1])+note[1:])
+	if empty := l.emptiness("Paused since ", "Next ", "No run yet"); empty != "" {
+		say("%s", empty)
 	}
 	if l.Zone != "" {
 		say("The schedule is in %s, %s", l.TZ, l.Zone)

@@ -4,6 +4,7 @@ package words
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Plain returns a text without characters that change what stands around it: control characters and those that set the
@@ -66,4 +67,10 @@ func Short(name string) string {
 		return string(runes[:60]) + "…"
 	}
 	return name
+}
+
+// Sentence gives a text, such as that of an error, a capital letter and a full stop.
+func Sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(string(first)) + text[size:] + "."
 }
