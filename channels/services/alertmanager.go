@@ -153,12 +153,7 @@ func joinErrors(failures []error) error {
 func (m *delivery) post(ctx context.Context, members []string, body json.RawMessage) []error {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
-	header := make(map[string]string)
-	if m.settings["token"] != "" {
-		header["Authorization"] = "Bearer " + m.settings["token"]
-	} else if m.settings["username"] != "" {
-		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
-	}
+	header := m.authorize(nil)
 	errs := make([]error, len(members))
 	var wg sync.WaitGroup
 	for i, member := range members {

@@ -101,10 +101,7 @@ func sendApprise(ctx context.Context, m *delivery, path string, body map[string]
 	case !m.n.Over.IsZero():
 		body["type"] = "warning"
 	}
-	header := map[string]string{"Accept": "application/json"}
-	if m.settings["username"] != "" {
-		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
-	}
+	header := m.authorize(map[string]string{"Accept": "application/json"})
 	res, answer, err := m.fetch(ctx, request{url: join(m.settings["server_url"]) + "/" + path, header: header, json: body})
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func (g github) call(ctx context.Context, method string, body any, path ...strin
 func (g github) callAt(ctx context.Context, method, address string, body any) (*http.Response, []byte, error) {
 	res, answer, err := g.fetch(ctx, request{method: method, url: address, json: body, header: map[string]string{
 		"Accept":               "application/vnd.github+json",
-		"Authorization":        "Bearer " + g.settings["token"],
+		"Authorization":        bearer(g.settings["token"]),
 		"X-GitHub-Api-Version": "2022-11-28",
 	}})
 	return res, answer, g.rateLimit(res, err)

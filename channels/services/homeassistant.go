@@ -39,7 +39,7 @@ func homeassistantService() service {
 			domain, action, _ := strings.Cut(m.settings["action"], ".")
 			answer, err := m.do(ctx, request{
 				url:    join(m.settings["server_url"], "api", "services", domain, action),
-				header: map[string]string{"Authorization": "Bearer " + m.settings["token"]},
+				header: map[string]string{"Authorization": bearer(m.settings["token"])},
 				json:   homeassistantData(m),
 			})
 			if err != nil {

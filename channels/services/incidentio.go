@@ -43,7 +43,7 @@ func sendIncidentio(ctx context.Context, m *delivery, key string) error {
 	}
 	res, body, err := m.fetch(ctx, request{
 		url:    join("https://api.incident.io/v2/alert_events/http", m.settings["source_id"]),
-		header: map[string]string{"Authorization": "Bearer " + m.settings["token"]},
+		header: map[string]string{"Authorization": bearer(m.settings["token"])},
 		json:   event,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func sendLine(ctx context.Context, m *delivery, to string) error {
 	res, answer, err := m.fetch(ctx, request{
 		url: "https://api.line.me/v2/bot/message/push",
 		header: map[string]string{
-			"Authorization": "Bearer " + m.settings["token"],
+			"Authorization": bearer(m.settings["token"]),
 			// LINE accepts one message for a key, within 24 hours.
 			"X-Line-Retry-Key": uuid.NewSHA1(uuid.NameSpaceURL, []byte("rollcall:"+m.n.ID+":"+to)).String(),
 		},

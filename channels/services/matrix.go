@@ -79,7 +79,7 @@ func (m *delivery) matrix(ctx context.Context, method string, body any, path ...
 	content, err := m.do(ctx, request{
 		method: method,
 		url:    join(m.settings["homeserver"], append([]string{"_matrix", "client", "v3"}, path...)...),
-		header: map[string]string{"Authorization": "Bearer " + m.settings["access_token"]},
+		header: map[string]string{"Authorization": bearer(m.settings["access_token"])},
 		json:   body,
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ func sendNextcloudTalk(ctx context.Context, m *delivery, room string) error {
 		header["X-Nextcloud-Talk-Bot-Signature"] = sign(key, header["X-Nextcloud-Talk-Bot-Random"]+text)
 	} else {
 		path = append(path, "chat", room)
-		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
+		m.authorize(header)
 	}
 	res, answer, err := m.fetch(ctx, request{
 		url:    join(m.settings["server_url"], path...),

@@ -38,14 +38,7 @@ func ntfyService() service {
 		// The server reads 8192 bytes of JSON, in which a character may take twice its bytes.
 		limit: 3000,
 		send: func(ctx context.Context, m *delivery) error {
-			header := make(map[string]string)
-			switch {
-			case m.settings["token"] != "":
-				header["Authorization"] = "Bearer " + m.settings["token"]
-			case m.settings["username"] != "":
-				header["Authorization"] = basic(m.settings["username"], m.settings["password"])
-			}
-			answer, err := m.do(ctx, request{url: join(m.settings["server_url"]) + "/", header: header, json: ntfyMessage(m)})
+			answer, err := m.do(ctx, request{url: join(m.settings["server_url"]) + "/", header: m.authorize(nil), json: ntfyMessage(m)})
 			var result struct {
 				ID   string `json:"id"`
 				Code int    `json:"code"` // of an error

@@ -104,6 +104,23 @@ func join(base string, segments ...string) string {
 	return b.String()
 }
 
+// authorize adds the token of a channel, or its username and password, if it has them; see tokenOrPassword. It returns a
+// new map for nil.
+func (m *delivery) authorize(header map[string]string) map[string]string {
+	if header == nil {
+		header = make(map[string]string)
+	}
+	switch {
+	case m.settings["token"] != "":
+		header["Authorization"] = bearer(m.settings["token"])
+	case m.settings["username"] != "":
+		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
+	}
+	return header
+}
+
+func bearer(token string) string { return "Bearer " + token }
+
 func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }

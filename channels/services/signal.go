@@ -70,12 +70,7 @@ func signalGroup(recipient string) bool { return strings.HasPrefix(recipient, "g
 // sendSignal sends one request and returns the error for each recipient. Members of a group who cannot be reached are
 // no error, because the others have the message.
 func sendSignal(ctx context.Context, m *delivery, recipients []string) []error {
-	header := make(map[string]string)
-	if m.settings["token"] != "" {
-		header["Authorization"] = "Bearer " + m.settings["token"]
-	} else if m.settings["username"] != "" {
-		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
-	}
+	header := m.authorize(nil)
 	answer, err := m.do(ctx, request{url: join(m.settings["server_url"], "v2", "send"), header: header, json: map[string]any{
 		"message": m.titleAndText(), "number": m.settings["number"], "recipients": recipients,
 		"text_mode": "normal", // the server's default can be "styled", which has markup

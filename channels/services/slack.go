@@ -70,7 +70,7 @@ func sendSlack(ctx context.Context, m *delivery) error {
 		answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
 		return slackHookError(err, strings.TrimSpace(string(answer)))
 	}
-	header := map[string]string{"Authorization": "Bearer " + m.settings["token"]}
+	header := map[string]string{"Authorization": bearer(m.settings["token"])}
 	answer, err := m.do(ctx, request{url: "https://slack.com/api/chat.postMessage", header: header, json: body})
 	if err != nil {
 		return err

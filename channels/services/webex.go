@@ -58,7 +58,7 @@ func sendWebex(ctx context.Context, m *delivery) error {
 		if strings.Contains(recipient, "@") {
 			body = map[string]string{"toPersonEmail": recipient, "text": m.titleAndText()}
 		}
-		header := map[string]string{"Authorization": "Bearer " + m.settings["token"]}
+		header := map[string]string{"Authorization": bearer(m.settings["token"])}
 		answer, err := m.do(ctx, request{url: "https://webexapis.com/v1/messages", header: header, json: body})
 		var message struct {
 			ID string `json:"id"`
