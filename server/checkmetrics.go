@@ -5,13 +5,11 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -23,7 +21,7 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 // checkSample is a check at the time of a scrape.
 type checkSample struct {
 	checks.Check
-	labels   []*dto.LabelPair
+	labels   string
 	status   checks.Status
 	next     time.Time
 	duration *time.Duration // of the last finished run, if known
@@ -32,21 +30,21 @@ type checkSample struct {
 // checkFamily is a metric with at most one value for each check.
 type checkFamily struct {
 	name, help string
-	kind       dto.MetricType
+	kind       string // of Prometheus: gauge or counter
 	value      func(*checkSample) (value float64, some bool)
 }
 
 func checkFamilies() []checkFamily {
 	return []checkFamily{
-		{"rollcall_check_up", "0 when the check is down, otherwise 1.", dto.MetricType_GAUGE,
+		{"rollcall_check_up", "0 when the check is down, otherwise 1.", "gauge",
 			func(s *checkSample) (float64, bool) { return boolValue(s.status != checks.StatusDown), true }},
-		{"rollcall_check_last_ping_timestamp_seconds", "Time of the last success or failure.", dto.MetricType_GAUGE,
+		{"rollcall_check_last_ping_timestamp_seconds", "Time of the last success or failure.", "gauge",
 			func(s *checkSample) (float64, bool) { return unix(s.LastPing), !s.LastPing.IsZero() }},
-		{"rollcall_check_next_ping_timestamp_seconds", "Time at which the next ping is due, or was due in grace.", dto.MetricType_GAUGE,
+		{"rollcall_check_next_ping_timestamp_seconds", "Time at which the next ping is due, or was due in grace.", "gauge",
 			func(s *checkSample) (float64, bool) { return unix(s.next), !s.next.IsZero() }},
-		{"rollcall_check_pings_total", "Pings received.", dto.MetricType_COUNTER,
+		{"rollcall_check_pings_total", "Pings received.", "counter",
 			func(s *checkSample) (float64, bool) { return float64(s.NPings), true }},
-		{"rollcall_check_last_duration_seconds", "Duration of the last finished run.", dto.MetricType_GAUGE,
+		{"rollcall_check_last_duration_seconds", "Duration of the last finished run.", "gauge",
 			func(s *checkSample) (float64, bool) {
 				if s.duration == nil {
 					return 0, false
@@ -113,11 +111,15 @@ func (c *call) metrics() error {
 	return nil
 }
 
-// writeFamily writes a metric in the text format.
-func writeFamily(out *bufio.Writer, name, help string, kind dto.MetricType, metrics []*dto.Metric) {
-	if len(metrics) > 0 {
-		_, _ = expfmt.MetricFamilyToText(out, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind, Metric: metrics})
-	}
+// writeFamily begins a metric in the text format. Its samples follow.
+func writeFamily(out *bufio.Writer, name, help, kind string) {
+	out.WriteString("# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n")
+}
+
+func writeSample(out *bufio.Writer, name, labels string, value float64) {
+	out.WriteString(name + "{" + labels + "} ")
+	out.Write(strconv.AppendFloat(out.AvailableBuffer(), value, 'g', -1, 64))
+	out.WriteByte('\n')
 }
 
 // writeIntegrations writes how many integrations there are in each state.
@@ -126,57 +128,56 @@ func writeIntegrations(out *bufio.Writer, reach map[uuid.UUID]verdict.Reach) {
 	for _, r := range reach {
 		counts[r.State]++
 	}
-	var metrics []*dto.Metric
+	const name = "rollcall_integrations"
+	writeFamily(out, name, "Integrations of the project by whether alerts arrive.", "gauge")
 	for _, state := range []string{verdict.ReachNotified, verdict.ReachPartial, verdict.ReachFailing, verdict.ReachSkipped, verdict.ReachUndeliverable, verdict.ReachEmpty} {
-		metrics = append(metrics, metric(dto.MetricType_GAUGE, float64(counts[state]), []*dto.LabelPair{label("state", state)}))
+		writeSample(out, name, label("state", state), float64(counts[state]))
 	}
-	writeFamily(out, "rollcall_integrations", "Integrations of the project by whether alerts arrive.", dto.MetricType_GAUGE, metrics)
 }
 
 // writeSamples writes the metrics of checks.
 func writeSamples(out *bufio.Writer, samples []checkSample) {
-	write := func(name, help string, kind dto.MetricType, metrics []*dto.Metric) {
-		writeFamily(out, name, help, kind, metrics)
-	}
 	for _, f := range checkFamilies() {
-		var metrics []*dto.Metric
+		begun := false // a metric without samples is left out
 		for i := range samples {
-			if value, some := f.value(&samples[i]); some {
-				metrics = append(metrics, metric(f.kind, value, samples[i].labels))
+			value, some := f.value(&samples[i])
+			if !some {
+				continue
 			}
+			if !begun {
+				writeFamily(out, f.name, f.help, f.kind)
+				begun = true
+			}
+			writeSample(out, f.name, samples[i].labels, value)
 		}
-		write(f.name, f.help, f.kind, metrics)
 	}
-	var each, total []*dto.Metric
 	totals := make(map[checks.Status]int)
 	for i := range samples {
+		if i == 0 {
+			writeFamily(out, "rollcall_check_status", "1 for the status that the check has, 0 for all others.", "gauge")
+		}
 		totals[samples[i].status]++
 		for _, status := range checkStatuses() {
-			labels := append(slices.Clip(samples[i].labels), label("status", string(status)))
-			each = append(each, metric(dto.MetricType_GAUGE, boolValue(samples[i].status == status), labels))
+			labels := samples[i].labels + "," + label("status", string(status))
+			writeSample(out, "rollcall_check_status", labels, boolValue(samples[i].status == status))
 		}
 	}
+	writeFamily(out, "rollcall_checks", "Checks of the project by status.", "gauge")
 	for _, status := range checkStatuses() {
-		total = append(total, metric(dto.MetricType_GAUGE, float64(totals[status]), []*dto.LabelPair{label("status", string(status))}))
+		writeSample(out, "rollcall_checks", label("status", string(status)), float64(totals[status]))
 	}
-	write("rollcall_check_status", "1 for the status that the check has, 0 for all others.", dto.MetricType_GAUGE, each)
-	write("rollcall_checks", "Checks of the project by status.", dto.MetricType_GAUGE, total)
 }
 
-func metric(kind dto.MetricType, value float64, labels []*dto.LabelPair) *dto.Metric {
-	if kind == dto.MetricType_COUNTER {
-		return &dto.Metric{Label: labels, Counter: &dto.Counter{Value: &value}}
-	}
-	return &dto.Metric{Label: labels, Gauge: &dto.Gauge{Value: &value}}
+func checkLabels(c checks.Check) string {
+	return label("name", c.Name) + "," + label("slug", c.Slug) + "," + label("tags", strings.Join(c.Tags, " ")) + "," + label("unique_key", c.UniqueKey())
 }
 
-func checkLabels(c checks.Check) []*dto.LabelPair {
-	return []*dto.LabelPair{label("name", c.Name), label("slug", c.Slug), label("tags", strings.Join(c.Tags, " ")), label("unique_key", c.UniqueKey())}
-}
+var labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-func label(name, value string) *dto.LabelPair {
+// label returns a label in the text format.
+func label(name, value string) string {
 	value = strings.ToValidUTF8(value, "\ufffd")
-	return &dto.LabelPair{Name: &name, Value: &value}
+	return name + `="` + labelEscaper.Replace(value) + `"`
 }
 
 func boolValue(b bool) float64 {

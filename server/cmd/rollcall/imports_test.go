@@ -193,9 +193,7 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/wneessen/go-mail", func(pkg string) bool {
 			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)
 		}},
-		{"github.com/prometheus", func(pkg string) bool {
-			return pkg == "server" || pkg == "server/metrics" || strings.HasPrefix(pkg, "server/dashboard") && pkg != "server/dashboard/statuspage" || anywhere(pkg)
-		}},
+		{"github.com/prometheus", func(pkg string) bool { return pkg == "server/metrics" || anywhere(pkg) }},
 		{"golang.org/x/crypto/argon2", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/pquerna/otp", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/trustelem/zxcvbn", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
