@@ -38,7 +38,7 @@ func (p Project) CheckLimit() int {
 	return 0
 }
 
-// Right is what somebody may do in a project: an API key by its scope, a person by their role, and a user of an embedding program
+// Right is what an actor may do in a project: an API key by its scope, a person by their role, and a user of an embedding program
 // by what the program says. Each right includes those below it. The zero value is no right.
 type Right uint8
 

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
+// ErrSignedOut is the error of Config.Authorize for a request without a session.
 var ErrSignedOut = errors.New("server: nobody is signed in")
 
 // Access says what a person who is signed in may see and change. Config.Authorize returns it for each request. The zero value

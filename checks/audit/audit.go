@@ -20,7 +20,7 @@ type Kind string
 
 // The kinds of actors.
 const (
-	Person      Kind = "person"       // somebody who is signed in
+	Person      Kind = "person"       // who is signed in
 	Key         Kind = "key"          // the holder of an API key
 	CommandLine Kind = "command line" // a command on the machine of the database
 	Program     Kind = "program"      // a program that embeds the monitor

@@ -56,7 +56,7 @@ func TestGraceOfFrequentJob(t *testing.T) {
 		if p.clock.Advance(6 * time.Minute); status() != checks.StatusDown {
 			t.Errorf("%v after 6 minutes", status())
 		}
-		// Somebody changes the grace, and the program starts again.
+		// A person changes the grace, and the program starts again.
 		list, err := p.mon.Project(p.project).Checks(t.Context(), checks.Query{})
 		must(t, err)
 		_, err = p.mon.Project(p.project).Update(t.Context(), list[0].ID, checks.Spec{Grace: new(2 * time.Minute)})

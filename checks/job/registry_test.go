@@ -39,7 +39,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 
-		// Somebody removes the channel and sets the grace time. The next start of the program leaves both alone.
+		// A person removes the channel and sets the grace time. The next start of the program leaves both alone.
 		_, err = p.mon.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Channels: new(""), Grace: new(2 * time.Hour)})
 		must(t, err)
 		spec.Schedule = new("0 4 * * *")

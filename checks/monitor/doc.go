@@ -75,7 +75,7 @@
 //
 // It costs the database no query. A slow subscriber never delays a ping: what it has not received yet is merged.
 //
-// While somebody subscribes, the monitor also hears of the changes of other processes within 2 seconds:
+// While there are subscribers, the monitor also hears of the changes of other processes within 2 seconds:
 //
 //   - On PostgreSQL each monitor announces its changes, at most twice a second while it takes pings. A monitor that is
 //     not started announces other changes before the method returns, so that a process may end at once. One connection

@@ -31,7 +31,7 @@
 // database in memory belongs to one connection, so limit the pool to one. SQLite must be version 3.35 or newer. The store
 // writes one transaction at a time, whatever the size of the pool.
 //
-// While somebody listens (Monitor.Changes), the store keeps one connection of the pool for writing. It asks that
+// While there are subscribers (Monitor.Changes), the store keeps one connection of the pool for writing. It asks that
 // connection each second whether others have written to the file.
 //
 // # PostgreSQL
@@ -39,7 +39,7 @@
 // The server must be PostgreSQL 15 or newer with the encoding UTF8; [Store.Migrate] checks both. Leave
 // fsync and synchronous_commit on: they keep acknowledged pings. Several programs may share the database.
 //
-// The store announces changes by NOTIFY, on a channel of its schema. While somebody listens (Monitor.Changes), a pool of
+// The store announces changes by NOTIFY, on a channel of its schema. While there are subscribers (Monitor.Changes), a pool of
 // package postgres opens one more connection for LISTEN. With another driver, or behind a connection pooler that shares
 // sessions, such as PgBouncer in transaction mode, the store reads one row a second instead.
 package sqlstore

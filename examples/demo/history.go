@@ -136,7 +136,7 @@ func (l *life) run(due time.Time) {
 	takes := l.duration(due)
 	l.at(begin.Add(takes), func(ctx context.Context) error { return l.finish(ctx, ok) })
 	if again := begin.Add(2*takes + time.Duration(20+l.random.IntN(160))*time.Minute); !ok && !special && again.Before(l.next(due)) {
-		l.at(again, func(ctx context.Context) error { return l.finish(ctx, true) }) // somebody has mended it
+		l.at(again, func(ctx context.Context) error { return l.finish(ctx, true) }) // it was mended
 	}
 }
 

@@ -110,7 +110,7 @@ func TestFleet(t *testing.T) {
 
 		// Only the server knows what is gone.
 		s.proxy = func(r *http.Request) int {
-			if r.Method == http.MethodDelete { // somebody else is faster
+			if r.Method == http.MethodDelete { // another was faster
 				if _, err := mon.Project(project.ID).Delete(t.Context(), uuid.MustParse(r.URL.Path[len(r.URL.Path)-36:])); err != nil && !errors.Is(err, checks.ErrNotFound) {
 					t.Error(err)
 				}

@@ -44,7 +44,7 @@ func main() {
 	check(store.Close())
 }
 
-// person is somebody of the team. Passwords stand here to keep the example short.
+// person is a member of the team. Passwords stand here to keep the example short.
 type person struct {
 	password string
 	right    checks.Right // in the project

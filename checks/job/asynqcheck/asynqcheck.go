@@ -44,7 +44,7 @@ type Config struct {
 	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
 	Location *time.Location
 	// Spec, unless nil, changes the settings of the check of a task, whenever Sync is called. The schedule, the zone, the
-	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
+	// name, the slug and the tag are set already. What it leaves nil stays as it is.
 	Spec func(t *asynq.PeriodicTaskConfig, s *checks.Spec)
 }
 
@@ -82,7 +82,7 @@ func Register(s *asynq.Scheduler, tasks []*asynq.PeriodicTaskConfig) error {
 }
 
 // Sync makes the checks of the registry those of periodic tasks. It upserts a check for each task by the slug of its type,
-// with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time that somebody has changed.
+// with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time set by a person.
 // Call Sync again after tasks were added or removed. With [Config].PauseGone it pauses the checks of tasks that are gone.
 //
 // The error joins those of the tasks; the others are synchronized all the same. If there is an error, Sync pauses nothing.

@@ -39,7 +39,7 @@ type Config struct {
 	// Without it such a check goes down when its next ping is overdue, and alerts.
 	PauseGone bool
 	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
-	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
+	// name, the slug and the tag are set already. What it leaves nil stays as it is.
 	Spec func(j cron.Entry, s *checks.Spec)
 	// Logger logs errors of jobs, which the scheduler has no place for. The group "rollcall" of each line has the
 	// component job. Default: slog.Default().
@@ -98,7 +98,7 @@ func report(r job.Reporter, log *slog.Logger, name string, run func(ctx context.
 
 // Sync makes the checks of a registry those of a scheduler's entries. It upserts a check for each [Job] by the slug
 // of its name, with the tag, the schedule and the zone. Other entries are left alone. A check keeps all other settings, such
-// as a grace time that somebody has changed. The tag marks the checks of this scheduler: other programs and schedulers of the
+// as a grace time set by a person. The tag marks the checks of this scheduler: other programs and schedulers of the
 // project need other tags. A nil config selects the defaults.
 //
 // The error joins those of the entries; the other entries are synchronized all the same, and all jobs run. If there is an

@@ -97,7 +97,7 @@ func TestSync(t *testing.T) {
 			t.Errorf("the check of the heartbeat: %+v; body %s", heartbeat, body)
 		}
 
-		// Somebody changes the grace time. A second start keeps it, and pauses the check of the job that is gone if it is asked to.
+		// A person changes the grace time. A second start keeps it, and pauses the check of the job that is gone if it is asked to.
 		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)
 		<-start(false, "Nightly backup", "heartbeat").Stop().Done()

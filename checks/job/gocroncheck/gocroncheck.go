@@ -44,7 +44,7 @@ type Config struct {
 	// there.
 	Location *time.Location
 	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
-	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
+	// name, the slug and the tag are set already. What it leaves nil stays as it is.
 	Spec func(j gocron.Job, s *checks.Spec)
 }
 
@@ -80,7 +80,7 @@ func New(registry job.Registry, tag string, config *Config) *Reporter {
 }
 
 // Sync makes the checks of the registry those of the scheduler's jobs. It upserts a check for each job by the slug of its
-// name, with the tag, the schedule and the zone. One-time jobs have no check. A check keeps all other settings, such as a grace time that somebody has changed. Call Sync again after jobs
+// name, with the tag, the schedule and the zone. One-time jobs have no check. A check keeps all other settings, such as a grace time set by a person. Call Sync again after jobs
 // were added or removed.
 //
 // The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync

@@ -96,7 +96,7 @@ func TestSync(t *testing.T) {
 			t.Errorf("a one-time job has a check: %v", err)
 		}
 
-		// A second start keeps what somebody has changed, and pauses the check of the job that is gone if it is asked to. A job that is
+		// A second start keeps what a person has changed, and pauses the check of the job that is gone if it is asked to. A job that is
 		// removed later is paused by the next Sync.
 		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)

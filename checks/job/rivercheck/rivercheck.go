@@ -50,7 +50,7 @@ type Config struct {
 	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
 	Location *time.Location
 	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
-	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it. The arguments are those
+	// name, the slug and the tag are set already. What it leaves nil stays as it is. The arguments are those
 	// that the constructor of the job has returned to PeriodicJob, perhaps nil.
 	Spec func(args river.JobArgs, s *checks.Spec)
 }
@@ -107,8 +107,8 @@ func (m *Reporter) PeriodicJob(schedule river.PeriodicSchedule, constructor rive
 }
 
 // Sync makes the checks of the registry those of the jobs that PeriodicJob has made. It upserts a check for each by its
-// slug, with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time that somebody has
-// changed.
+// slug, with the tag, the schedule and the zone. A check keeps all other settings, such as a grace time set by a
+// person.
 //
 // A schedule must have a constant interval or come from the parsers of robfig/cron. Seconds are left out, and a shorter
 // interval counts as a minute. The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync pauses nothing.
