@@ -17,7 +17,7 @@ import (
 	mail "github.com/wneessen/go-mail"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // defaultTimeout bounds a delivery.
@@ -185,7 +185,7 @@ func Send(ctx context.Context, config *Config, to, subject, text string) error {
 	if err != nil || hasControl(to) {
 		return fmt.Errorf("email: not an e-mail address: %q", to)
 	}
-	msg := e.header(message.Line(subject, maxText), []*netmail.Address{recipient})
+	msg := e.header(prose.Line(subject, maxText), []*netmail.Address{recipient})
 	msg.SetMessageIDWithValue(e.identifier("message", rand.Text()))
 	msg.SetBodyString(mail.TypeTextPlain, text)
 	signed, err := e.write(msg)
@@ -240,7 +240,7 @@ func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	if len(to) > 1 && n.Recipient == "" {
 		text = fmt.Sprintf("the mail server accepted the message for %d of %d addresses: %s", len(to)-len(problems), len(to), text)
 	}
-	return summary{err, message.Line(text, maxProblems)}
+	return summary{err, prose.Line(text, maxProblems)}
 }
 
 // maxProblems is the maximum length of a summary, in characters.

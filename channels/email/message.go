@@ -18,6 +18,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -197,7 +198,7 @@ func verb(n channels.Notification) string {
 func rows(n channels.Notification) []row {
 	var downFor string
 	if n.DownFor > 0 {
-		downFor = message.Duration(n.DownFor)
+		downFor = prose.LongDuration(n.DownFor)
 	}
 	list := []row{
 		{"Reason", line(message.Reason(n))},
@@ -222,7 +223,7 @@ func lastPing(p channels.Ping, tz string) string {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
 	if p.Duration > 0 {
-		text += ", took " + message.Took(p.Duration)
+		text += ", took " + prose.Duration(p.Duration)
 	}
 	return text + ")"
 }
@@ -261,12 +262,12 @@ func formatTime(t time.Time, tz string) string {
 	if t.IsZero() {
 		return ""
 	}
-	return message.Time(t, timeFormat, tz)
+	return prose.Time(t, timeFormat, tz)
 }
 
 func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
-func line(text string) string { return message.Line(text, maxText) }
+func line(text string) string { return prose.Line(text, maxText) }
 
 // block returns the beginning of a text of several lines, without control characters.
 func block(text string) string {

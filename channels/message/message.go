@@ -16,10 +16,9 @@ import (
 	"sort"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -70,27 +69,11 @@ func Render(n channels.Notification, escape func(string) string, limit int) (tit
 // Name returns the name of a check on one line, or else its slug, or else its UUID.
 func Name(c channels.Check) string {
 	for _, name := range []string{c.Name, c.Slug} {
-		if name = Line(name, maxName); name != "" {
+		if name = prose.Line(name, maxName); name != "" {
 			return name
 		}
 	}
 	return c.ID.String()
-}
-
-// Cut cuts text between characters to at most limit bytes, including a final "…".
-func Cut(text string, limit int) string {
-	const mark = "…"
-	if len(text) <= limit {
-		return text
-	}
-	end := max(0, limit-len(mark))
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	if end == 0 {
-		return ""
-	}
-	return text[:end] + mark
 }
 
 // renderer renders notifications and escapes the text from users.
@@ -100,7 +83,7 @@ type renderer struct {
 
 // line returns text from users on one line, cut and escaped.
 func (r renderer) line(text string, limit int) string {
-	text = Line(text, limit)
+	text = prose.Line(text, limit)
 	if r.escape == nil {
 		return text
 	}
@@ -126,7 +109,7 @@ func (r renderer) title(n channels.Notification, room int) string {
 	name := Name(n.Check)
 	title := longest(maxName+1, room, func(size int) string { return what + ": " + r.line(name, size) })
 	if title == "" {
-		return Cut(what, room)
+		return prose.Cut(what, room)
 	}
 	return title
 }
@@ -149,7 +132,7 @@ func longest(most, room int, render func(size int) string) string {
 // text returns the lines below the title, at most room bytes.
 func (r renderer) text(n channels.Notification, room int) string {
 	var link []string
-	if url := Line(n.Check.URL, maxURL+1); url != "" && len(url) <= min(maxURL, room) {
+	if url := prose.Line(n.Check.URL, maxURL+1); url != "" && len(url) <= min(maxURL, room) {
 		link = []string{url}
 	}
 	room -= size(link)
@@ -239,7 +222,7 @@ func (r renderer) change(n channels.Notification, limit int) string {
 			text = "Closed at " + instant(n.At, n.Check.TZ)
 		}
 		if n.DownFor > 0 {
-			text += ", after " + Duration(n.DownFor)
+			text += ", after " + prose.LongDuration(n.DownFor)
 		}
 	}
 	if reason := r.line(Reason(n), limit); reason != "" {
@@ -265,7 +248,7 @@ func (r renderer) ping(p channels.Ping, tz string) string {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
 	if p.Duration > 0 {
-		text += ", took " + Took(p.Duration)
+		text += ", took " + prose.Duration(p.Duration)
 	}
 	return text
 }
@@ -290,76 +273,4 @@ func (r renderer) earlier(changes []channels.Change, tz string, most int) []stri
 	return lines
 }
 
-func instant(t time.Time, tz string) string { return Time(t, "2006-01-02 15:04:05", tz) }
-
-// Time returns an instant as the clocks of a time zone show it, in a layout of package time, with the IANA name of the zone. An
-// unknown zone, or "", is UTC. A time of day that comes twice, because clocks are set back, has its abbreviation too.
-func Time(t time.Time, layout, tz string) string {
-	zone, err := time.LoadLocation(tz)
-	if err != nil {
-		zone = time.UTC
-	}
-	t = t.In(zone)
-	for _, change := range []time.Duration{-time.Hour, -30 * time.Minute, 30 * time.Minute, time.Hour} {
-		if t.Add(change).Format(time.TimeOnly) == t.Format(time.TimeOnly) {
-			layout += " MST"
-			break
-		}
-	}
-	return t.Format(layout) + " " + zone.String()
-}
-
-// Duration returns the two largest units of a duration in English, rounded down, such as "2 hours 5 minutes".
-func Duration(d time.Duration) string {
-	units := []struct {
-		name string
-		size time.Duration
-	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}}
-	for i, u := range units {
-		if d < u.size {
-			continue
-		}
-		text := count(int64(d/u.size), u.name)
-		if i+1 < len(units) {
-			if rest := d % u.size / units[i+1].size; rest > 0 {
-				text += " " + count(int64(rest), units[i+1].name)
-			}
-		}
-		return text
-	}
-	return "less than a second"
-}
-
-func count(n int64, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
-}
-
-// Line returns text on one line of at most limit characters, and "…" if it was cut. Runs of white space become one
-// space. Line drops invisible characters, except joiners between letters or emoji: a change of writing direction could
-// make the text look like another.
-func Line(text string, limit int) string {
-	var b strings.Builder
-	length, blank := 0, false
-	if strings.ContainsFunc(text, invisible) {
-		text = visible(text)
-	}
-	for _, r := range text {
-		if unicode.IsSpace(r) {
-			blank = length > 0
-			continue
-		}
-		if blank {
-			b.WriteByte(' ')
-			length, blank = length+1, false
-		}
-		if length >= limit {
-			return strings.TrimRight(b.String(), " \u200c\u200d") + "…"
-		}
-		b.WriteRune(r)
-		length++
-	}
-	return b.String()
-}
+func instant(t time.Time, tz string) string { return prose.Time(t, "2006-01-02 15:04:05", tz) }

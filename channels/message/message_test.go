@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 func at(hour, minute int) time.Time {
@@ -184,27 +185,6 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	tests := []struct {
-		text  string
-		limit int
-		want  string
-	}{
-		{"abc", 3, "abc"},
-		{"abcdef", 5, "ab…"},
-		{"žžž", 5, "ž…"},
-		{"žžž", 6, "žžž"},
-		{"abcdef", 3, ""},
-		{"abcdef", 0, ""},
-		{"", 0, ""},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, message.Cut(tt.text, tt.limit)); diff != "" {
-			t.Errorf("Cut(%q, %d): %s", tt.text, tt.limit, diff)
-		}
-	}
-}
-
 func FuzzRender(f *testing.F) {
 	f.Add("name", "reason", "a b", 10)
 	f.Add("\n\u2028x\u202e", "\xff\x00", " \t", 0)
@@ -235,7 +215,7 @@ func FuzzRender(f *testing.F) {
 		if len(title)+1+len(text) > limit || !utf8.ValidString(title+text) {
 			t.Errorf("limit %d: %d bytes: %q %q", limit, len(title)+1+len(text), title, text)
 		}
-		if cut := message.Cut(text, limit/2); len(cut) > limit/2 || !utf8.ValidString(cut) {
+		if cut := prose.Cut(text, limit/2); len(cut) > limit/2 || !utf8.ValidString(cut) {
 			t.Errorf("Cut(%q, %d) = %q", text, limit/2, cut)
 		}
 	})
@@ -257,51 +237,4 @@ func Example() {
 	// Last ping: success at 2026-03-14 02:59:00 UTC
 	// Expected: every day, 1 hour of grace
 	// Project: backups
-}
-
-func TestTime(t *testing.T) {
-	for _, test := range []struct{ at, tz, want string }{
-		{"2026-03-15T04:00:00Z", "", "2026-03-15 04:00 UTC"},
-		{"2026-03-15T04:00:00Z", "nowhere", "2026-03-15 04:00 UTC"},
-		{"2026-03-15T23:30:00Z", "Europe/Riga", "2026-03-16 01:30 Europe/Riga"},
-		{"2026-10-25T00:20:00Z", "Europe/Riga", "2026-10-25 03:20 EEST Europe/Riga"},
-		{"2026-10-25T01:20:00Z", "Europe/Riga", "2026-10-25 03:20 EET Europe/Riga"},
-		{"2026-10-25T02:20:00Z", "Europe/Riga", "2026-10-25 04:20 Europe/Riga"},
-		{"2026-04-04T14:45:00Z", "Australia/Lord_Howe", "2026-04-05 01:45 +11 Australia/Lord_Howe"},
-		{"2026-12-31T11:30:00Z", "Pacific/Auckland", "2027-01-01 00:30 Pacific/Auckland"},
-	} {
-		at, err := time.Parse(time.RFC3339, test.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := message.Time(at, "2006-01-02 15:04", test.tz); got != test.want {
-			t.Errorf("%s in %q is %q, want %q", test.at, test.tz, got, test.want)
-		}
-	}
-}
-
-// TestLineJoiners keeps what belongs to letters and emoji, and no other invisible character.
-func TestLineJoiners(t *testing.T) {
-	for text, want := range map[string]string{
-		"👨\u200d👩\u200d👧":                                               "👨\u200d👩\u200d👧",
-		"👩🏽\u200d💻 ❤\ufe0f\u200d🔥":                                      "👩🏽\u200d💻 ❤\ufe0f\u200d🔥",
-		"می\u200cخواهم":                                                 "می\u200cخواهم",
-		"क्\u200dष क्\u200cष":                                           "क्\u200dष क्\u200cष",
-		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
-		"\u200da\u200d b\u200d":                                         "a b",
-		"a\u200d\u200d\u202eb":                                          "a\u200db",
-		"a\u200b\U000e0041b\u200e":                                      "ab",
-		"1\u200c2":                                                      "12",
-	} {
-		if diff := cmp.Diff(want, message.Line(text, 100)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-		lines, _ := message.Output(channels.Ping{End: []byte(text)})
-		if diff := cmp.Diff([]string{want}, lines); diff != "" {
-			t.Errorf("output %q (-want +got):\n%s", text, diff)
-		}
-	}
-	if got := message.Line("👨\u200d👩", 2); got != "👨…" {
-		t.Errorf("cut: %q", got)
-	}
 }

@@ -1,34 +1,19 @@
 package message
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
 // maxOutput is the maximum length of the output in an alert, in characters.
 const maxOutput = 1000
-
-// sequences matches the control sequences of terminals (ECMA-48, section 5.4): those with parameters, such as colours,
-// strings such as the title of a window, and short ones. A string that does not end on its line is no match.
-var sequences = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
-	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})` +
-	`|\x1b[ -/]*[0-~]`)
-
-// WithoutSequences returns text without the control sequences of terminals, such as colours.
-func WithoutSequences(text []byte) []byte {
-	if bytes.IndexByte(text, '\x1b') < 0 && bytes.IndexByte(text, '\xc2') < 0 { // which begins U+0090 to U+009F
-		return bytes.Clone(text)
-	}
-	return sequences.ReplaceAll(text, nil)
-}
 
 // Output returns the last lines of the body of a ping: plain text of at most 1,000 characters in all, without the
 // control sequences of terminals, control characters, invisible characters and blank lines. A line that carriage returns
@@ -43,7 +28,7 @@ func Output(p channels.Ping) (lines []string, whole bool) {
 	if !ok {
 		return nil, false
 	}
-	content = strings.ReplaceAll(string(WithoutSequences([]byte(content))), "\r\n", "\n")
+	content = strings.ReplaceAll(prose.WithoutSequences(content), "\r\n", "\n")
 	all := strings.Split(content, "\n")
 	if !whole && len(all) > 1 {
 		all = all[1:] // its beginning is missing
@@ -58,11 +43,8 @@ func Output(p channels.Ping) (lines []string, whole bool) {
 
 // outputLine returns a line as a terminal shows it. It keeps the blanks at its beginning, and a tab becomes four.
 func outputLine(text string) string {
-	if strings.ContainsFunc(text, invisible) {
-		text = visible(text)
-	}
 	var shown string
-	for part := range strings.SplitSeq(text, "\r") {
+	for part := range strings.SplitSeq(prose.Visible(text), "\r") {
 		var b strings.Builder
 		for _, r := range part {
 			switch {
@@ -105,47 +87,6 @@ func lineEnd(line string, limit int) string {
 		return line
 	}
 	return "…" + string(characters[len(characters)-limit:])
-}
-
-// invisible reports whether a character must not be in an alert: it has no shape, or it controls the direction of text.
-func invisible(r rune) bool {
-	return r == utf8.RuneError || !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
-}
-
-// visible returns a text without invisible characters. It keeps those that belong to a letter or an emoji: joiners between two
-// of them, without which Persian and Hindi are misspelt and families fall apart, and the tags of a flag.
-func visible(text string) string {
-	characters := []rune(text)
-	kept := make([]rune, 0, len(characters))
-	for i, r := range characters {
-		if unicode.IsSpace(r) || !invisible(r) || belongs(kept, r, characters[i+1:]) {
-			kept = append(kept, r)
-		}
-	}
-	return string(kept)
-}
-
-// belongs reports whether an invisible character belongs to those around it.
-func belongs(before []rune, r rune, after []rune) bool {
-	const blackFlag, firstTag, lastTag = '\U0001F3F4', '\U000E0020', '\U000E007F'
-	isTag := func(r rune) bool { return firstTag <= r && r <= lastTag }
-	if len(before) == 0 {
-		return false
-	}
-	last := before[len(before)-1]
-	if isTag(r) {
-		return last == blackFlag || isTag(last)
-	}
-	next := slices.IndexFunc(after, func(r rune) bool { return unicode.IsSpace(r) || !invisible(r) })
-	return isJoiner(r) && next >= 0 && joinable(last) && joinable(after[next])
-}
-
-// isJoiner reports whether r joins two characters, or keeps them from being joined.
-func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
-
-// joinable reports whether a joiner may stand beside r: a letter, a mark or an emoji, whose skin tones are modifiers.
-func joinable(r rune) bool {
-	return unicode.IsLetter(r) || unicode.In(r, unicode.M, unicode.So, unicode.Sk)
 }
 
 // quote returns the output as lines that begin with "> ", below a heading. It leaves out what has no room, from the

@@ -30,6 +30,7 @@ func TestOutput(t *testing.T) {
 		{"sequence without end", "a\x1b[31", []string{"a31"}, true},
 		{"direction", "a\u202egpj.exe\u2066\u200f \u061cb", []string{"agpj.exe b"}, true},
 		{"invisible", "a\x00b\u200bc\u00add\ufeffe\u3164f\u034fg\U000e0041h\x7f", []string{"abcdefgh"}, true},
+		{"joined", "👨\u200d👩 \u200da", []string{"👨\u200d👩 a"}, true},
 		{"line breaks", "a\u2028b\u2029c\vd\fe\u0085f", []string{"a b c d e f"}, true},
 		{"an odd byte", "a\nb\xe9c\nd", []string{"a", "béc", "d"}, true},
 		{"binary", "\x1f\x8b\x08\x00\xd5\xfa", nil, false},

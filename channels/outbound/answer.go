@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -80,7 +80,7 @@ func Clean(err error) error {
 // cleanError bounds the text of an error, which may quote a peer, and leaves out addresses.
 type cleanError struct{ error }
 
-func (e cleanError) Error() string { return message.Line(withoutAddresses(e.error), maxError) }
+func (e cleanError) Error() string { return prose.Line(withoutAddresses(e.error), maxError) }
 func (e cleanError) Unwrap() error { return e.error }
 
 // withoutAddresses returns the text of an error without the addresses that package net adds.

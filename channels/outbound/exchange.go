@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // userAgent is the default User-Agent of requests.
@@ -57,7 +57,7 @@ func checkStatus(res *http.Response, body []byte, now time.Time) error {
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
-	err := &StatusError{Status: res.StatusCode, Text: message.Line(redact(string(body), res.Request), maxText)}
+	err := &StatusError{Status: res.StatusCode, Text: prose.Line(redact(string(body), res.Request), maxText)}
 	switch res.StatusCode {
 	case http.StatusGone:
 		return channels.Permanent(err)

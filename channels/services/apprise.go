@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 func appriseService() service {
@@ -154,7 +154,7 @@ func (m *delivery) explainApprise(err error, answer []byte) error {
 		}
 	}
 	if text := cmp.Or(strings.Join(causes, "; "), result.Error); text != "" {
-		return fmt.Errorf("the Apprise server could not notify: %s", message.Line(channels.Redact(text, m.secrets...), 300))
+		return fmt.Errorf("the Apprise server could not notify: %s", prose.Line(channels.Redact(text, m.secrets...), 300))
 	}
 	return err
 }

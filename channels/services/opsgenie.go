@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 func opsgenieService() service {
@@ -55,10 +55,10 @@ func sendAlert(ctx context.Context, m *delivery, base, alias string) error {
 	} else {
 		tags := []string{}
 		for _, tag := range list(m.settings["tags"]) {
-			tags = append(tags, message.Cut(tag, 50))
+			tags = append(tags, prose.Cut(tag, 50))
 		}
 		r.json = map[string]any{
-			"message": message.Cut(m.title, 130), "description": m.text, "alias": alias, "source": "Rollcall",
+			"message": prose.Cut(m.title, 130), "description": m.text, "alias": alias, "source": "Rollcall",
 			"entity": m.n.Check.Slug, "priority": m.settings["priority"], "tags": tags,
 		}
 	}

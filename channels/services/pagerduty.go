@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 func pagerdutyService() service {
@@ -69,7 +70,7 @@ func pagerdutyPayload(m *delivery) map[string]any {
 		severity = "critical"
 	}
 	payload := map[string]any{
-		"summary":        message.Cut(m.title+". "+message.Short(n), maxSummary),
+		"summary":        prose.Cut(m.title+". "+message.Short(n), maxSummary),
 		"source":         message.Name(n.Check),
 		"severity":       severity,
 		"timestamp":      n.At.UTC().Format(time.RFC3339),

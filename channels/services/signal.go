@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 func signalService() service {
@@ -106,7 +106,7 @@ func (f signalFailure) is(recipient string) bool {
 }
 
 func (f signalFailure) err() error {
-	err := errors.New("the message was not delivered: " + message.Line(f.Reason, 50))
+	err := errors.New("the message was not delivered: " + prose.Line(f.Reason, 50))
 	if f.Reason == "UNREGISTERED_FAILURE" {
 		return channels.Permanent(err)
 	}

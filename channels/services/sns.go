@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // snsTopic matches the ARN of a topic: partition, region and name.
@@ -69,7 +69,7 @@ func snsService() service {
 func snsPublish(m *delivery, fifo bool) url.Values {
 	form := url.Values{
 		"Action": {"Publish"}, "Version": {"2010-03-31"}, "TopicArn": {m.settings["topic_arn"]},
-		"Subject": {message.Line(m.title, 98)}, // less than 100 characters
+		"Subject": {prose.Line(m.title, 98)}, // less than 100 characters
 		"Message": {m.titleAndText()},
 
 		"MessageAttributes.entry.1.Name":              {"status"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // maxTopic is the maximum length of a topic, in characters.
@@ -45,7 +46,7 @@ func zulipService() service {
 			if to := m.settings["stream"]; to != "" {
 				topic := m.settings["topic"]
 				if topic == "" {
-					topic = message.Line(message.Name(m.n.Check), maxTopic-1) // and "…"
+					topic = prose.Line(message.Name(m.n.Check), maxTopic-1) // and "…"
 				}
 				names = append(names, "channel")
 				// Servers before Zulip 9 do not know the type channel.

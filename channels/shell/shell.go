@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // errStart means that no command can be started on this machine.
@@ -155,5 +155,5 @@ func (h *head) Write(p []byte) (int, error) {
 // lastLine returns the last line that is not blank.
 func lastLine(output []byte) string {
 	text := strings.TrimSpace(string(output))
-	return message.Line(text[strings.LastIndexByte(text, '\n')+1:], maxLine)
+	return prose.Line(text[strings.LastIndexByte(text, '\n')+1:], maxLine)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -67,7 +68,7 @@ func fill(variables string, n channels.Notification) string {
 		"$TITLE", message.Title(n), "$TEXT", message.Short(n), "$NAME", message.Name(n.Check), "$STATUS", string(n.Status), "$REASON", n.Reason,
 	)
 	for key, value := range values {
-		if values[key] = message.Line(placeholders.Replace(value), maxVariable); values[key] == "" {
+		if values[key] = prose.Line(placeholders.Replace(value), maxVariable); values[key] == "" {
 			values[key] = "-"
 		}
 	}
@@ -79,7 +80,7 @@ func fill(variables string, n channels.Notification) string {
 func twiml(n channels.Notification) string {
 	var b strings.Builder
 	b.WriteString(`<Response><Pause length="1"/><Say language="en-US" loop="2">`)
-	_ = xml.EscapeText(&b, []byte(message.Line("Rollcall alert. "+message.Title(n)+". "+message.Short(n), maxSpoken))) // a Builder never fails
+	_ = xml.EscapeText(&b, []byte(prose.Line("Rollcall alert. "+message.Title(n)+". "+message.Short(n), maxSpoken))) // a Builder never fails
 	b.WriteString(`</Say></Response>`)
 	return b.String()
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -194,7 +194,7 @@ func (o *order) follow(ctx context.Context, now state) error {
 	case now.unanswered():
 		return o.callAgain(now)
 	}
-	err := fmt.Errorf("accepted by Twilio, but the status is still %q", message.Line(now.Status, maxProblem))
+	err := fmt.Errorf("accepted by Twilio, but the status is still %q", prose.Line(now.Status, maxProblem))
 	return channels.Partial(channels.RetryAfter(err, waitPause), o.past.names...)
 }
 
@@ -224,7 +224,7 @@ func (o *order) problem(now state) error {
 	}
 	text += fmt.Sprintf(", error %d", *now.Code)
 	if now.Message != "" {
-		text += " (" + message.Line(now.Message, maxProblem) + ")"
+		text += " (" + prose.Line(now.Message, maxProblem) + ")"
 	}
 	if *now.Code == outsideWindow {
 		text += "; set content_sid to an approved template"

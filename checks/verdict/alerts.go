@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -148,7 +149,7 @@ func (b *builder) pending(d Delivery) {
 	if d.Due.After(b.Now) {
 		next = []Part{plain("; next attempt "), {Kind: Instant, At: d.Due, precise: true, adverbial: true}, plain(".")}
 	}
-	text := fmt.Sprintf(" has not been notified: %s failed so far%s", Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
+	text := fmt.Sprintf(" has not been notified: %s failed so far%s", prose.Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
 	b.say(append([]Part{d.part(), plain(text)}, next...)...)
 }
 
@@ -207,7 +208,7 @@ func names(list []Delivery) (parts []Part) {
 		parts = append(parts, d.part())
 	}
 	if rest := len(list) - len(shown); rest > 0 {
-		parts = append(parts, plain(" and "+Count(rest, "other")))
+		parts = append(parts, plain(" and "+prose.Count(rest, "other")))
 	}
 	return parts
 }

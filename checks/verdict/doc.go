@@ -11,8 +11,6 @@
 // [Rehearse] says what happens if a job does not report any more: when the check goes down, what holds the alert back, and
 // who gets it.
 //
-// Pages that write about checks share [Duration], [Period] and [Schedule].
-//
 // The package is pure: the current time is always an argument. Text from users and jobs is on one line, cut and without
 // invisible characters, but it may hold any markup: escape it.
 package verdict

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/cause"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -39,7 +40,7 @@ func (b *builder) reason(t checks.Transition) {
 func (b *builder) overdue(t checks.Transition) {
 	c := b.Check
 	due := b.expectedBefore(t.At)
-	within := " within its grace of " + Period(c.Grace)
+	within := " within its grace of " + prose.Period(c.Grace)
 	switch {
 	case c.TimingSince.After(t.At) || due.IsZero() && c.TimingSince.Equal(t.At):
 		b.say(append([]Part{plain("The expected run did not report in time")}, b.lastSuccess(t)...)...)
@@ -66,9 +67,9 @@ func (b *builder) expectedBefore(t time.Time) time.Time {
 // overrun says which run did not end.
 func (b *builder) overrun(t checks.Transition) {
 	c := b.Check
-	limit := "its grace of " + Period(c.Grace)
+	limit := "its grace of " + prose.Period(c.Grace)
 	if c.MaxRuntime > 0 {
-		limit = "its maximum of " + Period(c.MaxRuntime)
+		limit = "its maximum of " + prose.Period(c.MaxRuntime)
 	}
 	what := []Part{plain("A run")}
 	switch start, found := b.startOf(t); {

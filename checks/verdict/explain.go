@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
@@ -93,7 +93,7 @@ func when(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true}
 func expected(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true, namesZone: true} }
 
 // line puts text from users on one line.
-func line(text string, limit int) string { return message.Line(text, limit) }
+func line(text string, limit int) string { return prose.Line(text, limit) }
 
 func (b *builder) explainNew() {
 	c := b.Check
@@ -137,7 +137,7 @@ func (b *builder) explainUp() {
 	c := b.Check
 	recovery := plain(".")
 	if down, known := b.downBefore(); known {
-		recovery = plain(", after " + Duration(c.StoredSince.Sub(down)) + " down.")
+		recovery = plain(", after " + prose.Duration(c.StoredSince.Sub(down)) + " down.")
 	}
 	b.say(emphasis("Up"), plain(" since "), since(b.v.Since), recovery)
 	b.succeeded()
@@ -161,7 +161,7 @@ func (b *builder) succeeded() {
 	took := Part{}
 	for _, p := range b.Pings {
 		if p.At.Equal(b.Check.LastPing) && p.Duration != nil {
-			took = plain(" and took " + Duration(*p.Duration))
+			took = plain(" and took " + prose.Duration(*p.Duration))
 			break
 		}
 	}
@@ -176,7 +176,7 @@ func (b *builder) next() {
 		b.say(plain("The schedule has ended, so no further run is expected."))
 		return
 	}
-	b.say(plain("Next run due "), expected(next), plain(" ("+Period(c.Grace)+" grace)."))
+	b.say(plain("Next run due "), expected(next), plain(" ("+prose.Period(c.Grace)+" grace)."))
 }
 
 // running tells about the runs in progress, above all the one whose end is watched.
@@ -202,8 +202,8 @@ func (b *builder) running() {
 			what += ", " + run.ID.UUID.String()[:8] + ","
 		}
 	}
-	b.say(plain(what+" has been in progress since "), since(run.StartedAt), plain(", for "+Duration(b.Now.Sub(run.StartedAt))+
-		" of at most "+Period(c.RunLimit())+"."))
+	b.say(plain(what+" has been in progress since "), since(run.StartedAt), plain(", for "+prose.Duration(b.Now.Sub(run.StartedAt))+
+		" of at most "+prose.Period(c.RunLimit())+"."))
 }
 
 func (b *builder) explainLate() {
@@ -213,7 +213,7 @@ func (b *builder) explainLate() {
 	b.say(plain("The run expected "), expected(due), plain(" has not reported yet; last success "), when(c.LastPing), plain("."))
 	b.running()
 	deadline := c.Deadline()
-	why := " (" + Period(c.Grace) + " of grace)"
+	why := " (" + prose.Period(c.Grace) + " of grace)"
 	if !deadline.Equal(due.Add(c.Grace)) {
 		why = ""
 	}

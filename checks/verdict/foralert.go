@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -25,7 +26,7 @@ func ForAlert(in Input, flip Flip, reminder int) Verdict {
 func (b *builder) alertUp(flip Flip) {
 	after := "."
 	if down := flip.At.Sub(flip.DownAt); !flip.DownAt.IsZero() && down > 0 {
-		after = ", after " + Duration(down) + " down."
+		after = ", after " + prose.Duration(down) + " down."
 	}
 	b.say(emphasis("Up"), plain(" since "), since(flip.At), plain(after))
 	if next := b.Check.NextPing(b.Now); !next.IsZero() && b.Check.StoredSince.Equal(flip.At) {
@@ -37,9 +38,9 @@ func (b *builder) alertDown(flip Flip, reminder int) {
 	switch {
 	case !flip.UpAt.IsZero():
 		b.say(emphasis("Was down"), plain(" from "), since(flip.At), plain(" to "), since(flip.UpAt),
-			plain(", for "+Duration(flip.UpAt.Sub(flip.At))+"."))
+			plain(", for "+prose.Duration(flip.UpAt.Sub(flip.At))+"."))
 	case reminder > 0:
-		b.say(emphasis(fmt.Sprintf("Still down after %s", Duration(b.Now.Sub(flip.At)))), plain(", since "), since(flip.At), plain("."))
+		b.say(emphasis(fmt.Sprintf("Still down after %s", prose.Duration(b.Now.Sub(flip.At)))), plain(", since "), since(flip.At), plain("."))
 	default:
 		b.say(emphasis("Down"), plain(" since "), since(flip.At), plain("."))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
@@ -145,9 +146,9 @@ func (r Reach) Words() Sentence {
 	tried := ""
 	switch {
 	case r.Waiting > 0 && r.Attempts > 0:
-		tried = fmt.Sprintf(", %s so far", Count(r.Attempts, "attempt"))
+		tried = fmt.Sprintf(", %s so far", prose.Count(r.Attempts, "attempt"))
 	case r.Waiting > 0:
-		tried = fmt.Sprintf(", %s waiting", Count(r.Waiting, "alert"))
+		tried = fmt.Sprintf(", %s waiting", prose.Count(r.Waiting, "alert"))
 	}
 	return Sentence{plain(failing), since(r.Since), plain(tried + errorText(r.Error))}
 }

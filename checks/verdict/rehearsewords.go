@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -114,7 +115,7 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 	text := fmt.Sprintf("%s, %s %s notified %s", condition, reached, isOrAre(r.Receivers), r.at(r.AlertAt, zone))
 	for _, s := range r.Steps {
 		if wait := r.AlertAt.Sub(s.At); s.Kind == stepDown && wait > 0 {
-			text += ", " + Duration(wait) + " after it goes down"
+			text += ", " + prose.Duration(wait) + " after it goes down"
 			break
 		}
 	}
@@ -168,7 +169,7 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 	case stepSilenced:
 		return "Quiet hours cancel the reminder; the next one is due " + r.at(s.Until, zone) + "."
 	case stepReminder:
-		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, Period(r.Check.RepeatEvery))
+		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, prose.Period(r.Check.RepeatEvery))
 	}
 	if reached := r.names(); reached != "" {
 		return "The alert is sent to " + reached + "."
@@ -180,9 +181,9 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 func (r Rehearsal) why(reason flips.Reason) string {
 	switch reason {
 	case flips.Overrun:
-		return "a run in progress has taken longer than " + Period(r.Check.RunLimit()) + "."
+		return "a run in progress has taken longer than " + prose.Period(r.Check.RunLimit()) + "."
 	case flips.Failure:
 		return "the job reported a failure."
 	}
-	return "nothing was reported within the grace of " + Period(r.Check.Grace) + "."
+	return "nothing was reported within the grace of " + prose.Period(r.Check.Grace) + "."
 }

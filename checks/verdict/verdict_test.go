@@ -412,20 +412,7 @@ func TestForAlert(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 0: "0 s", 320 * time.Millisecond: "0.32 s", 41 * time.Second: "41 s", 100 * time.Second: "1 min 40 s",
-		41*time.Minute + 59*time.Second: "41 min", 134*time.Minute + 5*time.Second: "2 h 14 min", 28 * time.Hour: "1 day 4 h", 80 * time.Hour: "3 days",
-	} {
-		if got := verdict.Duration(d); got != want {
-			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
-		}
-	}
-	for d, want := range map[time.Duration]string{20 * time.Minute: "20 min", 90 * time.Minute: "1 h 30 min", 7*24*time.Hour + time.Second: "7 days 1 s"} {
-		if got := verdict.Period(d); got != want {
-			t.Errorf("Period(%v) = %q, want %q", d, got, want)
-		}
-	}
+func TestSchedule(t *testing.T) {
 	for want, s := range map[string]checks.Settings{
 		"every 2 hours":                      {Timeout: 2 * time.Hour},
 		"every day":                          {Timeout: 24 * time.Hour},

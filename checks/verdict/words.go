@@ -5,18 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 const day = 24 * time.Hour
-
-// Duration returns a measured duration as people say it; see [message.Took].
-func Duration(d time.Duration) string { return message.Took(d) }
-
-// Period returns a duration of whole seconds exactly, such as a grace time; see [message.Period].
-func Period(d time.Duration) string { return message.Period(d) }
 
 // Schedule says in words when a check expects to be pinged: "every 2 hours", "at 03:00 every day, in Europe/Riga". It
 // begins in lower case and has no full stop. If the schedule cannot be read, it is the expression and the zone.
@@ -43,17 +37,9 @@ func every(d time.Duration) string {
 			return "every " + unit.name
 		case d > 0 && d%unit.size == 0:
 			if n := int64(d / unit.size); n < 60 || unit.size == day {
-				return "every " + Count(n, unit.name)
+				return "every " + prose.Count(n, unit.name)
 			}
 		}
 	}
-	return "every " + Period(d)
-}
-
-// Count returns a number with its noun, which takes an s in the plural: "1 check", "2 checks".
-func Count[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return "every " + prose.Period(d)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -55,7 +56,7 @@ func (b *builder) zoneHint() {
 		}
 	}
 	b.say(plain(fmt.Sprintf("The last %d runs arrived about %s %s the expected time. %s time zone of the check, %s, may be wrong.",
-		n, Period(mean.Abs().Round(30*time.Minute)), direction, doubt, c.TZ)))
+		n, prose.Period(mean.Abs().Round(30*time.Minute)), direction, doubt, c.TZ)))
 }
 
 // nearest returns the time at which a run was expected that lies next to an instant, if the schedule is not dense.

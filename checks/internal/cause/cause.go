@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/pings/text"
 )
 
@@ -71,7 +71,7 @@ func Line(output []byte) string {
 
 // short puts a text on one line. It cuts the middle of a long one: its beginning says what failed, and its end often why.
 func short(text string) string {
-	line := []rune(message.Line(text, maxBytes))
+	line := []rune(prose.Line(text, maxBytes))
 	if len(line) <= MaxLength {
 		return string(line)
 	}
@@ -91,7 +91,7 @@ func clean(output []byte) string {
 	if !ok {
 		return ""
 	}
-	return string(message.WithoutSequences([]byte(content)))
+	return prose.WithoutSequences(content)
 }
 
 // shown returns a line as a terminal shows it: what was written after the last carriage return.

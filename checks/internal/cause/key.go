@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // conditions are the causes that any program can report, as people say them, with other words for them. Those that explain
@@ -62,7 +62,7 @@ var differing = []struct {
 // paths, addresses and quoted names. Lines with the same key belong together. The key is fit to be shown only if it is
 // such a condition, which known reports. The key of "" is "".
 func Key(line string) (key string, known bool) {
-	line = message.Line(line, maxBytes)
+	line = prose.Line(line, maxBytes)
 	lower := strings.ToLower(line)
 	for _, c := range conditions {
 		if containsAny(lower, c.words) {

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
 	remote "github.com/rollcall-dev/rollcall/client/target"
 )
@@ -209,7 +209,7 @@ func (a *app) listErrors(err error) error {
 	for _, one := range list {
 		fmt.Fprintln(a.stderr, oneLine(one.Error()))
 	}
-	return fmt.Errorf("%s, nothing was changed", verdict.Count(len(list), "error"))
+	return fmt.Errorf("%s, nothing was changed", prose.Count(len(list), "error"))
 }
 
 func (c *applyCmd) show(w io.Writer, plan declare.Plan) {
@@ -249,7 +249,7 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	})
 	if err != nil && len(created) > 0 {
-		return fmt.Errorf("created %s, but could not print the keys (rollcall key create makes new ones): %w", verdict.Count(len(created), "project"), err)
+		return fmt.Errorf("created %s, but could not print the keys (rollcall key create makes new ones): %w", prose.Count(len(created), "project"), err)
 	}
 	return err
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // assign lets checks alert an integration and returns how many did not before.
@@ -79,6 +79,6 @@ func (c channelAssignCmd) Run(ctx context.Context, a *app) error {
 			Checks int `json:"checks"`
 			Added  int `json:"added"`
 		}{newChannelDoc(channel), len(list), added}
-		return c.say(a.stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, verdict.Count(len(list), "check"), project.Name, added)
+		return c.say(a.stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, prose.Count(len(list), "check"), project.Name, added)
 	})
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // channelDoc is an integration in the JSON of this command line and of the API (server/API.md section 2.4).
@@ -89,7 +89,7 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 			return err
 		case len(list) > 0:
 			assign := shellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
-			fail(a.stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", verdict.Count(len(list), "check"), assign))
+			fail(a.stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", prose.Count(len(list), "check"), assign))
 		}
 		return nil
 	})

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 type deliveriesListCmd struct {
@@ -164,6 +164,6 @@ func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 		document := struct {
 			Retried int `json:"retried"`
 		}{n}
-		return c.say(a.stdout, document, "%s will be sent again.", verdict.Count(n, "alert"))
+		return c.say(a.stdout, document, "%s will be sent again.", prose.Count(n, "alert"))
 	})
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
@@ -97,7 +97,7 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 			fail(a.stderr, r)
 		}
 		if errors.Is(err, healthchecks.ErrRefused) {
-			return fmt.Errorf("%s of %d cannot be imported, so none was; --skip-invalid imports the others", verdict.Count(len(result.Refused), "check"), len(list)+len(malformed))
+			return fmt.Errorf("%s of %d cannot be imported, so none was; --skip-invalid imports the others", prose.Count(len(result.Refused), "check"), len(list)+len(malformed))
 		}
 		if err != nil {
 			return fmt.Errorf("%w (before that: %s)", err, result)
@@ -148,7 +148,7 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		if c.DryRun {
 			verb = "Nothing was changed. Would import"
 		}
-		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, verdict.Count(result.Created+result.Updated+result.Unchanged, "check"), project, result)
+		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, prose.Count(result.Created+result.Updated+result.Unchanged, "check"), project, result)
 		if len(left) > 0 {
 			fmt.Fprintf(w, "\nThese integrations were not imported. Create them with rollcall channel create:\n\n")
 			table(w, rows...)

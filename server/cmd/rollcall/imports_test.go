@@ -48,8 +48,8 @@ func TestImportDirection(t *testing.T) {
 		"checks/audit":                 {},
 		"checks/people":                {"checks", "checks/audit", "checks/internal/store", "checks/schedule"},
 		"checks/internal/store":        append([]string{"checks", "checks/audit"}, leaves...),
-		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/message", "pings/text"}, leaves...),
-		"checks/internal/cause":        {"channels/message", "pings/text"},
+		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/prose", "pings/text"}, leaves...),
+		"checks/internal/cause":        {"channels/prose", "pings/text"},
 		"checks/monitor":               append([]string{"checks", "checks/audit", "checks/internal/...", "checks/job", "checks/verdict"}, leaves...),
 		"checks/internal/hold":         {"checks/internal/store"},
 		"checks/internal/selection":    {"channels"},
@@ -77,15 +77,16 @@ func TestImportDirection(t *testing.T) {
 
 		"checks/monitor/monitortest": {"channels", "checks", "checks/internal/background", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
-		"channels/message":  {"channels", "pings/text"},
-		"channels/outbound": {"channels", "channels/message"},
-		"channels/shell":    {"channels", "channels/message"},
-		"channels/email":    {"channels", "channels/message", "channels/outbound"},
+		"channels/prose":    {},
+		"channels/message":  {"channels", "channels/prose", "pings/text"},
+		"channels/outbound": {"channels", "channels/prose"},
+		"channels/shell":    {"channels", "channels/prose"},
+		"channels/email":    {"channels", "channels/message", "channels/outbound", "channels/prose"},
 		"channels/webhook":  {"channels", "channels/outbound"},
-		"channels/twilio":   {"channels", "channels/message", "channels/outbound"},
-		"channels/mqtt":     {"channels", "channels/message", "channels/outbound"},
-		"channels/webpush":  {"channels", "channels/message", "channels/outbound"},
-		"channels/services": {"channels", "channels/message", "channels/outbound"},
+		"channels/twilio":   {"channels", "channels/message", "channels/outbound", "channels/prose"},
+		"channels/mqtt":     {"channels", "channels/message", "channels/outbound", "channels/prose"},
+		"channels/webpush":  {"channels", "channels/message", "channels/outbound", "channels/prose"},
+		"channels/services": {"channels", "channels/message", "channels/outbound", "channels/prose"},
 
 		"server/metrics": {"channels", "checks/monitor", "pings"},
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email", "server/internal/limit"},
@@ -99,23 +100,23 @@ func TestImportDirection(t *testing.T) {
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
-		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "checks", "checks/audit", "checks/monitor", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
 		"server/dashboard/accounts/oidc":         {"checks/people"},
 		"server/dashboard/accounts/passkey":      {"checks/people"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
 		"server/dashboard/internal/board":        append(inDashboard("timeline", "words"), "checks", "checks/schedule"),
-		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/audit", "checks/monitor", "checks/schedule", "checks/verdict", "channels/message", "flips", "pings", "pings/email", "pings/text", "server", "server/internal/..."),
-		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "flips"),
-		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "checks", "checks/monitor/explain", "checks/schedule", "checks/verdict", "flips", "pings"),
-		"server/dashboard/internal/check":        append(inDashboard("snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/monitor/explain", "checks/verdict", "channels/message", "pings", "pings/email", "pings/text"),
+		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/audit", "checks/monitor", "checks/schedule", "checks/verdict", "channels/prose", "flips", "pings", "pings/email", "pings/text", "server", "server/internal/..."),
+		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "channels/prose", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "flips"),
+		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "channels/prose", "checks", "checks/monitor/explain", "checks/schedule", "checks/verdict", "flips", "pings"),
+		"server/dashboard/internal/check":        append(inDashboard("snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/monitor/explain", "checks/verdict", "channels/prose", "pings", "pings/email", "pings/text"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
-		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "checks", "checks/monitor", "checks/verdict"), leaves...),
-		"server/dashboard/internal/integrations": append(inDashboard("ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),
-		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/message", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "server", "server/internal/healthchecks"),
+		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "channels/prose", "checks", "checks/monitor", "checks/verdict"), leaves...),
+		"server/dashboard/internal/integrations": append(inDashboard("ui", "words"), "channels", "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),
+		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/prose", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "server", "server/internal/healthchecks"),
 		"server/dashboard/internal/session":      append(inDashboard("ui"), "checks", "server"),
-		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "checks", "checks/monitor", "checks/verdict"}, leaves...),
+		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "channels/prose", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
 		allowed[leaf] = nil
@@ -166,7 +167,7 @@ func TestHeavyImports(t *testing.T) {
 	ofPeople := func(pkg string) bool {
 		return pkg == "checks/people" || strings.HasPrefix(pkg, "server/dashboard/accounts")
 	}
-	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
+	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "channels/prose", "badges", "checks", "checks/schedule", "checks/quiet",
 		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
 	rules := []struct {
 		path string

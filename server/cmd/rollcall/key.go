@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // keyDoc is an API key in JSON.
@@ -134,7 +134,7 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 		}
 		all, err := mon.Installation().Keys(ctx)
 		if len(all) > 0 {
-			a.say("%s of the installation can do everything in this project too; key list --installation lists them", verdict.Count(len(all), "key"))
+			a.say("%s of the installation can do everything in this project too; key list --installation lists them", prose.Count(len(all), "key"))
 		}
 		return err
 	})

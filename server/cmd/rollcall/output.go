@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // jsonFlag is the flag of commands that can print JSON.
@@ -112,7 +112,7 @@ func oneLine(text string) string { return printable(strings.Join(strings.Fields(
 // onRetry says that the command waits before it sends a request again. Short waits are not worth a line.
 func (a *app) onRetry(err error, wait time.Duration) {
 	if wait >= time.Second {
-		fmt.Fprintf(a.stderr, "rollcall: %s; trying again in %s\n", oneLine(err.Error()), verdict.Duration(wait.Round(time.Second)))
+		fmt.Fprintf(a.stderr, "rollcall: %s; trying again in %s\n", oneLine(err.Error()), prose.Duration(wait.Round(time.Second)))
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // projectDoc is a project in JSON.
@@ -165,6 +165,6 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 			Channels int `json:"channels"`
 		}{newProjectDoc(project), len(list), len(keys), len(channels)}
 		return c.say(a.stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
-			verdict.Count(len(list), "check"), verdict.Count(len(keys), "key"), verdict.Count(len(channels), "integration"))
+			prose.Count(len(list), "check"), prose.Count(len(keys), "key"), prose.Count(len(channels), "integration"))
 	})
 }

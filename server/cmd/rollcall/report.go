@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -187,7 +187,7 @@ func inWords(seconds float64) string {
 	if seconds < 0.005 {
 		return "0"
 	}
-	return verdict.Duration(time.Duration(seconds * float64(time.Second)))
+	return prose.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
 func (r *report) csv(w io.Writer) error {

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -45,7 +45,7 @@ func (a *Accounts) signsIn(p people.Person) string {
 		ways = append(ways, "password")
 	}
 	if n := len(p.Passkeys); n > 0 {
-		ways = append(ways, verdict.Count(n, "passkey"))
+		ways = append(ways, prose.Count(n, "passkey"))
 	}
 	if len(ways) == 0 && a.header != nil {
 		return "proxy"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/people"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -142,9 +142,9 @@ func refusal(q *ui.Request, err error, wrong string) (problem string, status int
 func tryAgain(q *ui.Request, wait time.Duration) string {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
-	text := verdict.Count(seconds, "second")
+	text := prose.Count(seconds, "second")
 	if wait > 2*time.Minute {
-		text = verdict.Count((seconds+59)/60, "minute")
+		text = prose.Count((seconds+59)/60, "minute")
 	}
 	return "Try again in " + text + "."
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
@@ -74,13 +74,13 @@ func dayText(d day) string {
 	}
 	var parts []string
 	if d.up > 0 {
-		parts = append(parts, "up "+verdict.Duration(d.up))
+		parts = append(parts, "up "+prose.Duration(d.up))
 	}
 	if d.down > 0 {
-		parts = append(parts, "down "+verdict.Duration(d.down))
+		parts = append(parts, "down "+prose.Duration(d.down))
 	}
 	if d.unwatched > 0 {
-		parts = append(parts, "not monitored "+verdict.Duration(d.unwatched))
+		parts = append(parts, "not monitored "+prose.Duration(d.unwatched))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -94,7 +94,7 @@ func barText(list []day) string {
 	idle := 0
 	for _, d := range slices.Backward(list) {
 		if d.down > 0 {
-			bad = append(bad, dateText(d.date)+" for "+verdict.Duration(d.down))
+			bad = append(bad, dateText(d.date)+" for "+prose.Duration(d.down))
 		}
 		if d.watched() == 0 {
 			idle++
@@ -109,10 +109,10 @@ func barText(list []day) string {
 	case len(bad) > namedDays:
 		text += fmt.Sprintf("down on %d days (%s, …)", len(bad), strings.Join(bad[:namedDays], ", "))
 	default:
-		text += fmt.Sprintf("down on %s (%s)", verdict.Count(len(bad), "day"), strings.Join(bad, ", "))
+		text += fmt.Sprintf("down on %s (%s)", prose.Count(len(bad), "day"), strings.Join(bad, ", "))
 	}
 	if idle > 0 {
-		text += ", not monitored on " + verdict.Count(idle, "day")
+		text += ", not monitored on " + prose.Count(idle, "day")
 	}
 	return text + "."
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/xml"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // maxEntries bounds the entries of a feed.
@@ -100,7 +100,7 @@ func entryTexts(n incident) (title, text string) {
 	if n.Paused {
 		ended = ". It was not monitored after that."
 	}
-	took := verdict.Duration(n.Took)
+	took := prose.Duration(n.Took)
 	if n.Earlier {
 		took = "more than " + took
 	}

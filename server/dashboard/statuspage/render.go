@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/assets"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -129,7 +129,7 @@ func hour(t, other time.Time) template.HTML {
 
 // tookText says how long an incident lasted, and how it ended if that was not by coming up.
 func tookText(n incident) string {
-	switch text := verdict.Duration(n.Took); {
+	switch text := prose.Duration(n.Took); {
 	case n.To.IsZero() && n.Earlier:
 		return "for more than " + text
 	case n.To.IsZero():

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // calendarDays is how many days the calendar of a check shows.
@@ -65,16 +65,16 @@ func dayWords(d checks.DayStats) (class, words string) {
 	}
 	runs := ""
 	if d.Runs > 0 {
-		runs = ", " + verdict.Count(int(d.Runs), "run")
+		runs = ", " + prose.Count(int(d.Runs), "run")
 		if d.Failures > 0 {
 			runs += fmt.Sprintf(", %d failed", d.Failures)
 		}
 	}
 	switch {
 	case d.Times.Down >= 6*time.Hour:
-		return "bad", "down " + verdict.Duration(d.Times.Down) + runs
+		return "bad", "down " + prose.Duration(d.Times.Down) + runs
 	case d.Times.Down > 0:
-		return "some", "down " + verdict.Duration(d.Times.Down) + runs
+		return "some", "down " + prose.Duration(d.Times.Down) + runs
 	}
 	return "good", "up" + runs
 }
@@ -107,10 +107,10 @@ func monthsOf(days []checks.DayStats, now time.Time) []monthStats {
 		}
 		m := monthStats{Name: begin.Format("January"), Available: cmp.Or(times.Percent(), "–"), Down: "–", Runs: totals.Runs, Failures: totals.Failures, Average: "–"}
 		if times.Down > 0 {
-			m.Down = verdict.Duration(times.Down)
+			m.Down = prose.Duration(times.Down)
 		}
 		if totals.Timed > 0 {
-			m.Average = verdict.Duration(totals.Sum / time.Duration(totals.Timed))
+			m.Average = prose.Duration(totals.Sum / time.Duration(totals.Timed))
 		}
 		list = append(list, m)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -52,9 +52,9 @@ func newDurationChart(log []pings.Ping, clock words.Clock) durationChart {
 	slices.Sort(sorted)
 	quantile := func(q float64) time.Duration { return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)] }
 	median, p95, top := quantile(.5), quantile(.95), max(sorted[len(sorted)-1], 10*time.Millisecond)
-	chart.Median, chart.P95 = verdict.Duration(median), verdict.Duration(p95)
+	chart.Median, chart.P95 = prose.Duration(median), prose.Duration(p95)
 	chart.Text = fmt.Sprintf("Over the last %d runs: median %s, p95 %s, longest %s.",
-		len(runs), chart.Median, chart.P95, verdict.Duration(top))
+		len(runs), chart.Median, chart.P95, prose.Duration(top))
 	chart.From, chart.To = clock.Format(runs[0].at, "2 Jan 15:04"), clock.Format(runs[len(runs)-1].at, "2 Jan 15:04")
 	chart.draw(runs, median, p95, top, clock)
 	return chart
@@ -78,7 +78,7 @@ func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration
 	}
 	fmt.Fprintf(&out, `<polyline class="line" points="%s"/>`, strings.Join(points, " "))
 	for i, r := range runs {
-		title := clock.Format(r.at, "Mon 2 Jan 15:04") + ", " + verdict.Duration(r.took)
+		title := clock.Format(r.at, "Mon 2 Jan 15:04") + ", " + prose.Duration(r.took)
 		if r.failed {
 			fmt.Fprintf(&out, `<path class="bad" d="M%.1f %.1fl5 9h-10z"><title>%s, failed</title></path>`, x(i), y(r.took)-5, title)
 		} else {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -81,7 +82,7 @@ func checkPage(q *ui.Request) error {
 	}
 	view := checkView{
 		Rehearsal: rehearsed[0],
-		Row:       ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Row:       ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 	"github.com/rollcall-dev/rollcall/pings/text"
@@ -124,7 +124,7 @@ func linesOf(text string) []string {
 		line = strings.TrimRight(line, "\r")
 		line = line[strings.LastIndexByte(line, '\r')+1:]
 		if len(line) > lineBytes {
-			line = message.Cut(line, lineBytes)
+			line = prose.Cut(line, lineBytes)
 		}
 		lines[i] = line
 	}
@@ -138,7 +138,7 @@ func compare(q *ui.Request, failed string, success pings.Ping) *comparison {
 		return &comparison{Problem: problem}
 	}
 	plain := func(text string) []string {
-		lines := linesOf(string(message.WithoutSequences([]byte(text))))
+		lines := linesOf(prose.WithoutSequences(text))
 		return lines[max(0, len(lines)-comparedLines):]
 	}
 	a, b := diff(plain(failed), plain(text))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -88,7 +89,7 @@ func (v rehearsalView) Wait() time.Duration { return v.AlertAt.Sub(v.DownAt()) }
 func (v rehearsalView) Why() string {
 	var why []string
 	if v.Check.AlertAfter > 1 {
-		why = append(why, verdict.Count(v.Check.AlertAfter, "failure")+" in a row")
+		why = append(why, prose.Count(v.Check.AlertAfter, "failure")+" in a row")
 	}
 	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == "held" }) {
 		why = append(why, "quiet hours")
@@ -154,7 +155,7 @@ func (p rehearsalPage) Outcomes() template.HTML {
 	var parts []string
 	add := func(part []rehearsalView, class, does string) {
 		if len(part) > 0 {
-			parts = append(parts, fmt.Sprintf(`<b class="%s">%s</b> %s`, class, verdict.Count(len(part), "check"), does))
+			parts = append(parts, fmt.Sprintf(`<b class="%s">%s</b> %s`, class, prose.Count(len(part), "check"), does))
 		}
 	}
 	add(p.Alone, "down", "would notify no one")

@@ -6,7 +6,7 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -31,7 +31,7 @@ func mark(word string) template.HTML {
 func bytesText(n int64) string {
 	switch {
 	case n < 1000:
-		return verdict.Count(int(n), "byte")
+		return prose.Count(int(n), "byte")
 	case n < 1_000_000:
 		return fmt.Sprintf("%d kB", (n+500)/1000)
 	}
@@ -41,7 +41,7 @@ func bytesText(n int64) string {
 // lag says how long after an event something happened: "2 s later", "immediately".
 func lag(event, at time.Time) string {
 	if d := at.Sub(event); d >= time.Second {
-		return verdict.Duration(d) + " later"
+		return prose.Duration(d) + " later"
 	}
 	return "immediately"
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -217,7 +217,7 @@ func refused(q *ui.Request, v *editView, err error) error {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	if errors.Is(err, checks.ErrCheckLimit) {
-		v.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", verdict.Count(q.Project.CheckLimit(), "check"))
+		v.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", prose.Count(q.Project.CheckLimit(), "check"))
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	return err

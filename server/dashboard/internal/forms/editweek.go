@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -100,7 +100,7 @@ func quietWords(h quiet.Hours, clock words.Clock, now time.Time) string {
 	if !ok {
 		return "No more quiet hours: all windows have passed."
 	}
-	return fmt.Sprintf("Not quiet now. Next from %s to %s, for %s.", dayAndTime(clock, begin, now), dayAndTime(clock, end, now), verdict.Duration(end.Sub(begin)))
+	return fmt.Sprintf("Not quiet now. Next from %s to %s, for %s.", dayAndTime(clock, begin, now), dayAndTime(clock, end, now), prose.Duration(end.Sub(begin)))
 }
 
 // draw adds the seven days that begin with today.

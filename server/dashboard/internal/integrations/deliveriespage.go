@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -278,7 +278,7 @@ func retryFailed(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	q.Notice(fmt.Sprintf("Sending %s again.", verdict.Count(n, "alert")))
+	q.Notice(fmt.Sprintf("Sending %s again.", prose.Count(n, "alert")))
 	return backToDeliveries(q)
 }
 

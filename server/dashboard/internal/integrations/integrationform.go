@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -183,7 +183,7 @@ func createIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s created, used by %s. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)), verdict.Count(done, "check"))
+	text := fmt.Sprintf("%s created, used by %s. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)), prose.Count(done, "check"))
 	if done == 0 {
 		text = fmt.Sprintf("%s created. No check uses it yet, so it alerts nobody. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -199,7 +200,7 @@ func (r *testResult) In() string {
 	if r.Took < time.Second {
 		return fmt.Sprintf("in %d ms", r.Took.Milliseconds())
 	}
-	return "in " + verdict.Duration(r.Took)
+	return "in " + prose.Duration(r.Took)
 }
 
 // testTyped sends a test alert to a channel as the form describes it, and answers with the form and the result. Nothing is

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -72,7 +72,7 @@ func (u *useChoice) choices(form url.Values) {
 		}
 	}
 	for tag, n := range counts {
-		u.Tags = append(u.Tags, ui.Choice{Value: tag, Label: tag, Hint: verdict.Count(n, "check"), Selected: tags[tag]})
+		u.Tags = append(u.Tags, ui.Choice{Value: tag, Label: tag, Hint: prose.Count(n, "check"), Selected: tags[tag]})
 	}
 	slices.SortFunc(u.Tags, func(a, b ui.Choice) int { return strings.Compare(a.Label, b.Label) })
 	slices.SortStableFunc(u.Checks, func(a, b ui.Choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
@@ -170,7 +170,7 @@ func useIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := q.NoticeUndo(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), verdict.Count(done, "check")), undo); err != nil {
+	if err := q.NoticeUndo(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), prose.Count(done, "check")), undo); err != nil {
 		return err
 	}
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -277,9 +277,9 @@ func (g boardGroup) Heading(v boardView) string {
 func (l boardLane) zoneWords() string {
 	switch {
 	case l.Ahead > 0:
-		return verdict.Duration(l.Ahead) + " ahead"
+		return prose.Duration(l.Ahead) + " ahead"
 	case l.Ahead < 0:
-		return verdict.Duration(-l.Ahead) + " behind"
+		return prose.Duration(-l.Ahead) + " behind"
 	}
 	return ""
 }

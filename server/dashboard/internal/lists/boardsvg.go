@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 )
 
@@ -101,7 +101,7 @@ func (d *drawing) mark(m board.Mark) {
 		d.add(`<circle cx="%s" cy="%d" r="3"/>`, p(m.X), laneMiddle)
 	case board.Band:
 		d.rect("bar", m.X, m.W, y, height)
-		text := verdict.Count(m.Count, "run")
+		text := prose.Count(m.Count, "run")
 		if m.Bad > 0 {
 			text += fmt.Sprintf(", %d failed", m.Bad)
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -78,7 +78,7 @@ func (v boardView) Latest() string { return v.Axis.Now.In(v.Axis.Zone).Format(lo
 func (v boardView) Middle() string { return v.Axis.Format(v.Axis.At, "Mon 2 Jan 15:04") }
 
 // Every is the length of the parts of the strip.
-func (v boardView) Every() string { return verdict.Period(v.Density.Step) }
+func (v boardView) Every() string { return prose.Period(v.Density.Step) }
 
 // past is what was at an earlier time: the checks that were down on the axis, and the statuses in its middle.
 type past struct {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -101,7 +101,7 @@ func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, ax
 	if runs == 0 {
 		return []phrase{{Text: "No run is expected tonight " + between + "."}}
 	}
-	count := verdict.Count(runs, "run")
+	count := prose.Count(runs, "run")
 	if more {
 		count = fmt.Sprintf("more than %d runs", runs)
 	} else if begun {
@@ -113,7 +113,7 @@ func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, ax
 	return []phrase{
 		{Text: fmt.Sprintf("Tonight: %s %s; the longest is ", count, between)},
 		{Text: ui.NameOf(longest), Link: longest.UniqueKey()},
-		{Text: ", " + verdict.Duration(length) + "."},
+		{Text: ", " + prose.Duration(length) + "."},
 	}
 }
 
@@ -165,12 +165,12 @@ func (l boardLane) facts() string {
 	case l.Runs == 0:
 		say("No runs")
 	case l.Bad == 0:
-		say("%s, none failed", verdict.Count(l.Runs, "run"))
+		say("%s, none failed", prose.Count(l.Runs, "run"))
 	default:
-		say("%s, %d failed or missed", verdict.Count(l.Runs, "run"), l.Bad)
+		say("%s, %d failed or missed", prose.Count(l.Runs, "run"), l.Bad)
 	}
 	if l.Overlaps > 0 {
-		say("%s overlapped another", verdict.Count(l.Overlaps, "run"))
+		say("%s overlapped another", prose.Count(l.Overlaps, "run"))
 	}
 	next := l.factsOfMarks(say)
 	if !next.IsZero() {
@@ -244,7 +244,7 @@ func (l boardLane) manyDetail(m board.Mark) string {
 	case m.Kind == board.Missed:
 		count += " missed"
 	case m.Over:
-		count = fmt.Sprintf("%d of %s failed", m.Bad, verdict.Count(m.Of, "run"))
+		count = fmt.Sprintf("%d of %s failed", m.Bad, prose.Count(m.Of, "run"))
 	case m.Bad > 0:
 		count += fmt.Sprintf(", %d failed", m.Bad)
 	default:
@@ -285,9 +285,9 @@ func (l boardLane) detail(m board.Mark) string {
 			break
 		}
 		add("%s", l.between(r.Start, r.End))
-		add("took %s", verdict.Duration(r.End.Sub(r.Start)))
+		add("took %s", prose.Duration(r.End.Sub(r.Start)))
 		if r.TookTooLong() {
-			add("%s over its limit", verdict.Duration(r.End.Sub(r.Limit)))
+			add("%s over its limit", prose.Duration(r.End.Sub(r.Limit)))
 		}
 	}
 	if ping := pingWords(r); ping != "" {

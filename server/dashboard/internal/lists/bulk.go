@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -37,7 +37,7 @@ func bulk(q *ui.Request) error {
 	case action == "edit":
 		return showBulkEdit(q, http.StatusOK, &bulkEdit{bulkView: bulkViewOf(q, list)})
 	case action == "delete":
-		return q.Render("bulkdelete", "Delete "+verdict.Count(len(list), "check"), bulkViewOf(q, list))
+		return q.Render("bulkdelete", "Delete "+prose.Count(len(list), "check"), bulkViewOf(q, list))
 	}
 	tags, err := typedTags(q.R.PostForm, "tag")
 	if err != nil {
@@ -69,7 +69,7 @@ func bulk(q *ui.Request) error {
 
 // bulkNotice says how many checks an action has changed, and what about the others.
 func bulkNotice(what string, done, all int, already string) string {
-	text := fmt.Sprintf("%s %s.", what, verdict.Count(done, "check"))
+	text := fmt.Sprintf("%s %s.", what, prose.Count(done, "check"))
 	switch others := all - done; {
 	case others == 1:
 		text += " 1 " + strings.Replace(already, "were", "was", 1) + "."
@@ -233,7 +233,7 @@ func bulkDelete(q *ui.Request) error {
 			done++
 		}
 	}
-	q.Notice("Deleted " + verdict.Count(done, "check") + ".")
+	q.Notice("Deleted " + prose.Count(done, "check") + ".")
 	return backToList(q)
 }
 
@@ -262,7 +262,7 @@ func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
 	for _, c := range available {
 		v.Channels = append(v.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: chosen[c.ID.String()]})
 	}
-	return q.RenderStatus(status, "bulkedit", "Edit "+verdict.Count(len(v.Checks), "check"), v)
+	return q.RenderStatus(status, "bulkedit", "Edit "+prose.Count(len(v.Checks), "check"), v)
 }
 
 // bulkSave changes the checks that the page before has listed.
@@ -275,7 +275,7 @@ func bulkSave(q *ui.Request) error {
 	refuse := func(e *checks.FieldError, done int) error {
 		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabels[e.Field] + " " + e.Reason + ".", Field: e.Field}}
 		if done > 0 {
-			v.Problem.Text += " " + verdict.Count(done, "check") + " changed before that."
+			v.Problem.Text += " " + prose.Count(done, "check") + " changed before that."
 		}
 		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -51,7 +51,7 @@ func tableRows(v *checksView, edit bool, base string, now time.Time) []tableRow 
 	for i := range len(v.Rows) + 1 {
 		if v.Folded > 0 && i == v.At {
 			rows = append(rows, tableRow{id: "fold", html: `<tr id="fold" class="fold"><td colspan="7"><a href="` + template.HTMLEscapeString(v.Query.With("all", "1")) + `">` +
-				string(words.Glyph("up")) + ` Show ` + verdict.Count(v.Folded, "healthy check") + "</a></td></tr>\n"})
+				string(words.Glyph("up")) + ` Show ` + prose.Count(v.Folded, "healthy check") + "</a></td></tr>\n"})
 		}
 		if i < len(v.Rows) {
 			rows = append(rows, rowHTML(v.Rows[i], edit, base, now))
@@ -112,7 +112,7 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time) (row tableRow) {
 		relative("ago", r.Last, words.AgoText(r.Last, now))
 	}
 	if r.Took > 0 {
-		out.WriteString(", " + verdict.Duration(r.Took))
+		out.WriteString(", " + prose.Duration(r.Took))
 	}
 	out.WriteString(`</td><td class="next num">`)
 	switch {

@@ -5,8 +5,8 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // stripHeight is the height of the strip of runs in the list.
@@ -42,7 +42,7 @@ func strip(runs []checks.Run) template.HTML {
 			fmt.Fprintf(&bad, "M%d 16v-16", x+2)
 		}
 	}
-	label := verdict.Count(len(runs), "run")
+	label := prose.Count(len(runs), "run")
 	if failed > 0 {
 		label += fmt.Sprintf(", %d failed or missed", failed)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
@@ -181,7 +182,7 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Output: "/checks/" + rows[i].Key}
 			r.Since, r.Why = c.StoredSince, flips.Overdue.Words()+"; expected "+r.Schedule
 			if t.kind == timedOut {
-				r.Why = flips.Overrun.Words() + " after " + verdict.Period(c.RunLimit())
+				r.Why = flips.Overrun.Words() + " after " + prose.Period(c.RunLimit())
 			}
 			if c.Stored == checks.StatusUp {
 				r.Back = later(c.StoredSince, t.at, c.History.LastSuccess)
@@ -251,9 +252,9 @@ func (v *view) summarize(bad []row, now time.Time, clock words.Clock) {
 		return
 	}
 	v.Since = false
-	v.Lead, v.Sentence = "All is well.", verdict.Count(v.Up, "healthy check")+", and nothing went wrong since "+clock.Text(v.Night, now)+"."
+	v.Lead, v.Sentence = "All is well.", prose.Count(v.Up, "healthy check")+", and nothing went wrong since "+clock.Text(v.Night, now)+"."
 	if len(v.Late) > 0 {
-		v.Lead, v.Sentence = verdict.Count(len(v.Late), "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
+		v.Lead, v.Sentence = prose.Count(len(v.Late), "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
 	} else if v.Up == 0 {
 		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
 	}

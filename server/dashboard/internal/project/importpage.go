@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server"
@@ -154,7 +154,7 @@ func plan(q *ui.Request, ctx context.Context, list []healthchecks.Check, malform
 		}
 	}
 	for _, r := range result.Refused {
-		plan.Refusals = append(plan.Refusals, message.Line(r.Error(), 300))
+		plan.Refusals = append(plan.Refusals, prose.Line(r.Error(), 300))
 	}
 	for _, c := range left {
 		used := 0
@@ -265,7 +265,7 @@ func importProblem(err error, key string) string {
 		return "The server cannot be reached. Check the address."
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "healthchecks: "), "client: ")
-	return "It did not work: " + message.Line(channels.Redact(text, key), 300) + "."
+	return "It did not work: " + prose.Line(channels.Redact(text, key), 300) + "."
 }
 
 // isKey reports whether the source refuses the key.

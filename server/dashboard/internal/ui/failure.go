@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -114,7 +114,7 @@ func FailureOf(p pings.Ping) Failure {
 		p.BodySize = int64(len(p.Body))
 		p.Body = p.Body[max(0, len(p.Body)-causeBytes):]
 	}
-	return Failure{N: p.N, At: p.At, Output: output, ExitStatus: p.ExitStatus, Cause: message.Cut(verdict.Cause(p), maxCause)}
+	return Failure{N: p.N, At: p.At, Output: output, ExitStatus: p.ExitStatus, Cause: prose.Cut(verdict.Cause(p), maxCause)}
 }
 
 // Reporting returns the ping that reported a transition, or nil: a missed run and one that timed out have none.

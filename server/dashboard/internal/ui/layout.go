@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -53,10 +53,10 @@ func (s *Site) funcs() template.FuncMap {
 		"state":  words.Mark,
 		"glyph":  words.Glyph,
 		"ago":    words.Ago,
-		"took":   verdict.Duration,
+		"took":   prose.Duration,
 		"title":  documentTitle,
 		"icon":   func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
-		"plural": verdict.Count[int],
+		"plural": prose.Count[int],
 		"dict":   dict,
 		"join":   strings.Join,
 		"name":   words.Name,

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -201,7 +201,7 @@ func (s *Site) fail(q *Request, err error) {
 		seconds := int(math.Ceil(tooMany.wait.Seconds()))
 		q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
 		status, title = http.StatusTooManyRequests, "Too many requests"
-		text = "You have requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
+		text = "You have requested too many pages. Try again in " + prose.Count(seconds, "second") + "."
 	case errors.Is(err, ErrBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
 	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):

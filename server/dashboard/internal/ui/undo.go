@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -253,12 +253,12 @@ func undo(q *Request) error {
 			}
 		}
 	}
-	text := "Undone for " + verdict.Count(done, "check") + "."
+	text := "Undone for " + prose.Count(done, "check") + "."
 	switch {
 	case done == 0:
-		text = "Nothing was undone: " + verdict.Count(changed, "check") + " changed since."
+		text = "Nothing was undone: " + prose.Count(changed, "check") + " changed since."
 	case changed > 0:
-		text += " " + verdict.Count(changed, "check") + " changed since, and " + map[bool]string{true: "stays", false: "stay"}[changed == 1] + " as now."
+		text += " " + prose.Count(changed, "check") + " changed since, and " + map[bool]string{true: "stays", false: "stay"}[changed == 1] + " as now."
 	}
 	q.Notice(text)
 	return q.back()
