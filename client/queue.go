@@ -99,7 +99,6 @@ func (q *queue) lock(ctx context.Context, end time.Time) (unlock func(), err err
 	return nil, err
 }
 
-// waiting is a ping in a file.
 type waiting struct {
 	At          time.Time  `json:"at"`
 	Kind        pings.Kind `json:"kind"`

@@ -66,7 +66,6 @@ func (s *Server) Close() {
 	}
 }
 
-// newHandler returns the handler of all requests.
 func (s *Server) newHandler() http.Handler {
 	all := s.newMux()
 	all.addHealth("")
@@ -119,7 +118,6 @@ type mux struct {
 	rest   handler // answers requests without a route
 }
 
-// anyMethod is the method of all routes.
 const anyMethod = "ANY"
 
 func (s *Server) newMux() *mux { return &mux{Server: s, router: httprouter.New(), rest: s.notFound} }

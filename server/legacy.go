@@ -39,7 +39,6 @@ func (s *Server) versions() []int {
 	return []int{1, 2, current}
 }
 
-// endpointsOf returns the endpoints of a version.
 func endpointsOf(version int) []endpoint {
 	list := endpoints()
 	if version == current {

@@ -61,7 +61,6 @@ func readRelease(paths []string, epoch string) (*release, error) {
 	return r, nil
 }
 
-// readBinary returns a release of one binary.
 func readBinary(path string) (*release, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

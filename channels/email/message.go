@@ -228,7 +228,6 @@ func lastPing(p channels.Ping, tz string) string {
 	return text + ")"
 }
 
-// text returns the plain part.
 func (v view) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", v.Title)

@@ -77,7 +77,6 @@ func newTokens(o *OAuth) *tokens {
 	return t
 }
 
-// get returns a token.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	if t.config.File != "" {
 		text, err := os.ReadFile(t.config.File)

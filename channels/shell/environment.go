@@ -12,7 +12,6 @@ import (
 // timeFormat is the format of the API, for times in UTC.
 const timeFormat = "2006-01-02T15:04:05+00:00"
 
-// environment returns the variables of a command.
 func environment(n channels.Notification) []string {
 	exitStatus, duration, test := "", "", "0"
 	if n.Ping.ExitStatus != nil {

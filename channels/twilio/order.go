@@ -70,7 +70,6 @@ func (p *past) open() string {
 
 func (p *past) add(name string) { p.names = append(slices.Clone(p.names), name) }
 
-// over returns how many are over.
 func (p *past) over() (n int) {
 	for _, name := range p.names {
 		if strings.HasSuffix(name, overMark) {

@@ -164,7 +164,6 @@ func (c *Config) validate() error {
 
 func isPhone(from string) bool { return len(from) > 0 && from[0] == '+' }
 
-// account returns the account for a channel.
 func (t *notifier) account(c channels.Channel) (account, error) {
 	s := c.Settings
 	own := account{

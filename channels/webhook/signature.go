@@ -81,14 +81,12 @@ func sign(header http.Header, secret, id string, at time.Time, body string) erro
 	return nil
 }
 
-// signatureV1 returns a signature of version 1.
 func signatureV1(key []byte, id, timestamp, body string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "." + body))
 	return version + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// parseSecret returns the keys in a setting.
 func parseSecret(secret string) ([][]byte, error) {
 	var keys [][]byte
 	for text := range strings.FieldsSeq(secret) {

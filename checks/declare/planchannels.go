@@ -57,7 +57,6 @@ func groupsLast(list []Channel) []Channel {
 	return append(others, groups...)
 }
 
-// named returns the channels with a name.
 func named(list []channels.Channel, name string) []channels.Channel {
 	var found []channels.Channel
 	for _, c := range list {

@@ -70,7 +70,6 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry, c
 	return registry.PauseExcept(ctx, tag, slugs)
 }
 
-// spec returns the settings of the check.
 func (e Entry) spec(tag string) (checks.Spec, error) {
 	spec, err := e.Spec()
 	spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), new(slugOf(e.Name)), []string{tag}

@@ -29,7 +29,6 @@ func (e *Error) Error() string {
 	return text
 }
 
-// fail returns an error about p.
 func (p part) fail(field, format string, args ...any) *Error {
 	return &Error{Field: field, Reason: fmt.Sprintf(format, args...), Offset: p.offset}
 }

@@ -13,7 +13,6 @@ type field struct {
 	century bool     // years of two digits are 1970 to 2069
 }
 
-// fail returns an error about p.
 func (f *field) fail(p part, format string, args ...any) *Error {
 	return p.fail(f.name, format, args...)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// onCalendar is a parsed OnCalendar expression.
 type onCalendar struct {
 	expr  string
 	lines []calendarLine

@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// work is the task.
 func work(context.Context, *asynq.Task) error {
 	_, err := fmt.Println("the copy runs")
 	return err

@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// life is the life of one job.
 type life struct {
 	*world
 	job
@@ -159,7 +158,6 @@ func (l *life) duration(due time.Time) time.Duration {
 	return time.Duration(float64(l.takes) * (1 + l.grows*age) * math.Exp(l.spread*l.random.NormFloat64()))
 }
 
-// finish is the end of a run.
 func (l *life) finish(ctx context.Context, ok bool) error {
 	kind, text := pings.Success, ""
 	if !ok {

@@ -53,7 +53,6 @@ func main() {
 	check(errors.Join(failed, mon.Stop(ctx))) // Stop sends alerts about the job, before the pool is closed
 }
 
-// bill is the job.
 func bill(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "UPDATE orders SET billed = true WHERE NOT billed")
 	return err

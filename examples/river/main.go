@@ -27,7 +27,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// backup is the job.
 type backup struct{}
 
 func (backup) Kind() string { return "backup" }

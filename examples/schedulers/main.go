@@ -59,7 +59,6 @@ func main() {
 	check(errors.Join(second.Shutdown(), mon.Stop(ctx), store.Close()))
 }
 
-// run is the job of both.
 func run(name string) error {
 	_, err := fmt.Println(name, "runs")
 	return err

@@ -37,7 +37,6 @@ func main() {
 	}
 }
 
-// backup is the job.
 func backup(ctx context.Context, dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -140,7 +140,6 @@ func alias(key string) decoder {
 	return table(key)
 }
 
-// from returns the decoder of an encoding.
 func from(charset encoding.Encoding) decoder {
 	return func(text []byte) string {
 		decoded, err := charset.NewDecoder().Bytes(text)

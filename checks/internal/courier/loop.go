@@ -48,7 +48,6 @@ func newLoop(c *Courier, end background.End) *loop {
 	}
 }
 
-// send is a claimed alert.
 type send struct {
 	store.Alert
 	verdict func(output []byte) string

@@ -9,7 +9,6 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// entryVersion is the version of entry.
 const entryVersion = 1
 
 // entry is a ping in the spool, as JSON.

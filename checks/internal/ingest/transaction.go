@@ -49,7 +49,6 @@ func (t *transaction) commit(batch []*queued) error {
 	return nil
 }
 
-// errPanic is the error of a panic.
 var errPanic = errors.New("monitor: panic while recording pings")
 
 // outage returns the error of a transaction as a [store.ErrUnavailable], unless it is known to be the fault of a ping. The

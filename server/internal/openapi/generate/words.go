@@ -48,7 +48,6 @@ func headers(response value) []field {
 	return list
 }
 
-// example is an example of a value.
 type example struct {
 	Summary string
 	Value   value
