@@ -12,11 +12,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
 // pageAccess is who may open a page of a site with accounts.
@@ -75,40 +77,40 @@ func accessOf(pattern string) (pageAccess, bool) {
 // TestPageAccess sends a request for every page as everybody. Whom a page is not for gets 403 or 404, or is asked to sign in.
 func TestPageAccess(t *testing.T) {
 	keys, err := passkey.New("http://localhost")
-	noError(t, err)
-	v, _ := configured(t, newSite(t), accounts.Config{KeySignIn: true, Passkeys: keys, Header: "Remote-Email"})
-	c := v.create(checks.Spec{Name: new("backup")})
-	other, otherKeys, err := v.mon.Projects().Create(t.Context(), projectSpec("other"))
-	noError(t, err)
-	v.person("root@example.org", "")
+	pagetest.NoError(t, err)
+	v := pagetest.New(t).Town(accounts.Config{KeySignIn: true, Passkeys: keys, Header: "Remote-Email"})
+	c := v.Create(checks.Spec{Name: new("backup")})
+	other, otherKeys, err := v.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	pagetest.NoError(t, err)
+	v.Person("root@example.org", "")
 	for _, role := range []people.Role{people.Viewer, people.Editor, people.Owner} {
-		v.person(string(role)+"@example.org", role)
+		v.Person(string(role)+"@example.org", role)
 	}
-	_, link, err := v.people.Create(t.Context(), people.Spec{Email: "stranger@example.org", Roles: map[uuid.UUID]people.Role{other.ID: people.Owner}})
-	noError(t, err)
-	_, err = v.people.UseLink(t.Context(), link.Token, "", "", password)
-	noError(t, err)
-	victim := v.person("victim@example.org", people.Viewer)
+	_, link, err := v.People.Create(t.Context(), people.Spec{Email: "stranger@example.org", Roles: map[uuid.UUID]people.Role{other.ID: people.Owner}})
+	pagetest.NoError(t, err)
+	_, err = v.People.UseLink(t.Context(), link.Token, "", "", pagetest.Password)
+	pagetest.NoError(t, err)
+	victim := v.Person("victim@example.org", people.Viewer)
 
 	who := map[string]struct {
-		browser *browser
+		browser *pagetest.Browser
 		may     []pageAccess
 	}{
-		"nobody":         {v.browser(), nil},
-		"foreign key":    {v.signedIn(otherKeys.ReadWrite), []pageAccess{signedIn}},
-		"read-only key":  {v.signedIn(v.keys.ReadOnly), []pageAccess{signedIn, lookers}},
-		"read-ids key":   {v.signedIn(v.key(checks.ReadIDs)), []pageAccess{signedIn, lookers}},
-		"read-write key": {v.signedIn(v.keys.ReadWrite), []pageAccess{signedIn, lookers, editors}},
-		"admin key":      {v.signedIn(v.key(checks.Admin)), []pageAccess{signedIn, lookers, editors, owners}},
-		"stranger":       {v.as("stranger@example.org"), []pageAccess{signedIn, persons}},
-		"viewer":         {v.as("viewer@example.org"), []pageAccess{signedIn, persons, lookers}},
-		"editor":         {v.as("editor@example.org"), []pageAccess{signedIn, persons, lookers, editors}},
-		"owner":          {v.as("owner@example.org"), []pageAccess{signedIn, persons, lookers, editors, owners, members}},
-		"administrator":  {v.as("root@example.org"), []pageAccess{signedIn, persons, lookers, editors, owners, members, admins}},
+		"nobody":         {v.Browser(), nil},
+		"foreign key":    {v.SignedIn(otherKeys.ReadWrite), []pageAccess{signedIn}},
+		"read-only key":  {v.SignedIn(v.Keys.ReadOnly), []pageAccess{signedIn, lookers}},
+		"read-ids key":   {v.SignedIn(v.Key(checks.ReadIDs)), []pageAccess{signedIn, lookers}},
+		"read-write key": {v.SignedIn(v.Keys.ReadWrite), []pageAccess{signedIn, lookers, editors}},
+		"admin key":      {v.SignedIn(v.Key(checks.Admin)), []pageAccess{signedIn, lookers, editors, owners}},
+		"stranger":       {v.As("stranger@example.org"), []pageAccess{signedIn, persons}},
+		"viewer":         {v.As("viewer@example.org"), []pageAccess{signedIn, persons, lookers}},
+		"editor":         {v.As("editor@example.org"), []pageAccess{signedIn, persons, lookers, editors}},
+		"owner":          {v.As("owner@example.org"), []pageAccess{signedIn, persons, lookers, editors, owners, members}},
+		"administrator":  {v.As("root@example.org"), []pageAccess{signedIn, persons, lookers, editors, owners, members, admins}},
 	}
-	fill := strings.NewReplacer("{project}", v.project.ID.String(), "{check}", c.UniqueKey(), "{person}", victim.ID.String(), "{key}", uuid.NewString(), "{n}", "1",
+	fill := strings.NewReplacer("{project}", v.Project.ID.String(), "{check}", c.UniqueKey(), "{person}", victim.ID.String(), "{key}", uuid.NewString(), "{n}", "1",
 		"{link}", "none", "{page}", "new", "{channel}", "new", "{integration}", "new", "{delivery}", "1")
-	for _, pattern := range dashboard.Patterns(v.pages) {
+	for _, pattern := range dashboard.Patterns(v.Pages) {
 		need, ok := accessOf(pattern)
 		if !ok {
 			t.Errorf("the page %s has no row in accessTable", pattern)
@@ -125,40 +127,40 @@ func TestPageAccess(t *testing.T) {
 			}
 			if may := slices.Contains(w.may, need); may && (method == http.MethodPost || strings.HasSuffix(path, "/callback")) {
 				continue // what it does has tests of its own
-			} else if a := w.browser.send(method, path, form); !may {
-				refused := a.status == http.StatusForbidden || a.status == http.StatusNotFound || a.status == http.StatusUnauthorized ||
-					a.status == http.StatusSeeOther && strings.Contains(a.header.Get("Location"), "/signin")
-				if !refused || strings.Contains(a.body, "victim@") {
-					t.Errorf("%s as %s: status %d, %s", pattern, name, a.status, a.header.Get("Location"))
+			} else if a := w.browser.Send(method, path, form); !may {
+				refused := a.Status == http.StatusForbidden || a.Status == http.StatusNotFound || a.Status == http.StatusUnauthorized ||
+					a.Status == http.StatusSeeOther && strings.Contains(a.Header.Get("Location"), "/signin")
+				if !refused || strings.Contains(a.Body, "victim@") {
+					t.Errorf("%s as %s: status %d, %s", pattern, name, a.Status, a.Header.Get("Location"))
 				}
-			} else if a.status == http.StatusForbidden || a.status == http.StatusUnauthorized || a.status >= 500 || strings.Contains(a.header.Get("Location"), "/signin") {
-				t.Errorf("%s as %s: status %d, %s", pattern, name, a.status, a.header.Get("Location"))
+			} else if a.Status == http.StatusForbidden || a.Status == http.StatusUnauthorized || a.Status >= 500 || strings.Contains(a.Header.Get("Location"), "/signin") {
+				t.Errorf("%s as %s: status %d, %s", pattern, name, a.Status, a.Header.Get("Location"))
 			}
 		}
 	}
 }
 
 // grantsOf are requests that give somebody a right or take it away, by what they need. Each call returns fresh ones.
-func (v *town) grantsOf(n int) map[pageAccess][]grant {
-	v.t.Helper()
+func grantsOf(v *pagetest.Town, n int) map[pageAccess][]grant {
+	v.T.Helper()
 	fresh := func(role people.Role) string {
 		n++
-		p, _, err := v.people.Create(v.t.Context(), people.Spec{Email: fmt.Sprintf("fresh-%d@example.org", n), Roles: map[uuid.UUID]people.Role{v.project.ID: role}})
-		noError(v.t, err)
+		p, _, err := v.People.Create(v.T.Context(), people.Spec{Email: fmt.Sprintf("fresh-%d@example.org", n), Roles: map[uuid.UUID]people.Role{v.Project.ID: role}})
+		pagetest.NoError(v.T, err)
 		return p.ID.String()
 	}
-	_, key, err := v.mon.Project(v.project.ID).CreateKey(v.t.Context(), checks.Admin)
-	noError(v.t, err)
+	_, key, err := v.Mon.Project(v.Project.ID).CreateKey(v.T.Context(), checks.Admin)
+	pagetest.NoError(v.T, err)
 	name := fmt.Sprint("project ", n)
 	grants := map[pageAccess][]grant{
 		owners: {
-			{v.path("keys/" + key.ID.String() + "/revoke"), nil},
-			{v.path("settings"), url.Values{"name": {name + " renamed"}}},
+			{v.Path("keys/" + key.ID.String() + "/revoke"), nil},
+			{v.Path("settings"), url.Values{"name": {name + " renamed"}}},
 		},
 		members: {
-			{v.path("members/" + fresh(people.Viewer) + "/role"), url.Values{"role": {"owner"}}},
-			{v.path("members/" + fresh(people.Owner) + "/role"), url.Values{"role": {"viewer"}}},
-			{v.path("members/" + fresh(people.Owner) + "/remove"), nil},
+			{v.Path("members/" + fresh(people.Viewer) + "/role"), url.Values{"role": {"owner"}}},
+			{v.Path("members/" + fresh(people.Owner) + "/role"), url.Values{"role": {"viewer"}}},
+			{v.Path("members/" + fresh(people.Owner) + "/remove"), nil},
 		},
 		admins: {
 			{"/people", url.Values{"email": {fmt.Sprintf("admin-%d@example.org", n)}, "admin": {"1"}}},
@@ -167,10 +169,10 @@ func (v *town) grantsOf(n int) map[pageAccess][]grant {
 		},
 	}
 	for _, scope := range checks.Scopes() {
-		grants[owners] = append(grants[owners], grant{v.path("keys"), url.Values{"kind": {string(scope)}}})
+		grants[owners] = append(grants[owners], grant{v.Path("keys"), url.Values{"kind": {string(scope)}}})
 	}
 	for _, role := range []people.Role{people.Viewer, people.Editor, people.Owner} {
-		grants[members] = append(grants[members], grant{v.path("members"), url.Values{"email": {fmt.Sprintf("%s-%d@example.org", role, n)}, "role": {string(role)}}})
+		grants[members] = append(grants[members], grant{v.Path("members"), url.Values{"email": {fmt.Sprintf("%s-%d@example.org", role, n)}, "role": {string(role)}}})
 	}
 	return grants
 }
@@ -182,14 +184,14 @@ type grant struct {
 }
 
 // rights lists who has which right: projects, keys and people.
-func (v *town) rights() string {
-	v.t.Helper()
-	projects, err := v.mon.Projects().List(v.t.Context())
-	noError(v.t, err)
-	keys, err := v.mon.Project(v.project.ID).Keys(v.t.Context())
-	noError(v.t, err)
-	known, err := v.people.List(v.t.Context())
-	noError(v.t, err)
+func rights(v *pagetest.Town) string {
+	v.T.Helper()
+	projects, err := v.Mon.Projects().List(v.T.Context())
+	pagetest.NoError(v.T, err)
+	keys, err := v.Mon.Project(v.Project.ID).Keys(v.T.Context())
+	pagetest.NoError(v.T, err)
+	known, err := v.People.List(v.T.Context())
+	pagetest.NoError(v.T, err)
 	var text strings.Builder
 	for _, p := range projects {
 		fmt.Fprintln(&text, p.Name)
@@ -206,50 +208,49 @@ func (v *town) rights() string {
 // TestGrants sends everything that grants or takes a right as a key of each scope, a person in each role, and a user of an
 // embedding program with each right. Only who has the right themselves changes anything.
 func TestGrants(t *testing.T) {
-	v, _ := configured(t, newSite(t), accounts.Config{KeySignIn: true})
-	program := v.newPages(func(c *config) {
+	v := pagetest.New(t).Town(accounts.Config{KeySignIn: true})
+	program := v.NewPages(func(c *pagetest.Config) {
 		c.Authorize = func(r *http.Request) (server.Access, error) {
 			right, err := strconv.Atoi(r.Header.Get("Right"))
-			return server.Access{Name: "a user", Projects: []server.ProjectAccess{{ProjectID: v.project.ID, Right: checks.Right(right)}}}, err
+			return server.Access{Name: "a user", Projects: []server.ProjectAccess{{ProjectID: v.Project.ID, Right: checks.Right(right)}}}, err
 		}
 	})
-	t.Cleanup(program.Close)
-	v.web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	v.Web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Right") != "" {
 			program.ServeHTTP(w, r)
 		} else {
-			v.pages.ServeHTTP(w, r)
+			v.Pages.ServeHTTP(w, r)
 		}
 	})
 	type actor struct {
-		browser *browser
+		browser *pagetest.Browser
 		may     []pageAccess
 	}
 	who := map[string]actor{}
 	for _, scope := range checks.Scopes() {
-		who["key "+string(scope)] = actor{browser: v.signedIn(v.key(scope))}
+		who["key "+string(scope)] = actor{browser: v.SignedIn(v.Key(scope))}
 	}
 	who["key admin"] = actor{who["key admin"].browser, []pageAccess{owners}}
 	for role, may := range map[people.Role][]pageAccess{people.Viewer: nil, people.Editor: nil, people.Owner: {owners, members}, "": {owners, members, admins}} {
 		email := "a-" + string(role) + "@example.org"
-		v.person(email, role)
-		who["person "+string(role)] = actor{v.as(email), may}
+		v.Person(email, role)
+		who["person "+string(role)] = actor{v.As(email), may}
 	}
 	for right, may := range map[checks.Right][]pageAccess{checks.None: nil, checks.Read: nil, checks.Edit: nil, checks.Own: {owners}, checks.Own + 1: nil} {
-		b := v.browser()
-		b.header.Set("Right", fmt.Sprint(right))
+		b := v.Browser()
+		b.Header.Set("Right", fmt.Sprint(right))
 		who[fmt.Sprint("user with right ", right)] = actor{b, may}
 	}
 	n := 0
 	for name, actor := range who {
 		n += 100
-		for need, list := range v.grantsOf(n) {
+		for need, list := range grantsOf(v, n) {
 			for _, g := range list {
-				before := v.rights()
-				a := actor.browser.send(http.MethodPost, g.path, g.form)
-				may, changed := slices.Contains(actor.may, need), v.rights() != before
-				if refused := a.status == http.StatusForbidden || a.status == http.StatusNotFound; may == refused || may != changed {
-					t.Errorf("%s: POST %s %v: status %d, changed %t, want %t", name, g.path, g.form, a.status, changed, may)
+				before := rights(v)
+				a := actor.browser.Send(http.MethodPost, g.path, g.form)
+				may, changed := slices.Contains(actor.may, need), rights(v) != before
+				if refused := a.Status == http.StatusForbidden || a.Status == http.StatusNotFound; may == refused || may != changed {
+					t.Errorf("%s: POST %s %v: status %d, changed %t, want %t", name, g.path, g.form, a.Status, changed, may)
 				}
 			}
 		}

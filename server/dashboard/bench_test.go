@@ -17,11 +17,12 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
 // large is a project of 1,000 checks, each with tags and 20 runs, a tenth of them down, in memory.
 func large(b testing.TB) (handler http.Handler, project string) {
-	now := start
+	now := pagetest.Start
 	mon, err := monitor.New(dbtest.Memory(b), &monitor.Config{Now: func() time.Time { return now }, DeliveredElsewhere: true})
 	if err != nil {
 		b.Fatal(err)
@@ -107,7 +108,7 @@ func BenchmarkPages(b *testing.B) {
 // BenchmarkOverview makes the overview of 1,000 checks, of which 200 are down with 50 kB of output each: first on a server that
 // has just started, and then again.
 func BenchmarkOverview(b *testing.B) {
-	now := start
+	now := pagetest.Start
 	mon, err := monitor.New(dbtest.Memory(b), &monitor.Config{Now: func() time.Time { return now }})
 	if err != nil {
 		b.Fatal(err)

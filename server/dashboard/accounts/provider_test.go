@@ -1,0 +1,334 @@
+package accounts_test
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+// city is a town whose people sign in at a provider.
+type city struct {
+	*pagetest.Town
+	idp *oidctest.Provider
+}
+
+var ann = oidctest.Person{Subject: "s-ann", Email: "ann@example.org", Name: "Ann", Groups: []string{"ops"}}
+
+func newCity(t *testing.T, roles ...string) *city {
+	t.Helper()
+	s := pagetest.New(t)
+	c := &city{idp: oidctest.New(t, s.Web.URL+"/signin/oidc/callback", ann)}
+	settings := oidc.Config{Issuer: c.idp.Issuer, ClientID: oidctest.ClientID, ClientSecret: oidctest.Secret}
+	for _, text := range roles {
+		rule, err := oidc.ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Roles = append(settings.Roles, rule)
+	}
+	provider, err := oidc.New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Town = s.Town(accounts.Config{Provider: provider})
+	return c
+}
+
+// signIn signs in at the provider, and returns the answer at the callback.
+func (c *city) signIn(b *pagetest.Browser, email string) *pagetest.Answer {
+	c.T.Helper()
+	begun := b.Get("/signin/oidc?next=" + url.QueryEscape(c.Path("board"))).Is(http.StatusSeeOther)
+	return b.Get(c.idp.SignIn(c.T, begun.Header.Get("Location"), email).String())
+}
+
+// TestProviderSignIn signs in with nobody having an account before, and applies the roles at each sign-in.
+func TestProviderSignIn(t *testing.T) {
+	c := newCity(t, "groups:ops=editor@backups", "groups:root=admin")
+	b := c.Browser()
+	b.Get("/signin").Is(http.StatusOK).Has("Sign in with 127.0.0.1").HasNo(`name="password"`, `name="key"`)
+	if to := c.signIn(b, ann.Email).Is(http.StatusSeeOther).Header.Get("Location"); to != c.Path("board") {
+		t.Errorf("signing in led to %s", to)
+	}
+	b.Get(c.Path("")).Is(http.StatusOK).Has("<summary>Ann</summary>").HasNo("read-only")
+	b.Get(c.Path("members")).Is(http.StatusForbidden)
+	b.Get("/people").Is(http.StatusForbidden)
+
+	promoted := ann
+	promoted.Groups = []string{"root"}
+	c.idp.Set(promoted)
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	b.Get("/people").Is(http.StatusOK)
+
+	promoted.Groups = []string{"others"}
+	c.idp.Set(promoted)
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	b.Get("/people").Is(http.StatusForbidden)
+	b.Get(c.Path("")).Is(http.StatusNotFound)
+	b.Get("/projects").Is(http.StatusOK).Has("Ask the owner of a project")
+}
+
+// TestProviderAttempts takes the answer to an attempt once, from the browser that began it, in time.
+func TestProviderAttempts(t *testing.T) {
+	c := newCity(t)
+	b := c.Browser()
+	begin := func() string {
+		return c.idp.SignIn(t, b.Get("/signin/oidc").Is(http.StatusSeeOther).Header.Get("Location"), ann.Email).String()
+	}
+	back := begin()
+	c.Browser().Get(back).Is(http.StatusForbidden).Has("began in another browser")
+	b.Get(back).Is(http.StatusSeeOther)
+	b.Get(back).Is(http.StatusForbidden)
+	b.Get("/projects").Is(http.StatusOK) // the session goes on
+
+	b = c.Browser()
+	back = begin()
+	c.Advance(11 * time.Minute)
+	b.Get(back).Is(http.StatusForbidden).Has("took too long")
+	begin()
+	b.Get("/signin/oidc/callback?state=forged&code=stolen").Is(http.StatusBadRequest).Has("Start again")
+	begin()
+	b.Get("/signin/oidc/callback?error=access_denied&state=forged").Is(http.StatusBadRequest)
+	b.Get("/projects").Is(http.StatusSeeOther)
+	c.idp.Fail(oidctest.Faults{Deny: true})
+	b.Get(begin()).Is(http.StatusForbidden).Has("did not let you in")
+	if text := c.Log.String(); !strings.Contains(text, "not in the group") || strings.Contains(text, "code=") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// TestProviderAccounts: an address that the provider has not verified takes over no account.
+func TestProviderAccounts(t *testing.T) {
+	c := newCity(t)
+	known := c.Person("ann@example.org", people.Owner)
+	unverified := ann
+	unverified.Unverified = true
+	c.idp.Set(unverified)
+	b := c.Browser()
+	c.signIn(b, ann.Email).Is(http.StatusForbidden).Has("has not verified that the address is yours")
+	b.Get(c.Path("")).Is(http.StatusSeeOther)
+	c.idp.Set(ann)
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	b.Get(c.Path("members")).Is(http.StatusOK)
+	list, err := c.People.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].ID != known.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+
+	// Somebody else at the provider gets the address later.
+	c.idp.Set(oidctest.Person{Subject: "s-gone", Email: "gone@example.org"})
+	c.idp.Set(oidctest.Person{Subject: "s-ann", Email: "ann.new@example.org"})
+	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "ann@example.org"})
+	c.signIn(c.Browser(), "ann@example.org").Is(http.StatusForbidden)
+}
+
+// TestHeldAtProvider: the page that holds a form sends it to where it belongs after signing in in another tab, also after a wrong
+// password.
+func TestHeldAtProvider(t *testing.T) {
+	c := newCity(t, "groups:ops=owner@backups")
+	b := c.Browser()
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	known, err := c.People.ByEmail(t.Context(), ann.Email)
+	pagetest.NoError(t, err)
+	pagetest.NoError(t, c.People.EndSessions(t.Context(), known.ID, ""))
+	form := url.Values{"id": {uuid.NewString()}, "name": {"typed-for-an-hour"}, "kind": {"simple"}, "timeout": {"1 day"}, "grace": {"1 h"}, "tz": {"UTC"}}
+	to := `action="` + c.Path("checks/new") + `"`
+	held := b.Post(c.Path("checks/new"), form).Is(http.StatusUnauthorized).Has(to).Held()
+	b.Post("/signin", url.Values{"email": {ann.Email}, "password": {"wrong"}, "held": held["held"]}).Is(http.StatusForbidden).Has(to)
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther) // in another tab
+	b.Post(c.Path("checks/new"), held).Is(http.StatusSeeOther)
+	b.Get(c.Path("")).Is(http.StatusOK).Has("typed-for-an-hour")
+}
+
+// TestUnverifiedAddress: an account whose address the provider has not verified gets no role that is meant for its owner.
+func TestUnverifiedAddress(t *testing.T) {
+	c := newCity(t)
+	c.Person("root@example.org", people.Owner)
+	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "boss@example.org", Unverified: true})
+	c.signIn(c.Browser(), "boss@example.org").Is(http.StatusSeeOther)
+	root := c.As("root@example.org")
+	form := url.Values{"email": {"Boss@example.org"}, "role": {"owner"}}
+	root.Post(c.Path("members"), form).Is(http.StatusConflict).Has("has not verified", `name="sure"`)
+	eve, err := c.People.ByEmail(t.Context(), "boss@example.org")
+	if err != nil || len(eve.Roles) > 0 {
+		t.Errorf("%+v, %v", eve, err)
+	}
+	form.Set("sure", "1")
+	root.Post(c.Path("members"), form).Is(http.StatusSeeOther)
+	root.Get(c.Path("members")).Is(http.StatusOK).Has("address not verified")
+}
+
+// TestEmergencyDoor signs in by a link of the command line while the provider is away.
+func TestEmergencyDoor(t *testing.T) {
+	c := newCity(t, "groups:ops=owner@backups")
+	c.idp.Fail(oidctest.Faults{Down: true})
+	b := c.Browser()
+	b.Get("/signin/oidc").Is(http.StatusServiceUnavailable).Has("does not answer", "rollcall user reset-password")
+	_, link, err := c.People.Create(t.Context(), people.Spec{Email: "root@example.org", Admin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Post("/signin/"+link.Token, url.Values{"password": {pagetest.Password}}).Is(http.StatusSeeOther)
+	b.Get("/people").Is(http.StatusOK)
+	b.Post("/signout", nil).Is(http.StatusSeeOther)
+	b.Post("/signin", pagetest.Credentials("root@example.org")).Is(http.StatusSeeOther)
+	b.Get("/people").Is(http.StatusOK)
+}
+
+// proxied believes the header Remote-Email from these networks.
+func proxied(t *testing.T, networks ...string) *pagetest.Town {
+	t.Helper()
+	return pagetest.New(t).Town(accounts.Config{Header: "Remote-Email", KeySignIn: true}, func(of *pagetest.Config) {
+		for _, text := range networks {
+			of.TrustedProxies = append(of.TrustedProxies, netip.MustParsePrefix(text))
+		}
+	})
+}
+
+// by is a browser behind a proxy that signs this person in.
+func by(v *pagetest.Town, email ...string) *pagetest.Browser {
+	b := v.Browser()
+	b.Header["Remote-Email"] = email
+	return b
+}
+
+func TestTrustedHeader(t *testing.T) {
+	v := proxied(t, "127.0.0.0/8")
+	b := by(v, "ann@example.org")
+	b.Get("/").Is(http.StatusForbidden).Has("rollcall user create EMAIL --admin")
+	v.Person("root@example.org", "")
+
+	// Somebody new has no roles, and gets them from an owner.
+	b.Get(v.Path("")).Is(http.StatusNotFound)
+	b.Get("/projects").Is(http.StatusOK).Has("Ask the owner of a project", "ann@example.org")
+	created, err := v.People.ByEmail(t.Context(), "ann@example.org")
+	if err != nil || created.Admin || len(created.Roles) > 0 || created.HasPassword {
+		t.Fatalf("%+v, %v", created, err)
+	}
+	if err := v.People.SetRole(t.Context(), created.ID, v.Project.ID, people.Editor); err != nil {
+		t.Fatal(err)
+	}
+	b.Get(v.Path("")).Is(http.StatusOK)
+
+	// The session goes on without the header, and becomes another's with that of another.
+	b.Header.Del("Remote-Email")
+	b.Get(v.Path("")).Is(http.StatusOK).Has("ann@example.org")
+	b.Header.Set("Remote-Email", "root@example.org")
+	b.Get("/people").Is(http.StatusOK).Has("root@example.org")
+	b.Header.Del("Remote-Email")
+	b.Get("/people").Is(http.StatusOK)
+	if sessions, err := v.People.Sessions(t.Context(), created.ID); err != nil || len(sessions) != 0 {
+		t.Errorf("the first session is still there: %v, %v", sessions, err)
+	}
+
+	// A form that is sent with the header alone is taken.
+	by(v, "ANN@example.org ").Post(v.Path("checks/new"), url.Values{}).Is(http.StatusBadRequest)
+	for _, values := range [][]string{{"ann@example.org", "root@example.org"}, {"root@example.org", "root@example.org"}, {"root"}, {""}} {
+		by(v, values...).Get("/people").Is(http.StatusSeeOther)
+	}
+	if text := v.Log.String(); strings.Count(text, "must have one value") != 1 {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// TestHeaderOfStrangers ignores the header unless a trusted proxy has sent it, and says so once a minute.
+func TestHeaderOfStrangers(t *testing.T) {
+	v := proxied(t, "192.0.2.0/24")
+	v.Person("root@example.org", "")
+	b := by(v, "root@example.org")
+	b.Header.Set("X-Forwarded-For", "192.0.2.1")
+	for range 3 {
+		b.Get("/people").Is(http.StatusSeeOther)
+	}
+	v.Advance(time.Minute)
+	b.Get("/people").Is(http.StatusSeeOther)
+	text := v.Log.String()
+	if strings.Count(text, "not sent by one of the trusted proxies") != 2 || !strings.Contains(text, "unlogged=2") || strings.Contains(text, "root@") {
+		t.Errorf("the log is %s", text)
+	}
+	// A session by key is not touched.
+	b = v.SignedIn(v.Keys.ReadWrite)
+	b.Header.Set("Remote-Email", "root@example.org")
+	b.Get(v.Path("")).Is(http.StatusOK)
+}
+
+// TestPasskeySignIn refuses what proves nothing, and adds no passkey without the password.
+func TestPasskeySignIn(t *testing.T) {
+	keys, err := passkey.New("http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := pagetest.New(t).Town(accounts.Config{Passkeys: keys})
+	v.Person("ann@example.org", people.Owner)
+	b := v.Browser()
+	b.Get("/signin").Is(http.StatusOK).Has("Sign in with a passkey")
+	b.Post("/signin/passkey", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden)
+	b.Post("/signin/passkey-options", url.Values{}).Is(http.StatusOK).Has(`"userVerification":"required"`)
+	kept := b.Cookies()
+	b.Post("/signin/passkey", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden).Has("was not accepted")
+	b.SetCookies(kept)
+	b.Post("/signin/passkey", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden)
+	if lines := strings.Count(v.Log.String(), "refused a passkey"); lines != 3 {
+		t.Errorf("%d lines: %s", lines, v.Log.String())
+	}
+
+	b.Get("/account/passkeys").Is(http.StatusSeeOther)
+	b.Post("/signin", pagetest.Credentials("ann@example.org")).Is(http.StatusSeeOther)
+	b.Get("/account").Is(http.StatusOK).Has("/account/passkeys")
+	b.Get("/account/passkeys").Is(http.StatusOK)
+	b.Post("/account/passkeys/options", url.Values{"password": {"guess"}}).Is(http.StatusForbidden).Has("The password is wrong.")
+	b.Post("/account/passkeys", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden).Has("was not added")
+	b.Post("/account/passkeys/options", url.Values{"password": {pagetest.Password}}).Is(http.StatusOK).Has(`"residentKey":"required"`)
+	b.Post("/account/passkeys", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden)
+	b.Post("/account/passkeys/delete", url.Values{"id": {"AAAA"}}).Is(http.StatusNotFound)
+	// What was kept for a sign-in adds no passkey.
+	b.Post("/signin/passkey-options", url.Values{}).Is(http.StatusOK)
+	b.Post("/account/passkeys", url.Values{"answer": {"{}"}}).Is(http.StatusForbidden)
+}
+
+// TestHeaderIsForPages: what is for machines answers alike with and without the header, and starts no session.
+func TestHeaderIsForPages(t *testing.T) {
+	v := pagetest.NewTown(t)
+	v.Person("root@example.org", "")
+	check := v.Create(checks.Spec{Name: new("nightly"), Tags: []string{"public"}})
+	if _, err := v.Mon.Project(v.Project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "jobs", Title: "Jobs", Tags: []string{"public"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := pagetest.Config{Pages: dashboard.Config{Accounts: accounts.New(v.People, &accounts.Config{Header: "Remote-Email"})}}
+	c.BaseURL, c.TrustedProxies, c.Dashboard = v.Web.URL, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, &c.Pages
+	srv, err := server.New(v.Mon, &c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	v.Web.Config.Handler = srv
+	by(v, "root@example.org").Get("/people").Is(http.StatusOK)
+	for path, want := range map[string]int{
+		"/api/v3/checks/": 401, "/api/v3/channels/": 401, "/api/v3/metrics/": 401, "/api/v3/status/": 200, "/badge/none/none/all.svg": 404,
+		"/status/jobs": 200, "/status/jobs/feed.atom": 200, "/ping/" + check.ID.String(): 200, "/ping/" + v.Project.PingKey + "/none": 404,
+		"/livez": 200, "/readyz": 200, "/unsubscribe/none": 404, "/metrics": 404,
+	} {
+		without := v.Browser().Get(path).Is(want)
+		with := by(v, "eve@example.org").Get(path).Is(want)
+		if with.Body != without.Body || with.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s depends on the header: %s", path, with.Body)
+		}
+	}
+	if _, err := v.People.ByEmail(t.Context(), "eve@example.org"); err == nil {
+		t.Error("a request of a machine has made an account")
+	}
+}

@@ -1,0 +1,119 @@
+package check_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+func TestCheckPage(t *testing.T) {
+	s := pagetest.New(t)
+	c := s.Create(checks.Spec{Name: new("backup"), Desc: new("Copies all.\n<b>Everything</b>"), Tags: []string{"prod"}, Schedule: new("0 13 * * *"), Grace: new(20 * time.Minute)})
+	path, found := strings.CutPrefix(dashboard.CheckURL("https://rollcall.example.org/", c), "https://rollcall.example.org")
+	if !found {
+		t.Fatalf("the page is at %s", path)
+	}
+	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
+	editor.Get(path).Is(http.StatusOK).Has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  run=", "rollcall run --ping-url", "Kubernetes", "&lt;b&gt;Everything")
+	editor.Get(path).Has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
+		HasNo("Slug URL")
+	slugged := s.Create(checks.Spec{Name: new("slugged"), Slug: new("nightly")})
+	editor.Get("/checks/"+slugged.UniqueKey()).Has("/ping/"+s.Project.PingKey+"/nightly</code>", `data-copy="url-1"`)
+	reader.Get("/checks/"+slugged.UniqueKey()).HasNo(s.Project.PingKey, slugged.ID.String())
+	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Failure} {
+		s.Ping(c, pings.Signal{Kind: kind, Body: []byte("\x1b[31m<i>" + string(kind) + "</i>"), Scheme: "https", Method: "POST", RemoteAddr: "10.0.4.7", UserAgent: "curl/8 <u>"})
+		s.Advance(41 * time.Minute)
+	}
+	editor.Get(path).Has("<strong>Down</strong>", "Median <b>41 min</b>", "a run timed out", "from 10.0.4.7", "curl/8 &lt;u&gt;", "1 down").HasNo("<i>fail", "<u>")
+	editor.Get(path+"?kind=failure").Has(`id="p-3"`, ">3–4<").HasNo(`id="p-1"`)
+	editor.Get(path + "?before=3").Has(`id="p-1"`).HasNo(`id="p-3"`)
+	editor.Get(path + "?kind=nonsense&before=x").Has(`id="p-1"`)
+
+	// A viewer who may only look must not learn what takes pings.
+	for _, page := range []string{path, path + "/pings/4", s.Path("")} {
+		reader.Get(page).Is(http.StatusOK).HasNo(c.ID.String(), s.Project.PingKey, "rollcall run", ">Edit<", "/ping/")
+	}
+	editor.Get("/checks/" + c.ID.String()).Is(http.StatusOK)
+	s.Browser().Get(path).Is(http.StatusSeeOther)
+	editor.Get("/checks/" + strings.Repeat("0", 40)).Is(http.StatusNotFound)
+	editor.Get("/checks/x").Is(http.StatusNotFound)
+}
+
+// TestLastFailure shows the end of a failed run's output, and compares it with the last success's.
+func TestLastFailure(t *testing.T) {
+	s := pagetest.New(t)
+	c := s.Create(checks.Spec{Name: new("export")})
+	path := "/checks/" + c.UniqueKey()
+	ping := func(signal pings.Signal, took time.Duration) {
+		t.Helper()
+		for _, signal := range []pings.Signal{{Kind: pings.Start}, signal} {
+			s.Ping(c, signal)
+			s.Advance(took)
+		}
+	}
+	b := s.SignedIn(s.Keys.ReadOnly)
+	success := pings.Signal{Body: []byte("03:00:01 exporting\nwrote <b>ledger</b>\n")}
+	for range 3 {
+		ping(success, 12*time.Minute)
+	}
+	b.Get(path).Is(http.StatusOK).Has(`<section id="output" data-live>`).HasNo("Last failure")
+	lines := "03:00:09 exporting\n" + strings.Repeat("\x1b[31mrow\x1b[0m\n", 18) + "disk <i>full</i>\n\n"
+	ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(lines)}, 4*time.Minute)
+	b.Get(path).Is(http.StatusOK).Has("Last failure", "exit status 2", "took <b>4 min</b>, usually 12 min", "Last 15 of 20 lines", `href="`+path+`/pings/8"`,
+		`<span class="f1">row</span>`, "disk &lt;i&gt;full", "?compare=last#output", "<q>disk &lt;i&gt;full").HasNo("03:00:09", "<i>full")
+	b.Get(path+"?compare=last").Is(http.StatusOK).Has("<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger", "<span>03:00:09 exporting</span>", "<span>03:00:01 exporting</span>").
+		HasNo("?compare=last", "Last 15")
+	ping(pings.Signal{Kind: pings.Failure}, time.Minute)
+	b.Get(path).Has("Last failure", "The job sent no output").HasNo("?compare=last")
+	ping(pings.Signal{Kind: pings.Failure, Body: []byte(strings.Repeat("\xff\x00", 100))}, time.Minute)
+	b.Get(path).Has("The output is not text").HasNo("?compare=last")
+	mail := "Subject: Cron\r\nContent-Transfer-Encoding: base64\r\n\r\nYmFrY3VwOiBub3QgZm91bmQK\r\n"
+	ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte(mail)}, time.Minute)
+	b.Get(path).Has(`aria-label="End of the output">bakcup: not found</pre>`, "Whole output").HasNo("Last 1 of")
+	ping(success, time.Minute)
+	b.Get(path).HasNo("Last failure")
+}
+
+func TestBodyPage(t *testing.T) {
+	s := pagetest.New(t)
+	c := s.Create(checks.Spec{Name: new("backup")})
+	path := "/checks/" + c.UniqueKey() + "/pings/"
+	mail := "Subject: Backup =?utf-8?q?fertig_=C3=BC?=\r\nContent-Type: text/html\r\n\r\n<p>All <b>done</b><script>alert(1)</script></p>"
+	for _, signal := range []pings.Signal{
+		{Scheme: "http", Method: "POST", Body: []byte("\x1b[1;31mfailed\x1b[0m <script>alert(1)</script>")},
+		pings.FromMail("", []byte(mail), &pings.Mail{}),
+		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("\x00\xff\x01", 500))},
+		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("0123456789", 30_000))},
+		{},
+	} {
+		s.Ping(c, signal)
+	}
+	b := s.SignedIn(s.Keys.ReadOnly)
+	b.Get(path+"1").Is(http.StatusOK).Has(`<span class="f1 bold">failed</span>`, "&lt;script&gt;").HasNo("<script>alert", "Previous")
+	b.Get(path+"2").Has("fertig ü", "All done", "Previous", "Next").HasNo("<script>alert")
+	b.Get(path + "3").Has("Not text").HasNo("<pre")
+	b.Get(path+"4").Has("100 kB are left out here; the download has them.", "6789</pre>")
+	b.Get(path + "5").Has("This ping has no body")
+	cut := pings.Signal{Kind: pings.Failure, Scheme: "http", Method: "POST", Body: []byte("\xe9 begins\nfatal error: n|nt\nSt\xf6rung\n"), BodyCut: 1234}
+	s.Ping(c, cut)
+	b.Get(path+"6").Has("é begins\nfatal er</pre>", "1 kB were left out here when the ping arrived.", "Störung\n</pre>", "35 bytes, 1 kB left out")
+	b.Get("/checks/"+c.UniqueKey()).Has("[1234 bytes were left out here]", "<q>Störung</q>", "Stored output, 35 bytes, 1 kB left out</a>").HasNo("<q>fatal")
+	raw := b.Get(path + "2/raw").Is(http.StatusOK)
+	if raw.Body != mail {
+		t.Errorf("downloaded %q", raw.Body)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/octet-stream", "Content-Disposition": `attachment; filename="ping-2.eml"`, "Content-Security-Policy": "default-src 'none'; sandbox"} {
+		if got := raw.Header.Get(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, missing := range []string{"7", "0", "-1", "x", "5/raw", "99999999999999999999"} {
+		b.Get(path + missing).Is(http.StatusNotFound)
+	}
+}

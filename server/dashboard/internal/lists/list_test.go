@@ -1,0 +1,152 @@
+package lists_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+var rowNames = regexp.MustCompile(`<a class="name"[^>]*>([^<]*)</a>`)
+
+// names returns the names of the rows of a list, in order.
+func names(a *pagetest.Answer) (names []string) {
+	for _, found := range rowNames.FindAllStringSubmatch(a.Body, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// TestListUrgent shows what is down first, the newest before the others, since when and why.
+func TestListUrgent(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	first := s.Create(checks.Spec{Name: new("a-first"), Timeout: new(24 * time.Hour)})
+	second := s.Create(checks.Spec{Name: new("b-second"), Timeout: new(24 * time.Hour)})
+	missed := s.Create(checks.Spec{Name: new("c-missed"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+	silent := s.Create(checks.Spec{Name: new("d-silent")})
+	s.Ping(missed, pings.Signal{})
+	s.Ping(first, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("exporting ledger\ncp: <disk> full: No space left on device\n")})
+	s.Advance(90 * time.Minute)
+	s.Ping(second, pings.Signal{Kind: pings.Failure, Body: []byte("From: cron@example.org\r\nSubject: failed\r\n\r\nerror: cannot connect to db1\r\n")})
+	s.Ping(silent, pings.Signal{Kind: pings.Failure})
+	s.Advance(13*time.Hour + 30*time.Minute)
+	page := b.Get(s.Path("")).Is(http.StatusOK).Has("exit 2: cp: &lt;disk&gt; full: No space left on device", ">15 h<", "error: cannot connect to db1", "a run was missed", `<small class="why">failed<`)
+	if got, want := names(page), []string{"c-missed", "b-second", "d-silent", "a-first"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+	b.Get(s.Path("?sort=-state")).Has(`aria-sort="descending"`)
+	for sort, want := range map[string]string{"name": "a-first", "-name": "d-silent", "last": "b-second", "-last": "c-missed"} {
+		if got := names(b.Get(s.Path("?sort=" + sort))); got[0] != want {
+			t.Errorf("sorted by %s: %v, want %s first", sort, got, want)
+		}
+	}
+	b.Get(s.Path("?sort=name")).Has(`<th aria-sort="ascending"><a href="?sort=-name">`)
+}
+
+// TestListFold leaves out healthy checks if there are many, unless the viewer searches, sorts or asks for them.
+func TestListFold(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	for i := range 30 {
+		s.Ping(s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i))}), pings.Signal{})
+	}
+	s.Ping(s.Create(checks.Spec{Name: new("broken")}), pings.Signal{Kind: pings.Failure})
+	s.Create(checks.Spec{Name: new("fresh")})
+	page := b.Get(s.Path("")).Has("Show 30 healthy checks", `href="?all=1"`, "All 32")
+	if got := names(page); !slices.Equal(got, []string{"broken", "fresh"}) {
+		t.Errorf("shown: %v", got)
+	}
+	if fold, fresh := strings.Index(page.Body, `id="fold"`), strings.Index(page.Body, ">fresh<"); fold > fresh {
+		t.Error("the healthy checks are not in their place")
+	}
+	for _, query := range []string{"?all=1", "?sort=name"} {
+		if n := len(names(b.Get(s.Path(query)).HasNo("healthy checks"))); n != 32 {
+			t.Errorf("%s: %d checks", query, n)
+		}
+	}
+	if n := len(names(b.Get(s.Path("?q=job")))); n != 30 {
+		t.Errorf("a search shows %d checks", n)
+	}
+}
+
+// TestListSearchAddress finds a check by what stands in a crontab.
+func TestListSearchAddress(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	c := s.Create(checks.Spec{Name: new("backup"), Slug: new("backup")})
+	s.Create(checks.Spec{Name: new("backup-2"), Slug: new("backup-2")})
+	id := c.ID.String()
+	for _, text := range []string{
+		id, strings.ToUpper(id), "https://ops.example.org/ping/" + id, "https://ops.example.org/ping/" + id + "/fail?rid=1", c.UniqueKey(),
+		"curl -fsS -m 10 https://ops.example.org/ping/" + id + "/$? >/dev/null", id + "@example.org",
+		"https://ops.example.org/ping/" + s.Project.PingKey + "/backup", s.Project.PingKey + "/backup/start", s.Project.PingKey + "+backup@example.org",
+	} {
+		if got := names(b.Get(s.Path("?q=" + url.QueryEscape(text)))); !slices.Equal(got, []string{"backup"}) {
+			t.Errorf("%s finds %v", text, got)
+		}
+	}
+	b.Get(s.Path("?q=https://ops.example.org/ping/0123456789abcdefghijkl/backup")).Has("belongs to another project")
+}
+
+// TestListNobody counts the checks that alert nobody, also through groups without members and integrations for recoveries.
+func TestListNobody(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	hook := s.Channel(channels.Webhook, "hook", map[string]string{"url_down": "https://example.org/"})
+	ups := s.Channel(channels.Webhook, "ups", map[string]string{"url_down": "https://example.org/", "notify": "up"})
+	group := s.Channel(channels.Group, "group", map[string]string{"channels": hook.ID.String()})
+	s.Create(checks.Spec{Name: new("reached"), Channels: new(hook.ID.String())})
+	s.Create(checks.Spec{Name: new("by-group"), Channels: new(group.ID.String())})
+	b.Get(s.Path("")).HasNo("nobody")
+	s.Create(checks.Spec{Name: new("none")})
+	s.Create(checks.Spec{Name: new("only-up"), Channels: new(ups.ID.String())})
+	b.Get(s.Path("")).Has("<b>2</b> alert nobody", `href="?reach=nobody"`)
+	if got := names(b.Get(s.Path("?reach=nobody"))); !slices.Equal(got, []string{"none", "only-up"}) {
+		t.Errorf("listed: %v", got)
+	}
+}
+
+// TestListDifference sends an open list of 1,000 checks what has changed: rows that are new, differ or moved, and which are
+// gone.
+func TestListDifference(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	var list []checks.Check
+	for i := range 1000 {
+		list = append(list, s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%04d", i)), Timeout: new(24 * time.Hour)}))
+	}
+	path := s.Path("?all=1")
+	token := regexp.MustCompile(`data-rows="([^"]+)"`)
+	page := b.Get(path)
+	b.Header.Set("Rollcall-Rows", token.FindStringSubmatch(page.Body)[1])
+	b.Header.Set("Rollcall-Version", "older")
+	s.Advance(time.Hour) // relative times differ, which the page knows itself
+	s.Ping(list[500], pings.Signal{Kind: pings.Failure})
+	if _, err := s.Mon.Project(s.Project.ID).Delete(t.Context(), list[7].ID); err != nil {
+		t.Fatal(err)
+	}
+	s.Create(checks.Spec{Name: new("job-0500b")})
+	change := b.Get(path).Is(http.StatusOK)
+	if got := names(change); !slices.Equal(got, []string{"job-0500", "job-0500b"}) {
+		t.Errorf("sent: %v", got)
+	}
+	change.Has(`<tr data-after="" class="is-down"`, `<tr data-after="c-`+list[499].UniqueKey()+`" class="is-new"`, `data-gone="c-`+list[7].UniqueKey()+`"`)
+	if len(change.Body) > 12_000 {
+		t.Errorf("%d bytes of %d", len(change.Body), len(page.Body))
+	}
+	b.Header.Set("Rollcall-Rows", "unknown")
+	b.Header.Set("Rollcall-Version", "other")
+	if n := len(names(b.Get(path))); n != 1000 {
+		t.Errorf("an unknown page gets %d rows", n)
+	}
+}

@@ -1,0 +1,168 @@
+package overview_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+// TestOverviewNight says what went wrong since the evening before: why, since when, the last good run, and who was notified.
+func TestOverviewNight(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadOnly)
+	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	day := new(24 * time.Hour)
+	add := func(name string, spec checks.Spec) checks.Check {
+		spec.Name, spec.Channels = &name, &hook
+		if spec.Schedule == nil && spec.Timeout == nil {
+			spec.Timeout = day
+		}
+		c := s.Create(spec)
+		s.Ping(c, pings.Signal{})
+		return c
+	}
+	first, second, third := add("ledger", checks.Spec{}), add("photos", checks.Spec{}), add("mails <i>", checks.Spec{})
+	quiet, held := add("quiet", checks.Spec{QuietHours: new("00:00-07:00")}), add("patient", checks.Spec{AlertAfter: new(3)})
+	missing := add("nightly", checks.Spec{Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute)})
+	stuck := add("stuck", checks.Spec{MaxRuntime: new(time.Hour)})
+	brief, slow, old := add("brief", checks.Spec{}), add("slow", checks.Spec{}), add("old", checks.Spec{})
+	s.Ping(old, pings.Signal{Kind: pings.Failure, ExitStatus: new(9)})
+	for i := range 7 {
+		s.Ping(slow, pings.Signal{Kind: pings.Start})
+		s.Advance(time.Minute)
+		if i == 6 {
+			s.Advance(12*time.Hour - 7*time.Minute) // midnight
+		}
+		s.Ping(slow, pings.Signal{})
+	}
+	fail := func(c checks.Check, status int, output string) {
+		t.Helper()
+		s.Ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: &status, Body: []byte(output)})
+	}
+	s.Advance(time.Hour)
+	s.Ping(stuck, pings.Signal{Kind: pings.Start})
+	fail(first, 2, "exporting ledger\ntar: /backup: No space left on device\n")
+	fail(second, 1, "cp: error writing '/photos': No space left on device\n")
+	fail(third, 1, "Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nValueError: <b>mail</b>\n")
+	fail(brief, 1, strings.Repeat("copied\n", 5000)+"error: connection refused\n")
+	fail(quiet, 1, "")
+	fail(held, 1, "error: 3 rows\n")
+	s.Advance(time.Minute)
+	s.Ping(brief, pings.Signal{})
+	s.Advance(4 * time.Hour)
+	s.Tick()
+	page := b.Get(s.Path("overview")).Is(http.StatusOK)
+	page.Has("<strong>Last night:</strong> 6 failed, 1 missed, 1 timed out, 1 unusually slow, 1 still down from before.",
+		"<h2>Up again</h2>", "<h2>No space left on device: 2 jobs</h2>", "exit 2: tar: /backup: No space left on device</a>", ">exit 1: ValueError: &lt;b&gt;mail&lt;/b&gt;</a>",
+		">exit 1: error: connection refused</a>", "failed, now up", "up again <time", "a run was missed; expected at 03:00 every day", "a run timed out after 1 h",
+		"took 11 h 54 min, usually 1 min", ">exit 9</a>", "quiet hours until 07:00", "nobody notified yet: 1 of 3 failures in a row",
+		`<a class="name" href="/checks/`+missing.UniqueKey()+`">nightly</a>`, "missed <time", ">03:20</time>", "last success <time", "ops not notified yet<", "alerts waiting; no alert sent yet",
+		"/checks/"+first.UniqueKey()+"/pings/2\"", `aria-current="page">Overview</a>`)
+	b.Get("/checks/" + first.UniqueKey() + "/pings/2").Is(http.StatusOK).Has("exporting ledger")
+	if strings.Index(page.Body, "ledger</a>") > strings.Index(page.Body, "brief</a>") {
+		t.Error("a check that recovered is before one that is down")
+	}
+	s.Advance(8 * time.Hour) // past noon
+	b.Get(s.Path("overview")).Has("<strong>Since yesterday 18:00:</strong> ")
+}
+
+// TestOverviewNotified names the integrations that were notified, and those that cannot be.
+func TestOverviewNotified(t *testing.T) {
+	broken := errors.New("the webhook answered 410 Gone")
+	notifier := channels.NotifierFunc(func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+		switch c.Name {
+		case "wiki":
+			return channels.Permanent(broken)
+		case "slow":
+			return errors.New("503 Service Unavailable")
+		}
+		return nil
+	})
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor = monitor.Config{Channels: pagetest.WebhooksBy(notifier), Logger: slog.New(slog.DiscardHandler)}
+	})
+	b := s.SignedIn(s.Keys.ReadWrite)
+	var ids []string
+	for _, name := range []string{"chat", "ops", "wiki", "slow"} {
+		ids = append(ids, s.Channel(channels.Webhook, name, map[string]string{"url_down": "https://example.org/"}).ID.String())
+	}
+	all := strings.Join(ids, ",")
+	told, alone := s.Create(checks.Spec{Name: new("told"), Channels: &all}), s.Create(checks.Spec{Name: new("alone")})
+	for _, c := range []checks.Check{told, alone} {
+		s.Ping(c, pings.Signal{Kind: pings.Failure})
+	}
+	s.Advance(time.Second)
+	s.Tick()
+	s.Advance(3 * time.Hour)
+	b.Get(s.Path("overview")).Has(`<span>chat, ops notified; wiki not notified; slow not notified yet</span>`, "the webhook answered 410 Gone", "503 Service Unavailable", "2 integrations are failing",
+		`<span class="untold">nobody notified: no integration can be reached</span>`, "Failing integrations", "failing since 12:00: the webhook answered 410 Gone;",
+		"failing since 12:00, 1 attempt so far: 503 Service Unavailable;", "no alert sent yet", "1 check alerts nobody", "/checks/"+alone.UniqueKey()+"/edit\">alone</a>")
+	if text := b.Get(s.Path("overview")).Body; strings.Count(text, "/integrations/"+ids[0]) > 0 {
+		t.Error("an integration that works is among those that do not")
+	}
+}
+
+// TestOverviewWell is quiet and has the evidence.
+func TestOverviewWell(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadOnly)
+	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	c := s.Create(checks.Spec{Name: new("backup"), Channels: &hook, Timeout: new(30 * 24 * time.Hour)})
+	s.Ping(c, pings.Signal{})
+	b.Get(s.Path("overview")).Has("<strong>All is well.</strong> 1 healthy check, and nothing went wrong since yesterday 18:00.", "No failure among the last 20 runs of any check.",
+		"<h2>Next runs due</h2>", "in 30 days").HasNo("alerts nobody", "is failing", "are failing", `class="wrong"`)
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	s.Ping(c, pings.Signal{})
+	s.Advance(3 * 24 * time.Hour)
+	b.Get(s.Path("overview")).Has("All is well.", "Last failure <time", "3 days ago", ">backup</a>")
+	s.Advance(27*24*time.Hour + time.Minute)
+	b = s.SignedIn(s.Keys.ReadOnly) // the session has ended
+	b.Get(s.Path("overview")).Has("<strong>1 check late.</strong> Nothing failed since yesterday 18:00.", "<h2>Late now</h2>")
+}
+
+// TestOverviewNew says what to do first, until the first ping.
+func TestOverviewNew(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	if to := b.Get("/").Is(http.StatusSeeOther).Header.Get("Location"); to != s.Path("overview") {
+		t.Errorf("the first page is %s", to)
+	}
+	b.Get(s.Path("overview")).Has("Create a check", "Send its first ping", "Say whom to alert", "/checks/new\">New check").HasNo("done<")
+	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).Has("Create a check").HasNo("New check")
+	if _, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"}); err != nil {
+		t.Fatal(err)
+	} else {
+		s.SignedIn(keys.ReadWrite).Get(s.Path("overview")).Is(http.StatusNotFound)
+	}
+	s.Browser().Get(s.Path("overview")).Is(http.StatusSeeOther)
+	c := s.Create(checks.Spec{Name: new("backup")})
+	b.Get(s.Path("overview")).Has("How to ping backup", "✓ done")
+	s.Ping(c, pings.Signal{})
+	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.")
+}
+
+// TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large.
+func TestOverviewBounds(t *testing.T) {
+	s := pagetest.New(t)
+	for i := range 300 {
+		c := s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%03d", i))})
+		s.Ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: new(1), Body: []byte(fmt.Sprintf("error: %s: disk %s failed\n", strings.Repeat("x", 300), uuid.New()))})
+	}
+	page := s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("300 failed", "200 more checks", "300 checks alert nobody", ">All 300<")
+	if len(page.Body) > 150_000 {
+		t.Errorf("%d bytes", len(page.Body))
+	}
+}

@@ -1,0 +1,50 @@
+package project_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+func TestRenameProject(t *testing.T) {
+	s := pagetest.New(t)
+	other, _, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	pagetest.NoError(t, err)
+	b := s.Owner()
+	rename := func(name string) *pagetest.Answer { return b.Post(s.Path("settings"), url.Values{"name": {name}}) }
+	rename(other.Name).Is(http.StatusConflict).Has("another project has this name", `value="other"`)
+	rename(" ").Is(http.StatusBadRequest).Has("Not saved: the name is empty.")
+	rename(" <b>new</b> ").Is(http.StatusSeeOther)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Renamed.", "<h1>&lt;b&gt;new&lt;/b&gt;</h1>")
+	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("settings"), url.Values{"name": {"x"}}).Is(http.StatusForbidden)
+}
+
+func TestProjectSettings(t *testing.T) {
+	s, _ := pagetest.WithReceiver(t)
+	s.Create(checks.Spec{Name: new("backup"), Slug: new("backup")})
+	s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
+	b := s.Owner()
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("backups", "the latest 1000 of each check", "3 API keys")
+	file := b.Get(s.Path("export")).Is(http.StatusOK).Has("slug: backup", "house.example.org").HasNo("t0psecret", s.Project.PingKey)
+	if got := file.Header.Get("Content-Disposition"); got != "attachment; filename=backups.yaml" {
+		t.Errorf("Content-Disposition %q", got)
+	}
+	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("export")).Is(http.StatusForbidden)
+
+	b.Get(s.Path("delete")).Is(http.StatusOK).Has("1 check ", "1 integration")
+	b.Post(s.Path("delete"), url.Values{"name": {"Backups"}}).Is(http.StatusBadRequest).Has("Nothing was deleted")
+	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("delete"), url.Values{"name": {"backups"}}).Is(http.StatusForbidden)
+	if _, err := s.Mon.Projects().ByID(t.Context(), s.Project.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Post(s.Path("delete"), url.Values{"name": {" backups "}}).Is(http.StatusSeeOther)
+	if _, err := s.Mon.Projects().ByID(t.Context(), s.Project.ID); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("the project: %v", err)
+	}
+	b.Get("/").Is(http.StatusSeeOther)
+}

@@ -1,0 +1,73 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+// Signing out ends the session: no cookie that the browser ever got works any more, on no server. Another browser that
+// signed in with the same key stays signed in.
+func TestSignOutEndsTheSession(t *testing.T) {
+	var db pagetest.Away
+	s := pagetest.New(t, func(c *pagetest.Config) { c.Around = db.Around })
+	another := s.NewPages()
+	b, colleague := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadWrite)
+	u, _ := url.Parse(s.Web.URL)
+	stolen := []*http.Cookie{b.Client.Jar.Cookies(u)[0]}
+	s.Advance(2 * 24 * time.Hour)
+	b.Get(s.Path("")).Is(http.StatusOK)
+	b.Post("/signin", url.Values{"key": {s.Keys.ReadOnly}}).Is(http.StatusSeeOther)
+	stolen = append(stolen, b.Client.Jar.Cookies(u)[0])
+	if stolen[0].Value == stolen[1].Value {
+		t.Fatal("the cookie was not renewed")
+	}
+	statuses := func() (list []int) {
+		for _, pages := range []http.Handler{s.Pages, another} {
+			for _, cookie := range stolen {
+				r := httptest.NewRequest(http.MethodGet, s.Path(""), nil)
+				r.AddCookie(cookie)
+				w := httptest.NewRecorder()
+				pages.ServeHTTP(w, r)
+				list = append(list, w.Code)
+			}
+		}
+		return list
+	}
+	if got, want := statuses()[:2], []int{200, 200}; !slices.Equal(got, want) {
+		t.Fatalf("statuses before signing out: %v", got)
+	}
+	db.Store(true)
+	b.Post("/signout", nil).Is(http.StatusServiceUnavailable)
+	db.Store(false)
+	dashboard.ForgetKeys(another, s.Project.ID)
+	b.Post("/signout", nil).Is(http.StatusSeeOther)
+	if got, want := statuses(), []int{303, 303, 303, 303}; !slices.Equal(got, want) {
+		t.Errorf("statuses after signing out: %v, want %v", got, want)
+	}
+	colleague.Get(s.Path("")).Is(http.StatusOK)
+	b.Get(s.Path("")).Is(http.StatusSeeOther)
+	b.Post("/signin", url.Values{"key": {s.Keys.ReadWrite}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Is(http.StatusOK)
+}
+
+func TestSessionDiesWithItsKey(t *testing.T) {
+	s := pagetest.New(t)
+	text, key, err := s.Mon.Project(s.Project.ID).CreateKey(t.Context(), checks.ReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.SignedIn(text)
+	if err := s.Mon.Project(s.Project.ID).DeleteKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	dashboard.ForgetKeys(s.Pages, s.Project.ID)
+	b.Get(s.Path("")).Is(http.StatusSeeOther)
+}
