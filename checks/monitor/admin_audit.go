@@ -77,11 +77,11 @@ func (a *admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to che
 	if slices.Equal(from.Channels, to.Channels) {
 		return changes, nil
 	}
-	found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &to.ProjectID}})
+	found, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &to.ProjectID})
 	names := func(ids []uuid.UUID) string {
 		var list []string
 		for _, id := range ids {
-			if c, ok := channelByID(found.Channels, id); ok {
+			if c, ok := channelByID(found, id); ok {
 				list = append(list, channelName(c))
 			}
 		}

@@ -172,14 +172,14 @@ func (a *admin) storeChannel(ctx context.Context, list []channels.Channel, c cha
 		if _, err := tx.LockAccount(ctx, c.ProjectID); err != nil {
 			return err
 		}
-		now, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
+		now, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &c.ProjectID})
 		if err != nil {
 			return err
 		}
-		if !slices.EqualFunc(now.Channels, list, sameChannel) {
+		if !slices.EqualFunc(now, list, sameChannel) {
 			return errMoved
 		}
-		if err := tx.Save(ctx, store.Setup{Channel: &c}); err != nil {
+		if err := tx.SaveChannel(ctx, c); err != nil {
 			return err
 		}
 		stored, found := channelByID(list, c.ID)
@@ -263,14 +263,13 @@ func (a *admin) ValidSettings(list []channels.Channel, c channels.Channel, setti
 
 // Channels returns the channels of a project, oldest first.
 func (a *admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
-	return found.Channels, a.Exists(ctx, projectID, len(found.Channels), err)
+	found, err := a.Store.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
+	return found, a.Exists(ctx, projectID, len(found), err)
 }
 
 // Channel returns a channel of any project.
 func (a *admin) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{IDs: []uuid.UUID{id}}})
-	return one(found.Channels, err)
+	return one(a.Store.Channels(ctx, store.ChannelFilter{IDs: []uuid.UUID{id}}))
 }
 
 // DeleteChannel removes a channel of a project.
@@ -279,18 +278,18 @@ func (a *admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) erro
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		all, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
+		all, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
 		if err != nil {
 			return err
 		}
-		c, found := channelByID(all.Channels, id)
+		c, found := channelByID(all, id)
 		if !found {
 			return checks.ErrNotFound
 		}
 		if err := a.note(ctx, tx, aboutChannel(c, "channel.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Channel: &c})
+		return tx.DeleteChannel(ctx, projectID, id)
 	})
 }
 

@@ -130,11 +130,11 @@ func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, text
 	if text == nil {
 		return nil
 	}
-	available, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
+	available, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &c.ProjectID})
 	if err != nil {
 		return err
 	}
-	ids, err := selection.Select(available.Channels, *text)
+	ids, err := selection.Select(available, *text)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (a *admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Che
 		if err := a.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Check: l})
+		return tx.DeleteCheck(ctx, l)
 	})
 }
 

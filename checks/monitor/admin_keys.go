@@ -24,8 +24,7 @@ type keyID struct {
 
 // findKey returns the API key with a text.
 func (a *admin) findKey(ctx context.Context, id keyID) (checks.Key, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{Hash: &id.hash}})
-	key, err := one(found.Keys, err)
+	key, err := one(a.Store.Keys(ctx, store.KeyFilter{Hash: &id.hash}))
 	if !id.admin || !errors.Is(err, checks.ErrNotFound) {
 		return key, err
 	}

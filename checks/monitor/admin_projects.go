@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -47,41 +48,46 @@ func (a *admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 	return p, err
 }
 
-// createProject creates a project with two keys, unless the spec has NoKeys. With first, the error is [checks.ErrExists] if there is any project.
-func (a *admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
+// newProject returns the project of a spec.
+func (a *admin) newProject(spec ProjectSpec) (checks.Project, error) {
 	p := checks.Project{
-		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
-		BadgeKey: randomText(publicKeyLength), PingKey: spec.PingKey, CreatedAt: a.Now(),
-	}
-	if p.PingKey == "" {
-		p.PingKey = randomText(publicKeyLength)
-	}
-	if p.Account == "" {
-		p.Account = "default"
-	}
-	if p.Plan == "" {
-		p.Plan = "paid"
+		ID: uuid.New(), Name: spec.Name, Account: cmp.Or(spec.Account, "default"), Plan: cmp.Or(spec.Plan, "paid"), MaxChecks: spec.MaxChecks,
+		BadgeKey: randomText(publicKeyLength), PingKey: cmp.Or(spec.PingKey, randomText(publicKeyLength)), CreatedAt: a.Now(),
 	}
 	switch {
 	case p.Plan != "free" && p.Plan != "paid":
-		return checks.Project{}, Keys{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
+		return checks.Project{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
 	case !checks.ValidPingKey(p.PingKey):
-		return checks.Project{}, Keys{}, &checks.FieldError{Field: "ping-key", Reason: "must be 22 lower-case letters and digits"}
+		return checks.Project{}, &checks.FieldError{Field: "ping-key", Reason: "must be 22 lower-case letters and digits"}
 	case p.MaxChecks < 0:
-		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
+		return checks.Project{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
 	}
-	if err := errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account)); err != nil {
+	return p, errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account))
+}
+
+// createProject creates a project with two keys, unless the spec has NoKeys. With first, the error is [checks.ErrExists] if there is any project.
+func (a *admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
+	p, err := a.newProject(spec)
+	if err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	setup, keys := []store.Setup{{Project: &p, First: first}}, Keys{}
+	var keys Keys
+	var saved []checks.Key
 	if !spec.NoKeys {
 		readWrite, keyRW := a.newKey(p.ID, checks.ReadWrite)
 		readOnly, keyRO := a.newKey(p.ID, checks.ReadOnly)
-		setup, keys = append(setup, store.Setup{Key: &keyRW}, store.Setup{Key: &keyRO}), Keys{ReadWrite: readWrite, ReadOnly: readOnly}
+		keys, saved = Keys{ReadWrite: readWrite, ReadOnly: readOnly}, []checks.Key{keyRW, keyRO}
 	}
-	err := a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		for _, s := range setup {
-			if err := tx.Save(ctx, s); err != nil {
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		saveProject := tx.SaveProject
+		if first {
+			saveProject = tx.SaveFirstProject
+		}
+		if err := saveProject(ctx, p); err != nil {
+			return err
+		}
+		for _, k := range saved {
+			if err := tx.SaveKey(ctx, k); err != nil {
 				return err
 			}
 		}
@@ -104,23 +110,12 @@ func (a *admin) ProjectByName(ctx context.Context, name string) (checks.Project,
 }
 
 func (a *admin) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
-	return findProject(ctx, a.Store, f)
-}
-
-// finder is the store or a transaction of it.
-type finder interface {
-	Find(ctx context.Context, f store.Filter) (store.Found, error)
-}
-
-func findProject(ctx context.Context, db finder, f store.ProjectFilter) (checks.Project, error) {
-	found, err := db.Find(ctx, store.Filter{Project: &f})
-	return one(found.Projects, err)
+	return one(a.Store.Projects(ctx, f))
 }
 
 // Projects returns all projects by name.
 func (a *admin) Projects(ctx context.Context) ([]checks.Project, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Project: &store.ProjectFilter{}})
-	return found.Projects, err
+	return a.Store.Projects(ctx, store.ProjectFilter{})
 }
 
 // RenameProject changes the name of a project.
@@ -135,7 +130,7 @@ func (a *admin) RenameProject(ctx context.Context, id uuid.UUID, name string) (p
 		}
 		changes := add(nil, "name", p.Name, name)
 		p.Name = name
-		if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+		if err := tx.SaveProject(ctx, p); err != nil {
 			return err
 		}
 		return a.noteChanged(ctx, tx, aboutProject(p, "project.update", changes...))
@@ -162,7 +157,7 @@ func (a *admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Proje
 		}
 		retired := store.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: a.Now().Add(retiredFor)}
 		p.PingKey = randomText(publicKeyLength)
-		if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+		if err := tx.SaveProject(ctx, p); err != nil {
 			return err
 		}
 		if err := tx.SaveRecords(ctx, a.Now(), retired); err != nil {
@@ -187,7 +182,7 @@ func (a *admin) renewed(ctx context.Context, pingKey string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p, err := findProject(ctx, a.Store, store.ProjectFilter{ID: &r.Owner})
+	p, err := a.project(ctx, store.ProjectFilter{ID: &r.Owner})
 	return p.PingKey, err
 }
 
@@ -195,14 +190,14 @@ func (a *admin) renewed(ctx context.Context, pingKey string) (string, error) {
 func (a *admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		p, err := findProject(ctx, tx, store.ProjectFilter{ID: &id})
+		p, err := one(tx.Projects(ctx, store.ProjectFilter{ID: &id}))
 		if err != nil {
 			return err
 		}
 		if err := a.note(ctx, tx, aboutProject(p, "project.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Project: &p})
+		return tx.DeleteProject(ctx, p.ID)
 	})
 }
 
@@ -216,14 +211,14 @@ func (a *admin) CreateKey(ctx context.Context, projectID uuid.UUID, scope checks
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		have, err := tx.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
+		have, err := tx.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
 		if err != nil {
 			return err
 		}
-		if err := checks.ValidateCount(len(have.Keys), checks.MaxKeys, "API keys"); err != nil {
+		if err := checks.ValidateCount(len(have), checks.MaxKeys, "API keys"); err != nil {
 			return err
 		}
-		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
+		if err := tx.SaveKey(ctx, key); err != nil {
 			return err
 		}
 		return a.note(ctx, tx, aboutKey(key, "key.create", audit.Change{Field: "scope", To: string(scope)}))
@@ -257,26 +252,26 @@ func randomText(n int) string {
 
 // Keys returns the API keys of a project, oldest first.
 func (a *admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	found, err := a.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
-	return found.Keys, a.Exists(ctx, projectID, len(found.Keys), err)
+	found, err := a.Store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
+	return found, a.Exists(ctx, projectID, len(found), err)
 }
 
 // DeleteKey removes an API key of a project.
 func (a *admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		list, err := tx.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
+		list, err := tx.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
 		if err != nil {
 			return err
 		}
-		key, found := where(list.Keys, func(k checks.Key) bool { return k.ID == id })
+		key, found := where(list, func(k checks.Key) bool { return k.ID == id })
 		if !found {
 			return checks.ErrNotFound
 		}
 		if err := a.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Key: &key})
+		return tx.DeleteKey(ctx, projectID, id)
 	})
 }
 

@@ -41,17 +41,17 @@ func (a *admin) saveStatusPage(
 		if _, err := tx.LockAccount(ctx, p.ProjectID); err != nil {
 			return err
 		}
-		found, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &p.ProjectID}})
+		found, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.ProjectID})
 		if err != nil {
 			return err
 		}
-		if saved, err = fn(found.StatusPages, p); err != nil {
+		if saved, err = fn(found, p); err != nil {
 			return err
 		}
-		if err := tx.Save(ctx, store.Setup{StatusPage: &saved}); err != nil {
+		if err := tx.SaveStatusPage(ctx, saved); err != nil {
 			return err
 		}
-		before, ok := pageByID(found.StatusPages, saved.ID)
+		before, ok := pageByID(found, saved.ID)
 		if !ok {
 			return a.note(ctx, tx, aboutPage(saved, "status_page.create", pageChanges(before, saved)...))
 		}
@@ -73,37 +73,35 @@ func (a *admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) e
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		list, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &projectID}})
+		list, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &projectID})
 		if err != nil {
 			return err
 		}
-		p, ok := pageByID(list.StatusPages, id)
+		p, ok := pageByID(list, id)
 		if !ok {
 			return checks.ErrNotFound
 		}
 		if err := a.note(ctx, tx, aboutPage(p, "status_page.delete")); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{StatusPage: &p})
+		return tx.DeleteStatusPage(ctx, projectID, id)
 	})
 }
 
 // StatusPages returns the status pages of a project, oldest first.
 func (a *admin) StatusPages(ctx context.Context, projectID uuid.UUID) ([]checks.StatusPage, error) {
-	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &projectID}})
-	return found.StatusPages, a.Exists(ctx, projectID, len(found.StatusPages), err)
+	found, err := a.Store.StatusPages(ctx, store.StatusPageFilter{ProjectID: &projectID})
+	return found, a.Exists(ctx, projectID, len(found), err)
 }
 
 // AllStatusPages returns the status pages of all projects, oldest first.
 func (a *admin) AllStatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{}})
-	return found.StatusPages, err
+	return a.Store.StatusPages(ctx, store.StatusPageFilter{})
 }
 
 // StatusPageByID returns a status page of any project.
 func (a *admin) StatusPageByID(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
-	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ID: &id}})
-	return one(found.StatusPages, err)
+	return one(a.Store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
 }
 
 // StatusPage returns the status page with a slug, in any project.
@@ -111,6 +109,5 @@ func (a *admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage,
 	if !checks.ValidStatusPageSlug(slug) {
 		return checks.StatusPage{}, checks.ErrNotFound
 	}
-	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{Slug: &slug}})
-	return one(found.StatusPages, err)
+	return one(a.Store.StatusPages(ctx, store.StatusPageFilter{Slug: &slug}))
 }

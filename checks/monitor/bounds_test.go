@@ -177,16 +177,16 @@ func TestBoundsOfProjects(t *testing.T) {
 		}
 		return channels.Channel{ProjectID: s.project.ID, Kind: channels.Webhook, Name: name, Settings: settings}
 	}
-	var list []store.Setup
+	var list []func(ctx context.Context, tx store.Tx) error
 	for i := range 55 { // almost 2,000,000 bytes
 		c := long(fmt.Sprint("long ", i))
 		c.ID = uuid.New()
-		list = append(list, store.Setup{Channel: &c})
+		list = append(list, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, c) })
 	}
 	save := func() {
 		must(t, db.Contract().(store.Store).Update(ctx, func(ctx context.Context, tx store.Tx) error {
-			for _, setup := range list {
-				if err := tx.Save(ctx, setup); err != nil {
+			for _, save := range list {
+				if err := save(ctx, tx); err != nil {
 					return err
 				}
 			}
@@ -210,17 +210,19 @@ func TestBoundsOfProjects(t *testing.T) {
 	must(t, err) // it becomes shorter
 
 	for i := range checks.MaxChannels - 56 {
-		list = append(list, store.Setup{Channel: &channels.Channel{
-			ID: uuid.New(), ProjectID: s.project.ID, Kind: channels.Email, Name: fmt.Sprint(i), Settings: small.Settings,
-		}})
+		c := channels.Channel{ID: uuid.New(), ProjectID: s.project.ID, Kind: channels.Email, Name: fmt.Sprint(i), Settings: small.Settings}
+		list = append(list, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, c) })
 	}
 	for i := range checks.MaxKeys - 2 { // the project began with two
-		list = append(list, store.Setup{Key: &checks.Key{ID: uuid.New(), ProjectID: s.project.ID, Hash: sha256.Sum256([]byte{byte(i), byte(i >> 8)})}})
+		k := checks.Key{ID: uuid.New(), ProjectID: s.project.ID, Hash: sha256.Sum256([]byte{byte(i), byte(i >> 8)})}
+		list = append(list, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, k) })
 	}
+	var last checks.StatusPage
 	for i := range checks.MaxStatusPages {
-		list = append(list, store.Setup{StatusPage: &checks.StatusPage{ID: uuid.New(), ProjectID: s.project.ID, Slug: fmt.Sprint(i), Title: "a"}})
+		p := checks.StatusPage{ID: uuid.New(), ProjectID: s.project.ID, Slug: fmt.Sprint(i), Title: "a"}
+		list = append(list, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, p) })
+		last = p
 	}
-	last := list[len(list)-1].StatusPage
 	save()
 	_, err = project.CreateChannel(ctx, small)
 	refused("channels", err, "project has 500 channels, the maximum")
@@ -235,6 +237,6 @@ func TestBoundsOfProjects(t *testing.T) {
 	refused("keys", err, "project has 1000 API keys, the maximum")
 	_, err = project.CreateStatusPage(ctx, checks.StatusPage{Slug: "more", Title: "More"})
 	refused("status pages", err, "project has 100 status pages, the maximum")
-	_, err = project.UpdateStatusPage(ctx, *last)
+	_, err = project.UpdateStatusPage(ctx, last)
 	must(t, err)
 }

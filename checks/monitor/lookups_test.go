@@ -21,11 +21,14 @@ type counting struct {
 	lookups, slugs *atomic.Int64
 }
 
-func (c counting) Find(ctx context.Context, f store.Filter) (store.Found, error) {
-	if f.Key != nil || f.Project != nil {
-		c.lookups.Add(1)
-	}
-	return c.Store.Find(ctx, f)
+func (c counting) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+	c.lookups.Add(1)
+	return c.Store.Keys(ctx, f)
+}
+
+func (c counting) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+	c.lookups.Add(1)
+	return c.Store.Projects(ctx, f)
 }
 
 func (c counting) BySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, []uuid.UUID, error) {

@@ -121,10 +121,10 @@ type vault struct {
 	asked [][32]byte
 }
 
-func (v *vault) Find(_ context.Context, f store.Filter) (found store.Found, _ error) {
-	v.asked = append(v.asked, *f.Key.Hash)
-	if key, ok := v.keys[*f.Key.Hash]; ok {
-		found.Keys = []checks.Key{key}
+func (v *vault) Keys(_ context.Context, f store.KeyFilter) (found []checks.Key, _ error) {
+	v.asked = append(v.asked, *f.Hash)
+	if key, ok := v.keys[*f.Hash]; ok {
+		found = []checks.Key{key}
 	}
 	return found, nil
 }

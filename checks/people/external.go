@@ -177,8 +177,8 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 	if len(byName) == 0 {
 		return roles, nil
 	}
-	found, err := p.db.Find(ctx, store.Filter{Project: &store.ProjectFilter{}})
-	for _, project := range found.Projects {
+	projects, err := p.db.Projects(ctx, store.ProjectFilter{})
+	for _, project := range projects {
 		if role := higher(byName[project.Name], byName["*"]); role != "" {
 			roles[project.ID] = role
 		}

@@ -28,11 +28,12 @@ type channelRow struct {
 	Error     string    `bun:"error"`
 }
 
-func findChannels(ctx context.Context, db bun.IDB, f store.ChannelFilter) ([]channels.Channel, error) {
+// Channels returns channels, oldest first.
+func (l lookup) Channels(ctx context.Context, f store.ChannelFilter) ([]channels.Channel, error) {
 	var where conditions
 	addSet(&where, "ch.project_id", f.ProjectID)
 	return readAll(ctx, func(rows *[]channelRow) *bun.SelectQuery {
-		q := db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("ch.created_at, ch.id").Limit(int64(f.Limit))
+		q := l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("ch.created_at, ch.id").Limit(int64(f.Limit))
 		if f.IDs != nil {
 			q = q.Where("ch.id IN (?)", bun.List(f.IDs))
 		}
@@ -75,8 +76,8 @@ func newChannelRow(c channels.Channel) (channelRow, error) {
 	return row, err
 }
 
-// saveChannel adds a channel, or writes its name, its settings and their sources.
-func (t *transaction) saveChannel(ctx context.Context, c channels.Channel) error {
+// SaveChannel adds a channel, or writes its name, its settings and their sources.
+func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
 	row, err := newChannelRow(c)
 	if err != nil {
 		return err
@@ -93,9 +94,9 @@ func (t *transaction) saveChannel(ctx context.Context, c channels.Channel) error
 	return nil
 }
 
-// deleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that
+// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that
 // adds deliveries locks the channel (see keepChannels), so the last statement finds them all.
-func (t *transaction) deleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	if err := t.deleteOne(ctx, "rollcall_channels", projectID, id); err != nil {
 		return err
 	}

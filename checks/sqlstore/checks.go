@@ -74,16 +74,7 @@ func (s *database) BySlug(ctx context.Context, pingKey, slug string) (project uu
 }
 
 // FindChecks returns the checks of a project that equal the match.
-func (s *database) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
-	return findChecks(ctx, s.db, projectID, m)
-}
-
-// FindChecks returns the checks of a project that equal the match.
-func (t *transaction) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
-	return findChecks(ctx, t.tx, projectID, m)
-}
-
-func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m store.Match) (ids []uuid.UUID, err error) {
+func (l lookup) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) (ids []uuid.UUID, err error) {
 	var where conditions
 	where.add("c.project_id", projectID)
 	addSet(&where, "c.name", m.Name)
@@ -98,7 +89,7 @@ func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m store.Ma
 	if m.Grace != nil {
 		where.add("c.grace", int64(*m.Grace/time.Second))
 	}
-	err = db.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid").Where(where.String(), where.args...).OrderExpr("c.id").Scan(ctx, &ids)
+	err = l.from.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid").Where(where.String(), where.args...).OrderExpr("c.id").Scan(ctx, &ids)
 	return ids, translate(err)
 }
 

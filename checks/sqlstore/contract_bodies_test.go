@@ -74,7 +74,7 @@ func (f fixture) deleteCheck(t *testing.T, id uuid.UUID) {
 		if err != nil {
 			return err
 		}
-		return tx.Delete(ctx, store.Setup{Check: l})
+		return tx.DeleteCheck(ctx, l)
 	})
 }
 
@@ -280,7 +280,7 @@ func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 	}
 	// All others go with the project.
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+		return tx.DeleteProject(ctx, f.project.ID)
 	})
 	f.pruneAll(t)
 	if list := f.removals(t, noon); len(list) != freePings {

@@ -15,16 +15,16 @@ import (
 )
 
 // itsChannels selects the channels of the fixture's project.
-func (f fixture) itsChannels() store.Filter {
-	return store.Filter{Channel: &store.ChannelFilter{ProjectID: &f.project.ID}}
+func (f fixture) itsChannels() store.ChannelFilter {
+	return store.ChannelFilter{ProjectID: &f.project.ID}
 }
 
 // channels returns the channels of the fixture's project.
 func (f fixture) channels(t *testing.T) []channels.Channel {
 	t.Helper()
-	found, err := f.Find(t.Context(), f.itsChannels())
+	found, err := f.Channels(t.Context(), f.itsChannels())
 	must(t, err)
-	return found.Channels
+	return found
 }
 
 // testChannels: channels come back with their settings and sources, oldest first. Only their own project can change or
@@ -34,8 +34,8 @@ func testChannels(t *testing.T, f fixture) {
 	first := f.addChannel(t, `a "name", with signs`, noon)
 	same(t, "all, oldest first", f.channels(t), []channels.Channel{first, second})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		found, err := tx.Find(ctx, f.itsChannels())
-		same(t, "all, in a transaction", found.Channels, []channels.Channel{first, second})
+		found, err := tx.Channels(ctx, f.itsChannels())
+		same(t, "all, in a transaction", found, []channels.Channel{first, second})
 		return err
 	})
 	for name, test := range map[string]struct {
@@ -48,20 +48,20 @@ func testChannels(t *testing.T, f fixture) {
 		"IDs":          {store.ChannelFilter{IDs: []uuid.UUID{second.ID, uuid.New()}}, []channels.Channel{second}},
 		"of a project": {store.ChannelFilter{ProjectID: new(uuid.New())}, nil},
 	} {
-		found, err := f.Find(t.Context(), store.Filter{Channel: &test.filter})
+		found, err := f.Channels(t.Context(), test.filter)
 		must(t, err)
-		same(t, name, found.Channels, test.want)
+		same(t, name, found, test.want)
 	}
 
 	changed, foreign := first, first
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
 	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Channel: &changed}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, changed) })
 	for what, fn := range map[string]func(ctx context.Context, tx store.Tx) error{
-		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Channel: &foreign}) },
+		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, foreign) },
 		"DeleteChannel": func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: first.ID, ProjectID: foreign.ProjectID}})
+			return tx.DeleteChannel(ctx, foreign.ProjectID, first.ID)
 		},
 	} {
 		if err := f.Update(t.Context(), fn); !errors.Is(err, checks.ErrNotFound) {
@@ -85,7 +85,7 @@ func testAssignedChannels(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon) // an alert refers to them, too
 
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: first.ID, ProjectID: f.project.ID}})
+		return tx.DeleteChannel(ctx, f.project.ID, first.ID)
 	})
 	same(t, "assigned, after one was deleted", f.check(t, c.ID).Channels, []uuid.UUID{second.ID})
 	f.assign(t, c.ID)

@@ -123,13 +123,13 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	same(t, "history", list, want)
 	f.marked(t, now, "refused")
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		found, err := tx.Find(ctx, f.itsChannels())
+		found, err := tx.Channels(ctx, f.itsChannels())
 		if err != nil {
 			return err
 		}
-		c := found.Channels[0]
+		c := found[0]
 		c.FailedAt, c.Error = time.Time{}, ""
-		return tx.Save(ctx, store.Setup{Channel: &c})
+		return tx.SaveChannel(ctx, c)
 	})
 	f.marked(t, now, "refused")
 	// A delivery that has failed can be made pending again.

@@ -70,7 +70,7 @@ func newProject(name string) checks.Project {
 
 func (f fixture) addProject(t *testing.T, p checks.Project) checks.Project {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &p}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, p) })
 	return p
 }
 
@@ -227,7 +227,7 @@ func (f fixture) addChannel(t *testing.T, name string, at time.Time) channels.Ch
 		ID: uuid.New(), ProjectID: f.project.ID, Kind: "email", Name: name,
 		Settings: map[string]string{"to": "ops@example.org"}, CreatedAt: at,
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Channel: &c}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, c) })
 	return c
 }
 

@@ -20,9 +20,9 @@ import (
 
 func (f fixture) projects(t *testing.T, filter store.ProjectFilter) []checks.Project {
 	t.Helper()
-	found, err := f.Find(t.Context(), store.Filter{Project: &filter})
+	found, err := f.Projects(t.Context(), filter)
 	must(t, err)
-	return found.Projects
+	return found
 }
 
 // testProjects: Projects looks at all fields of its filter, compares whole values with their case, and sorts by name. A
@@ -51,7 +51,7 @@ func testProjects(t *testing.T, f fixture) {
 
 	twin := newProject("another")
 	twin.BadgeKey, twin.PingKey = "b", "p"
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &twin}) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, twin) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("second project with the same name: error %v, want ErrExists", err)
 	}
@@ -61,7 +61,7 @@ func testProjects(t *testing.T, f fixture) {
 func testRename(t *testing.T, f fixture) {
 	other := f.addProject(t, newProject("other"))
 	rename := func(p checks.Project) error {
-		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &p}) })
+		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, p) })
 	}
 	want, changed := f.project, f.project
 	want.Name, want.PingKey = "renamed", "p"
@@ -115,14 +115,14 @@ func testAccounts(t *testing.T, f fixture) {
 // testFirstProject: of several servers that add a project if there is none, one does.
 func testFirstProject(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+		return tx.DeleteProject(ctx, f.project.ID)
 	})
 	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
 			err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				return tx.Save(ctx, store.Setup{Project: new(newProject(fmt.Sprint("project ", i))), First: true})
+				return tx.SaveFirstProject(ctx, newProject(fmt.Sprint("project ", i)))
 			})
 			if err == nil {
 				created.Add(1)
@@ -145,13 +145,13 @@ func testDeleteProject(t *testing.T, f fixture) {
 	f.assign(t, c.ID, channel.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &key}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, key) })
 	other := f.addProject(t, newProject("other"))
 	page := checks.StatusPage{ID: uuid.New(), ProjectID: f.project.ID, Slug: "acme", Title: "Acme", CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &page}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, page) })
 
 	remove := func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+		return tx.DeleteProject(ctx, f.project.ID)
 	}
 	f.update(t, remove)
 	f.gone(t, c.ID)
@@ -166,9 +166,9 @@ func testDeleteProject(t *testing.T, f fixture) {
 
 func (f fixture) keys(t *testing.T, filter store.KeyFilter) []checks.Key {
 	t.Helper()
-	found, err := f.Find(t.Context(), store.Filter{Key: &filter})
+	found, err := f.Keys(t.Context(), filter)
 	must(t, err)
-	return found.Keys
+	return found
 }
 
 // testKeys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
@@ -176,24 +176,24 @@ func testKeys(t *testing.T, f fixture) {
 	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadWrite, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
 	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadOnly, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return errors.Join(tx.Save(ctx, store.Setup{Key: &second}), tx.Save(ctx, store.Setup{Key: &first}))
+		return errors.Join(tx.SaveKey(ctx, second), tx.SaveKey(ctx, first))
 	})
 	same(t, "by hash", f.keys(t, store.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
 	same(t, "by the zero hash", f.keys(t, store.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
 	same(t, "all, oldest first", f.keys(t, store.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
 	for _, scope := range checks.Scopes() {
 		key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: scope, Hash: hashOf(string(scope)), CreatedAt: noon}
-		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &key}) })
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, key) })
 		same(t, string(scope), f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key{key})
 	}
 	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: first.ID, ProjectID: uuid.New()}})
+		return tx.DeleteKey(ctx, uuid.New(), first.ID)
 	})
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteKey of another project's key: error %v, want ErrNotFound", err)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: first.ID, ProjectID: f.project.ID}})
+		return tx.DeleteKey(ctx, f.project.ID, first.ID)
 	})
 	same(t, "deleted key", f.keys(t, store.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
 }
@@ -201,7 +201,7 @@ func testKeys(t *testing.T, f fixture) {
 // testKeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
 func testKeyErrors(t *testing.T, f fixture) {
 	stray := checks.Key{ID: uuid.New(), ProjectID: uuid.New(), Hash: hashOf("stray"), CreatedAt: noon}
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &stray}) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, stray) })
 	if errors.Is(err, checks.ErrExists) || errors.Is(err, store.ErrUnavailable) { // no error is fine, too
 		t.Errorf("key of an unknown project: error %v, want another one", err)
 	}
@@ -209,7 +209,7 @@ func testKeyErrors(t *testing.T, f fixture) {
 		k := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), CreatedAt: noon}
 		twin := k
 		twin.ID = uuid.New()
-		return cmp.Or(tx.Save(ctx, store.Setup{Key: &k}), tx.Save(ctx, store.Setup{Key: &twin}))
+		return cmp.Or(tx.SaveKey(ctx, k), tx.SaveKey(ctx, twin))
 	})
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("two keys with one hash: error %v, want ErrExists", err)

@@ -62,7 +62,7 @@ func testRecords(t *testing.T, f fixture) {
 	removed, err := f.PruneRecords(t.Context(), noon.Add(time.Hour), noon, nil)
 	must(t, err)
 	same(t, "pruned", removed, 1)
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Delete(ctx, store.Setup{Project: &f.project}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
 	same(t, "left", f.records(t, noon, store.RecordQuery{}), []store.Record{person})
 }
 
@@ -84,7 +84,7 @@ func testAudit(t *testing.T, f fixture) {
 	if !errors.Is(err, failed) {
 		t.Errorf("Update: %v, want its function's error", err)
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Delete(ctx, store.Setup{Project: &f.project}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
 
 	find := func(q audit.Query) []audit.Entry {
 		t.Helper()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -84,7 +83,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		}
 		must(t, f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			for _, id := range []uuid.UUID{ops.ID, copied.ID} {
-				if err := tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: id, ProjectID: f.project.ID}}); err != nil {
+				if err := tx.DeleteChannel(ctx, f.project.ID, id); err != nil {
 					return err
 				}
 			}

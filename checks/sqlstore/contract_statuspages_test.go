@@ -14,15 +14,15 @@ import (
 
 func (f fixture) statusPages(t *testing.T, filter store.StatusPageFilter) []checks.StatusPage {
 	t.Helper()
-	found, err := f.Find(t.Context(), store.Filter{StatusPage: &filter})
+	found, err := f.StatusPages(t.Context(), filter)
 	must(t, err)
-	return found.StatusPages
+	return found
 }
 
 func (f fixture) addStatusPage(t *testing.T, p checks.StatusPage) checks.StatusPage {
 	t.Helper()
 	p.ID = uuid.New()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &p}) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, p) })
 	return p
 }
 
@@ -56,15 +56,15 @@ func testStatusPages(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		later := changed
 		later.CreatedAt = noon.Add(time.Hour) // stays as it was
-		if err := tx.Save(ctx, store.Setup{StatusPage: &later}); err != nil {
+		if err := tx.SaveStatusPage(ctx, later); err != nil {
 			return err
 		}
-		found, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &f.project.ID}})
-		same(t, "in the transaction that changes one", found.StatusPages, []checks.StatusPage{changed, second})
+		found, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &f.project.ID})
+		same(t, "in the transaction that changes one", found, []checks.StatusPage{changed, second})
 		return err
 	})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.Delete(ctx, store.Setup{StatusPage: &checks.StatusPage{ID: second.ID, ProjectID: f.project.ID}})
+		return tx.DeleteStatusPage(ctx, f.project.ID, second.ID)
 	})
 	same(t, "after a change and a removal", f.statusPages(t, store.StatusPageFilter{}), []checks.StatusPage{changed, third})
 }
@@ -84,14 +84,14 @@ func testStatusPageErrors(t *testing.T, f fixture) {
 		fn   func(ctx context.Context, tx store.Tx) error
 		want error
 	}{
-		{"a page with a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &twin}) }, checks.ErrExists},
-		{"a change to a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &moved}) }, checks.ErrExists},
-		{"another project's page", func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &foreign}) }, checks.ErrNotFound},
+		{"a page with a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, twin) }, checks.ErrExists},
+		{"a change to a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, moved) }, checks.ErrExists},
+		{"another project's page", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, foreign) }, checks.ErrNotFound},
 		{"removal of another project's page", func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{StatusPage: &checks.StatusPage{ID: page.ID, ProjectID: other.ID}})
+			return tx.DeleteStatusPage(ctx, other.ID, page.ID)
 		}, checks.ErrNotFound},
 		{"removal of an unknown page", func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{StatusPage: &checks.StatusPage{ID: uuid.New(), ProjectID: other.ID}})
+			return tx.DeleteStatusPage(ctx, other.ID, uuid.New())
 		}, checks.ErrNotFound},
 	} {
 		if err := f.Update(t.Context(), test.fn); !errors.Is(err, test.want) {

@@ -16,8 +16,12 @@ import (
 // maxAttempts bounds how often Update runs a transaction that hits deadlocks or serialization failures.
 const maxAttempts = 5
 
+// lookup reads what people set up: from a database, or in a transaction.
+type lookup struct{ from bun.IDB }
+
 // database is the store of a monitor.
 type database struct {
+	lookup
 	db    *bun.DB
 	d     dialect
 	plans checks.Plans
@@ -114,7 +118,7 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 // try runs fn in a transaction and reports whether the transaction reached its commit.
 func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
 	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		t = &transaction{s: s, tx: tx}
+		t = &transaction{lookup: lookup{tx}, s: s, tx: tx}
 		if err := s.d.begin(ctx, tx); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) (
 	for i := range rows {
 		ids = append(ids, rows[i].ChannelID)
 	}
-	known, err := findChannels(ctx, s.db, store.ChannelFilter{IDs: ids})
+	known, err := s.Channels(ctx, store.ChannelFilter{IDs: ids})
 	if err != nil {
 		return nil, translate(err)
 	}

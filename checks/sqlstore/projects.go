@@ -41,32 +41,36 @@ func (r *projectRow) project() (checks.Project, error) {
 	}, nil
 }
 
-func findProjects(ctx context.Context, db bun.IDB, f store.ProjectFilter) ([]checks.Project, error) {
+// Projects returns projects by name.
+func (l lookup) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	var where conditions
 	addSet(&where, "p.id", f.ID)
 	addSet(&where, "p.name", f.Name)
 	addSet(&where, "p.ping_key", f.PingKey)
 	addSet(&where, "p.badge_key", f.BadgeKey)
 	return readAll(ctx, func(rows *[]projectRow) *bun.SelectQuery {
-		return db.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
+		return l.from.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
 			Join("JOIN rollcall_accounts AS a ON a.id = p.account_id").Where(where.String(), where.args...).OrderExpr("p.name")
 	}, (*projectRow).project)
 }
 
-// firstProject locks out other callers and returns [checks.ErrExists] if there is a project.
-func (t *transaction) firstProject(ctx context.Context) error {
+// SaveFirstProject adds a project unless there is one. It locks out other callers.
+func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) error {
 	if err := t.s.d.advisoryLock(ctx, t.tx, "rollcall projects"); err != nil {
 		return err
 	}
 	exists, err := t.tx.NewSelect().Model((*projectRow)(nil)).Exists(ctx)
-	if err == nil && exists {
-		err = checks.ErrExists
+	if err != nil {
+		return err
 	}
-	return err
+	if exists {
+		return checks.ErrExists
+	}
+	return t.SaveProject(ctx, p)
 }
 
-// saveProject adds a project, and its account if that is new, or writes the name and the ping key of a project.
-func (t *transaction) saveProject(ctx context.Context, p checks.Project) error {
+// SaveProject adds a project, and its account if that is new, or writes the name and the ping key of a project.
+func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
 	if p.MaxChecks > 0 {
@@ -84,8 +88,8 @@ func (t *transaction) saveProject(ctx context.Context, p checks.Project) error {
 	return translate(err)
 }
 
-// deleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
-func (t *transaction) deleteProject(ctx context.Context, id uuid.UUID) error {
+// DeleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
+func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
 	}
@@ -148,25 +152,31 @@ func (r *keyRow) key() (checks.Key, error) {
 	return k, nil
 }
 
-func findKeys(ctx context.Context, db bun.IDB, f store.KeyFilter) ([]checks.Key, error) {
+// Keys returns API keys, oldest first.
+func (l lookup) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
 	var where conditions
 	addSet(&where, "k.project_id", f.ProjectID)
 	if f.Hash != nil {
 		where.add("k.hash", f.Hash[:])
 	}
 	return readAll(ctx, func(rows *[]keyRow) *bun.SelectQuery {
-		return db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id")
+		return l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id")
 	}, (*keyRow).key)
 }
 
-// insertKey adds an API key.
-func (t *transaction) insertKey(ctx context.Context, k checks.Key) error {
+// SaveKey adds an API key.
+func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
 	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Right().Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
 	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
 		row.Scope = string(k.Scope)
 	}
 	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
 	return translate(err)
+}
+
+// DeleteKey removes an API key of a project.
+func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
+	return t.deleteOne(ctx, "rollcall_keys", projectID, id)
 }
 
 // deleteOne removes the row of a project with this identifier.

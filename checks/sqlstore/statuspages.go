@@ -31,18 +31,19 @@ func (r *statusPageRow) statusPage() (checks.StatusPage, error) {
 	}, nil
 }
 
-func findStatusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+// StatusPages returns status pages, oldest first.
+func (l lookup) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
 	var where conditions
 	addSet(&where, "sp.id", f.ID)
 	addSet(&where, "sp.project_id", f.ProjectID)
 	addSet(&where, "sp.slug", f.Slug)
 	return readAll(ctx, func(rows *[]statusPageRow) *bun.SelectQuery {
-		return db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id")
+		return l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id")
 	}, (*statusPageRow).statusPage)
 }
 
-// saveStatusPage adds a status page, or writes its texts and its tags.
-func (t *transaction) saveStatusPage(ctx context.Context, p checks.StatusPage) error {
+// SaveStatusPage adds a status page, or writes its texts and its tags.
+func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
 	row := statusPageRow{
 		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
 		Tags: strings.Join(p.Tags, " "), CreatedAt: micros(p.CreatedAt),
@@ -57,4 +58,9 @@ func (t *transaction) saveStatusPage(ctx context.Context, p checks.StatusPage) e
 		return cmp.Or(err, checks.ErrNotFound)
 	}
 	return nil
+}
+
+// DeleteStatusPage removes a status page of a project.
+func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	return t.deleteOne(ctx, "rollcall_status_pages", projectID, id)
 }

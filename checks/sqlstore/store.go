@@ -55,7 +55,7 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{database: &database{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}}, nil
+	return &Store{database: &database{lookup: lookup{db}, db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}}, nil
 }
 
 // Contract returns what a monitor calls. Its type is internal, and changes with every version.

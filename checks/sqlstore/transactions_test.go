@@ -177,7 +177,7 @@ func TestCopies(t *testing.T) {
 	scramble(reflect.ValueOf(want))
 	unchanged(t, "what was returned", keep, w.dump(t))
 	must(t, w.attempt(func(ctx context.Context, tx store.Tx) error {
-		found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &w.project}})
+		found, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &w.project})
 		scramble(reflect.ValueOf(found))
 		return err
 	}))
@@ -260,12 +260,12 @@ func newWorld(t tb, db *sqlstore.Database) *world {
 			{ID: w.project, Name: "p", Account: "a", Plan: "paid", MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},
 			{ID: w.other, Name: "other", Account: "a", Plan: "free", PingKey: "p2", BadgeKey: "b2", CreatedAt: noon},
 		} {
-			must(t, tx.Save(ctx, store.Setup{Project: &p}))
+			must(t, tx.SaveProject(ctx, p))
 		}
-		must(t, tx.Save(ctx, store.Setup{Key: &w.key}))
-		must(t, tx.Save(ctx, store.Setup{Channel: &w.ops}))
-		must(t, tx.Save(ctx, store.Setup{Channel: &w.group}))
-		must(t, tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}}))
+		must(t, tx.SaveKey(ctx, w.key))
+		must(t, tx.SaveChannel(ctx, w.ops))
+		must(t, tx.SaveChannel(ctx, w.group))
+		must(t, tx.SaveChannel(ctx, channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}))
 		for id, slug := range map[uuid.UUID]string{w.first: "s", w.second: "u"} {
 			c, err := checks.New(w.project, checks.Spec{ID: id, Slug: &slug, Tags: []string{"a", "b"}, QuietHours: new("0:00-1:00")}, noon)
 			must(t, err)
@@ -357,7 +357,7 @@ func (w *world) steps() []act {
 			if err != nil {
 				return err
 			}
-			return tx.Delete(ctx, store.Setup{Check: l})
+			return tx.DeleteCheck(ctx, l)
 		}},
 		{"deliver", func(ctx context.Context, tx store.Tx) error {
 			claimed, err := tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: noon, Until: noon.Add(time.Minute),
@@ -387,28 +387,28 @@ func (w *world) steps() []act {
 		}},
 		{"alerts to a function", func(ctx context.Context, tx store.Tx) error { return tx.OnAlertUntil(ctx, noon.AddDate(1, 0, 0)) }},
 		{"change channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"}})
+			return tx.SaveChannel(ctx, channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"})
 		}},
 		{"add channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon}})
+			return tx.SaveChannel(ctx, channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon})
 		}},
 		{"delete channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: w.ops.ID, ProjectID: w.project}})
+			return tx.DeleteChannel(ctx, w.project, w.ops.ID)
 		}},
 		{"add key", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.Save(ctx, store.Setup{Key: &checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))}})
+			return tx.SaveKey(ctx, checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))})
 		}},
 		{"delete key", func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: w.key.ID, ProjectID: w.project}})
+			return tx.DeleteKey(ctx, w.project, w.key.ID)
 		}},
 		{"add project", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.Save(ctx, store.Setup{Project: &checks.Project{ID: id, Name: id.String(), Account: "a", Plan: "paid", MaxChecks: 99,
-				PingKey: id.String(), BadgeKey: id.String()}})
+			return tx.SaveProject(ctx, checks.Project{ID: id, Name: id.String(), Account: "a", Plan: "paid", MaxChecks: 99,
+				PingKey: id.String(), BadgeKey: id.String()})
 		}},
 		{"delete project", func(ctx context.Context, tx store.Tx) error {
-			return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: w.project}})
+			return tx.DeleteProject(ctx, w.project)
 		}},
 	}
 }
@@ -459,18 +459,12 @@ func (w *world) dump(t tb) (d dump) {
 	ctx, later := context.Background(), noon.AddDate(1, 0, 0)
 	var err, failed error
 	read := func(err error) { failed = errors.Join(failed, err) }
-	for i, f := range []store.Filter{{Project: &store.ProjectFilter{}}, {Key: &store.KeyFilter{}}, {Channel: &store.ChannelFilter{ProjectID: &w.project}}} {
-		found, err := w.Find(ctx, f)
-		read(err)
-		switch i {
-		case 0:
-			d.Projects = found.Projects
-		case 1:
-			d.Keys = found.Keys
-		default:
-			d.Channels = found.Channels
-		}
-	}
+	d.Projects, err = w.Projects(ctx, store.ProjectFilter{})
+	read(err)
+	d.Keys, err = w.Keys(ctx, store.KeyFilter{})
+	read(err)
+	d.Channels, err = w.Channels(ctx, store.ChannelFilter{ProjectID: &w.project})
+	read(err)
 	for _, c := range d.Channels {
 		d.Settings = append(d.Settings, c.Settings)
 	}

@@ -16,6 +16,7 @@ import (
 // transaction is the store inside a transaction. It must not use s.db: with a pool of one connection it would wait for
 // itself.
 type transaction struct {
+	lookup
 	s  *database
 	tx bun.Tx
 
@@ -48,7 +49,7 @@ func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (che
 			return checks.Project{}, err
 		}
 	}
-	found, err := findProjects(ctx, t.tx, store.ProjectFilter{ID: &projectID})
+	found, err := t.Projects(ctx, store.ProjectFilter{ID: &projectID})
 	if err == nil && len(found) == 0 {
 		err = checks.ErrNotFound
 	}
@@ -284,8 +285,8 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	return err
 }
 
-// deleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
-func (t *transaction) deleteCheck(ctx context.Context, l *store.Locked) error {
+// DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
+func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
 	if err := t.atomic(ctx); err != nil {
 		return err

@@ -262,16 +262,16 @@ func TestUpgradeOfKeys(t *testing.T) {
 		must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			for i, scope := range []checks.Scope{checks.ReadIDs, checks.Admin} {
 				key := checks.Key{ID: uuid.New(), ProjectID: project, Scope: scope, Hash: [32]byte{byte(i + 1)}, CreatedAt: time.UnixMicro(int64(3 + i))}
-				if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
+				if err := tx.SaveKey(ctx, key); err != nil {
 					return err
 				}
 			}
 			return nil
 		}))
-		found, err := s.Find(t.Context(), store.Filter{Key: &store.KeyFilter{ProjectID: &project}})
+		found, err := s.Keys(t.Context(), store.KeyFilter{ProjectID: &project})
 		must(t, err)
 		var scopes []checks.Scope
-		for _, key := range found.Keys {
+		for _, key := range found {
 			scopes = append(scopes, key.Scope)
 		}
 		if diff := cmp.Diff([]checks.Scope{checks.ReadWrite, checks.ReadOnly, checks.ReadIDs, checks.Admin}, scopes); diff != "" {

@@ -277,8 +277,8 @@ func assigned(ctx context.Context, tx store.CourierTx, c checks.Check, channelID
 	if slices.Contains(c.Channels, channelID) {
 		return true, nil
 	}
-	found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
-	return slices.ContainsFunc(found.Channels, func(g channels.Channel) bool {
+	found, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &c.ProjectID})
+	return slices.ContainsFunc(found, func(g channels.Channel) bool {
 		return g.Kind == channels.Group && slices.Contains(c.Channels, g.ID) && slices.Contains(selection.Members(g), channelID)
 	}), err
 }

@@ -32,11 +32,10 @@ func (c *Courier) Unreachable(ctx context.Context) (problem string, cause error)
 		return "", nil
 	}
 	served := append(slices.Collect(maps.Keys(c.notifiers)), channels.Group)
-	found, err := c.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{NotKinds: served, Limit: unreachableMost}})
+	list, err := c.Store.Channels(ctx, store.ChannelFilter{NotKinds: served, Limit: unreachableMost})
 	if err != nil {
 		return "cannot be read", err
 	}
-	list := found.Channels
 	if len(list) == 0 {
 		return "", nil
 	}

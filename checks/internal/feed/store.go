@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -94,34 +95,54 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 	return t.Tx.SaveChecks(ctx, locked)
 }
 
-func (t *transaction) Save(ctx context.Context, s store.Setup) error {
-	switch {
-	case s.Project != nil:
-		t.note(Note{Project: s.Project.ID, Kinds: checks.ChangedProject})
-	case s.Key != nil:
-		t.note(Note{Project: s.Key.ProjectID, Kinds: checks.ChangedProject})
-	case s.Channel != nil:
-		t.note(Note{Project: s.Channel.ProjectID, Kinds: checks.ChangedChannels})
-	case s.StatusPage != nil:
-		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: checks.ChangedStatusPages})
-	}
-	return t.Tx.Save(ctx, s)
+func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
+	t.note(Note{Project: p.ID, Kinds: checks.ChangedProject})
+	return t.Tx.SaveProject(ctx, p)
 }
 
-func (t *transaction) Delete(ctx context.Context, s store.Setup) error {
-	switch {
-	case s.Project != nil:
-		t.note(Note{Project: s.Project.ID, Kinds: checks.ChangedAnything, AllChecks: true})
-	case s.Key != nil:
-		t.note(Note{Project: s.Key.ProjectID, Kinds: checks.ChangedProject})
-	case s.Channel != nil:
-		t.note(Note{Project: s.Channel.ProjectID, Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true})
-	case s.StatusPage != nil:
-		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: checks.ChangedStatusPages})
-	case s.Check != nil:
-		t.note(Note{Project: s.Check.ProjectID, Check: s.Check.ID, Kinds: checks.ChangedChecks})
-	}
-	return t.Tx.Delete(ctx, s)
+func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) error {
+	t.note(Note{Project: p.ID, Kinds: checks.ChangedProject})
+	return t.Tx.SaveFirstProject(ctx, p)
+}
+
+func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	t.note(Note{Project: id, Kinds: checks.ChangedAnything, AllChecks: true})
+	return t.Tx.DeleteProject(ctx, id)
+}
+
+func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
+	t.note(Note{Project: k.ProjectID, Kinds: checks.ChangedProject})
+	return t.Tx.SaveKey(ctx, k)
+}
+
+func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: checks.ChangedProject})
+	return t.Tx.DeleteKey(ctx, projectID, id)
+}
+
+func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
+	t.note(Note{Project: c.ProjectID, Kinds: checks.ChangedChannels})
+	return t.Tx.SaveChannel(ctx, c)
+}
+
+func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true})
+	return t.Tx.DeleteChannel(ctx, projectID, id)
+}
+
+func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
+	t.note(Note{Project: p.ProjectID, Kinds: checks.ChangedStatusPages})
+	return t.Tx.SaveStatusPage(ctx, p)
+}
+
+func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: checks.ChangedStatusPages})
+	return t.Tx.DeleteStatusPage(ctx, projectID, id)
+}
+
+func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
+	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: checks.ChangedChecks})
+	return t.Tx.DeleteCheck(ctx, l)
 }
 
 func (t *transaction) note(n Note) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 )
 
 // Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
@@ -30,8 +32,8 @@ type Courier interface {
 	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or raised before an
 	// instant.
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
-	// Find is that of [Admin].
-	Find(ctx context.Context, f Filter) (Found, error)
+	// Channels is that of [Lookup].
+	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
@@ -74,6 +76,6 @@ type CourierTx interface {
 	SaveIncident(ctx context.Context, i Incident) error
 	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// Find is that of [Admin].
-	Find(ctx context.Context, f Filter) (Found, error)
+	// Channels is that of [Lookup].
+	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
 }

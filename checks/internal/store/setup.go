@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"crypto/sha256"
 
 	"github.com/google/uuid"
@@ -9,31 +10,18 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Setup is one thing that people set up: the field that is not nil.
-type Setup struct {
-	Project    *checks.Project
-	First      bool // Save adds the Project only if there is none yet
-	Key        *checks.Key
-	Channel    *channels.Channel
-	StatusPage *checks.StatusPage
-	// Check is a locked check. Only Delete takes it: SaveChecks writes checks.
-	Check *Locked
-}
-
-// Filter selects things of one kind: that of the field that is not nil.
-type Filter struct {
-	Project    *ProjectFilter
-	Key        *KeyFilter
-	Channel    *ChannelFilter
-	StatusPage *StatusPageFilter
-}
-
-// Found is what [Admin].Find returns: one list, of the kind of the filter.
-type Found struct {
-	Projects    []checks.Project
-	Keys        []checks.Key
-	Channels    []channels.Channel
-	StatusPages []checks.StatusPage
+// Lookup reads what people set up. In a transaction, it sees what the transaction has written.
+type Lookup interface {
+	// Projects returns projects by name. The MaxChecks of a project is that of its account; see [AdminTx].SaveProject.
+	Projects(ctx context.Context, f ProjectFilter) ([]checks.Project, error)
+	// Keys returns API keys, oldest first.
+	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
+	// Channels returns channels, oldest first, with the marks that RecordResults has set.
+	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
+	// StatusPages returns status pages, oldest first.
+	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
+	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
+	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }
 
 // ProjectFilter selects projects. A nil field matches all.

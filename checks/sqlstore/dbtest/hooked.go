@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -41,18 +42,24 @@ func (h hooks) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check,
 	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
 }
 
-// Find reads things of one kind, whose name it gives to Around: "Projects", "Keys", "Channels" or "StatusPages".
-func (h hooks) Find(ctx context.Context, f store.Filter) (store.Found, error) {
-	op := "StatusPages"
-	switch {
-	case f.Project != nil:
-		op = byBadge("Projects", f.Project.BadgeKey != nil)
-	case f.Key != nil:
-		op = "Keys"
-	case f.Channel != nil:
-		op = "Channels"
-	}
-	return hooked(h, op, func() (store.Found, error) { return h.Store.Find(ctx, f) })
+// Projects reads projects.
+func (h hooks) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+	return hooked(h, byBadge("Projects", f.BadgeKey != nil), func() ([]checks.Project, error) { return h.Store.Projects(ctx, f) })
+}
+
+// Keys reads API keys.
+func (h hooks) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+	return hooked(h, "Keys", func() ([]checks.Key, error) { return h.Store.Keys(ctx, f) })
+}
+
+// Channels reads channels.
+func (h hooks) Channels(ctx context.Context, f store.ChannelFilter) ([]channels.Channel, error) {
+	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, f) })
+}
+
+// StatusPages reads status pages.
+func (h hooks) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
 }
 
 // BySlug finds the project of a ping key, and its checks with a slug.
@@ -94,12 +101,12 @@ func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []c
 	t.Helper()
 	err := s.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		for _, p := range projects {
-			if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
+			if err := tx.SaveProject(ctx, p); err != nil {
 				return err
 			}
 		}
 		for _, k := range keys {
-			if err := tx.Save(ctx, store.Setup{Key: &k}); err != nil {
+			if err := tx.SaveKey(ctx, k); err != nil {
 				return err
 			}
 		}
