@@ -23,6 +23,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestBackupWhileServing makes backups while a server accepts pings. A server can start on each backup. Each has, without
@@ -114,7 +115,7 @@ func TestBackupFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, taken := range []string{file, original, dir, link} {
-		if _, stderr, status := rollcall("--database", db.URL, "backup", taken); status != exitError || !strings.Contains(stderr, "the file exists already") {
+		if _, stderr, status := rollcall("--database", db.URL, "backup", taken); status != console.ExitError || !strings.Contains(stderr, "the file exists already") {
 			t.Errorf("%s: status %d, %s", taken, status, stderr)
 		}
 	}
@@ -122,11 +123,11 @@ func TestBackupFiles(t *testing.T) {
 		database, file, want string
 		status               int
 	}{
-		"no such directory": {db.URL, filepath.Join(dir, "none", "x"), "no such file or directory", exitError},
-		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "no such file; rollcall serve", exitError},
-		"not a database":    {"sqlite:" + writeFile(t, "this is no database, however long it may be"), filepath.Join(dir, "x"), "is not an SQLite database", exitError},
-		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "no rollcall tables", exitError},
-		"PostgreSQL":        {"postgres://u:secret@127.0.0.1/x", filepath.Join(dir, "x"), "pg_dump", exitUsage},
+		"no such directory": {db.URL, filepath.Join(dir, "none", "x"), "no such file or directory", console.ExitError},
+		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "no such file; rollcall serve", console.ExitError},
+		"not a database":    {"sqlite:" + writeFile(t, "this is no database, however long it may be"), filepath.Join(dir, "x"), "is not an SQLite database", console.ExitError},
+		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "no rollcall tables", console.ExitError},
+		"PostgreSQL":        {"postgres://u:secret@127.0.0.1/x", filepath.Join(dir, "x"), "pg_dump", console.ExitUsage},
 	} {
 		_, stderr, status := rollcall("--database", c.database, "backup", c.file)
 		if status != c.status || !strings.Contains(stderr, c.want) || strings.Contains(stderr, "secret") {
@@ -143,7 +144,7 @@ func TestBackupFiles(t *testing.T) {
 	}
 	// backup fails on a damaged database.
 	damaged := "sqlite:" + damage(t, original)
-	if _, stderr, status := rollcall("--database", damaged, "backup", filepath.Join(dir, "y")); status != exitError || !strings.Contains(stderr, "damaged") {
+	if _, stderr, status := rollcall("--database", damaged, "backup", filepath.Join(dir, "y")); status != console.ExitError || !strings.Contains(stderr, "damaged") {
 		t.Errorf("a damaged database: status %d, %s", status, stderr)
 	}
 	// The backup of a database of a later version works.
@@ -217,12 +218,12 @@ func TestBackupRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, taken := range []string{db.Path(), link} {
-		if _, stderr, status := rollcall("--database", db.URL, "backup", "--force", taken); status != exitError || !strings.Contains(stderr, "belongs to the database itself") {
+		if _, stderr, status := rollcall("--database", db.URL, "backup", "--force", taken); status != console.ExitError || !strings.Contains(stderr, "belongs to the database itself") {
 			t.Errorf("%s: status %d, %s", taken, status, stderr)
 		}
 	}
 	for _, args := range [][]string{{"--force", "--keep", "2", dir}, {"--keep", "-1", dir}} {
-		if _, stderr, status := rollcall(append([]string{"--database", db.URL, "backup"}, args...)...); status != exitUsage {
+		if _, stderr, status := rollcall(append([]string{"--database", db.URL, "backup"}, args...)...); status != console.ExitUsage {
 			t.Errorf("%q: status %d, %s", args, status, stderr)
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
 // TestCheckSettings checks that what check set can set are settings, and that check list shows them.
 func TestCheckSettings(t *testing.T) {
-	shown := reflect.TypeFor[checkDoc]()
+	shown := reflect.TypeFor[manage.CheckDoc]()
 	var columns []string
 	for field := range shown.Fields() {
 		columns = append(columns, field.Tag.Get("json"))
@@ -21,7 +22,7 @@ func TestCheckSettings(t *testing.T) {
 		if slices.Contains([]string{"help", "slug", "id", "project", "json"}, name) {
 			continue
 		}
-		if !slices.Contains(columns, name) || !slices.Contains(checkHeader, strings.ToUpper(strings.ReplaceAll(name, "_", " "))) {
+		if !slices.Contains(columns, name) || !slices.Contains(manage.CheckHeader, strings.ToUpper(strings.ReplaceAll(name, "_", " "))) {
 			t.Errorf("check list does not show %s", name)
 		}
 		checks.SettingNamed(name) // panics if there is none

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // cmdStatus runs a command and checks its exit status: status N COMMAND ARGS…
@@ -56,8 +58,8 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	for _, name := range []string{"OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_ROLES"} {
-		if value := ts.Getenv(envPrefix + name); value != "" {
-			env = append(env, envPrefix+name+"="+value)
+		if value := ts.Getenv(console.EnvPrefix + name); value != "" {
+			env = append(env, console.EnvPrefix+name+"="+value)
 		}
 	}
 	name := args[0]

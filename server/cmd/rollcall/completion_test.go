@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // need returns the path of a program. If it is missing, the test is skipped, or fails with ROLLCALL_TEST_REQUIRE=all.
@@ -94,7 +96,7 @@ func completionEnv(dir string) []string {
 func script(t *testing.T, shell, path string) string {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	if status := run([]string{"completion", shell}, &stdout, &stderr); status != exitOK {
+	if status := run([]string{"completion", shell}, &stdout, &stderr); status != console.ExitOK {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
 	if err := os.WriteFile(path, []byte(stdout.String()), 0o600); err != nil {

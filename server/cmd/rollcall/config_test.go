@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // Invalid UTF-8 is refused before kong could replace it.
 func TestInvalidUTF8(t *testing.T) {
 	var b strings.Builder
-	if status := run([]string{"migrate", "--database", "sqlite:\xff.db"}, &b, &b); status != exitUsage {
+	if status := run([]string{"migrate", "--database", "sqlite:\xff.db"}, &b, &b); status != console.ExitUsage {
 		t.Errorf("status %d", status)
 	}
 	t.Setenv("ROLLCALL_DATABASE", "sqlite:\xff.db")
-	if status := run([]string{"migrate"}, &b, &b); status != exitUsage {
+	if status := run([]string{"migrate"}, &b, &b); status != console.ExitUsage {
 		t.Errorf("status %d", status)
 	}
 	want := "rollcall: argument 3 is not valid UTF-8\nrollcall: ROLLCALL_DATABASE is not valid UTF-8\n"
@@ -25,21 +27,21 @@ func TestInvalidUTF8(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	for text, want := range map[string]address{
+	for text, want := range map[string]console.Address{
 		"http://localhost:8000":       "http://localhost:8000",
 		"https://example.org/":        "https://example.org",
 		"https://example.org/a/b///":  "https://example.org/a/b",
 		"HTTPS://example.org":         "https://example.org",
 		"http://[2001:db8::1]:8000/p": "http://[2001:db8::1]:8000/p",
 	} {
-		var got address
+		var got console.Address
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "/", "localhost", "localhost:8000", "ftp://h", "http://", "http:///p", "http://h?", "http://h?a=b",
 		"http://h#", "http://h#f", "http://u@h", "http://h:port", "http://h\n"} {
-		var got address
+		var got console.Address
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q was accepted as %q", text, got)
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // After a crash at any instant, the database opens without repair and has every acknowledged ping. The test stops the
@@ -187,7 +188,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--database", db.URL)
 	cmd.Env, cmd.SysProcAttr = cleanEnv(), attr
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitError || !strings.Contains(string(out), "database "+db.URL+": ") {
+	if cmd.ProcessState.ExitCode() != console.ExitError || !strings.Contains(string(out), "database "+db.URL+": ") {
 		t.Errorf("the server ended with %v:\n%s", err, out)
 	}
 	t.Logf("the server says: %s", out)

@@ -9,6 +9,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 func openMonitor(t *testing.T, db dbtest.DB) *monitor.Monitor {
@@ -29,7 +31,7 @@ func TestParseDatabase(t *testing.T) {
 		"postgresql://u:p%40w@localhost:1/x": "postgres://localhost:1/x",
 		"postgres://u:pw@db1:1,db2:2/x":      "postgres://db1:1,db2:2/x",
 	} {
-		d, err := parseDatabase(text)
+		d, err := installation.ParseDatabase(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -40,7 +42,7 @@ func TestParseDatabase(t *testing.T) {
 	}
 	for _, text := range []string{"", "rollcall.db", "sqlite", "sqlite:", "sqlite::memory:", "sqlite://x.db", "mysql://h/x",
 		"postgres:", "postgres:u@h/x", "POSTGRES://h/x", "postgres://h/x?sslmode=perhaps", "postgres://h/x?connect_timeout=soon"} {
-		if _, err := parseDatabase(text); !isUsage(err) {
+		if _, err := installation.ParseDatabase(text); !console.IsUsage(err) {
 			t.Errorf("%q: error %v, want one of usage", text, err)
 		}
 	}
@@ -58,7 +60,7 @@ func FuzzParseDatabase(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		// The whole value is the password, because nobody can tell where an unescaped one begins.
 		text := "postgres://user:" + before + secret + after + "@localhost/x"
-		if _, err := parseDatabase(text); err != nil && strings.Contains(err.Error(), secret) {
+		if _, err := installation.ParseDatabase(text); err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})
@@ -68,24 +70,24 @@ func FuzzParseDatabase(f *testing.F) {
 func TestExplainSQLite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.Open(t)
-	d, err := parseDatabase(db.URL)
+	d, err := installation.ParseDatabase(db.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.Bun(t).ExecContext(t.Context(), "PRAGMA query_only = 1; DELETE FROM rollcall_schema")
 	want := "database " + d.String() + ": is read-only"
-	if err := d.explain(err); err == nil || err.Error() != want {
+	if err := d.Explain(err); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
 func TestPostgresWithoutDatabase(t *testing.T) {
 	url := dbtest.PostgreSQL(t).URL
-	d, err := parseDatabase(url[:strings.LastIndex(url, "/")] + "/nosuch")
+	d, err := installation.ParseDatabase(url[:strings.LastIndex(url, "/")] + "/nosuch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.withStore(t.Context(), true, func(*sqlstore.Store) error { return nil })
+	err = d.WithStore(t.Context(), true, func(*sqlstore.Store) error { return nil })
 	want := "database " + d.String() + `: database "nosuch" does not exist`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)

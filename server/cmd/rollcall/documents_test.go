@@ -19,6 +19,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // root is the directory of the module.
@@ -320,7 +321,7 @@ func TestDocumentTests(t *testing.T) {
 // TestDocumentFlags looks up the flags that the manuals name on the command line. Flags of other programs are listed.
 func TestDocumentFlags(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+	parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +426,7 @@ func parseBlock(t *testing.T, names []string, block string) (parsed int) {
 // commandNames returns the names of the commands at the top.
 func commandNames(t *testing.T) (names []string) {
 	t.Helper()
-	parser, err := kong.New(&cli{}, options(io.Discard, io.Discard, exitOK)...)
+	parser, err := kong.New(&cli{}, options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +474,7 @@ func shellWords(line string) (words []string) {
 // with its mark if it has a variable for a file, and with its default if it has the row for itself.
 func TestDocumentServeFlags(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+	parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestWrongValuesNameTheirFlag gives each flag of serve that cannot have any text a wrong value, on the command line and in
@@ -40,7 +42,7 @@ func TestWrongValuesNameTheirFlag(t *testing.T) {
 				var out strings.Builder
 				status := run(args, &out, &out)
 				t.Setenv(name, "")
-				if text := out.String(); status != exitUsage || !strings.Contains(text, "--"+flag.Name) || inEnvironment && !strings.Contains(text, name) {
+				if text := out.String(); status != console.ExitUsage || !strings.Contains(text, "--"+flag.Name) || inEnvironment && !strings.Contains(text, name) {
 					t.Errorf("--%s=%s, in the environment %v: status %d: %s", flag.Name, value, inEnvironment, status, text)
 				}
 			}
@@ -76,7 +78,7 @@ func TestWrongTextsNameTheirFlag(t *testing.T) {
 		{"twilio-account-sid", []string{"--twilio-auth-token", "x"}},
 	} {
 		var out strings.Builder
-		if status := run(append([]string{"serve"}, test.args...), &out, &out); status == exitOK || !strings.Contains(out.String(), "--"+test.flag) {
+		if status := run(append([]string{"serve"}, test.args...), &out, &out); status == console.ExitOK || !strings.Contains(out.String(), "--"+test.flag) {
 			t.Errorf("%q: status %d: %s, want --%s", test.args, status, out.String(), test.flag)
 		}
 	}

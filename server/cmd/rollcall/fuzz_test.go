@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // A path can be appended to any accepted URL, which has neither a password nor a query.
@@ -16,7 +18,7 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var a address
+		var a console.Address
 		if err := a.UnmarshalText([]byte(text)); err != nil {
 			if a != "" {
 				t.Errorf("%q: %v, but %q", text, err, a)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // generateCmd writes what the packages install beside the binary. It is hidden, because only the build of the packages
@@ -23,7 +25,7 @@ func (c *generateCmd) Run(command *kong.Context) error {
 			return err
 		}
 	}
-	for _, page := range manPages(model, buildInfo()) {
+	for _, page := range manPages(model, console.BuildInfo()) {
 		err := c.write(filepath.Join("man", page.name+".1"), func(w io.Writer) error {
 			_, err := io.WriteString(w, page.String())
 			return err

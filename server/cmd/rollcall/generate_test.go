@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // model returns the model of the command line.
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	parser, err := kong.New(new(cli), options(io.Discard, io.Discard, exitOK)...)
+	parser, err := kong.New(new(cli), options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func generated(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	var stderr strings.Builder
-	if status := run([]string{"generate", dir}, io.Discard, &stderr); status != exitOK {
+	if status := run([]string{"generate", dir}, io.Discard, &stderr); status != console.ExitOK {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
 	files := make(map[string]string)
@@ -149,7 +151,7 @@ func TestManPages(t *testing.T) {
 func TestSettingsFile(t *testing.T) {
 	serve := func() serveCmd {
 		var c cli
-		parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+		parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +237,7 @@ func TestVersion(t *testing.T) {
 			"v0.1.0 (commit 42)",
 		},
 	} {
-		if got := version(&test.info); got != test.want {
+		if got := console.Version(&test.info); got != test.want {
 			t.Errorf("version(%v) = %q, want %q", test.info, got, test.want)
 		}
 	}

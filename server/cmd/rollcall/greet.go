@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
-
-// defaultProject is the first project of a database, and the default of --project.
-const defaultProject = "default"
 
 // greet creates the first project of an empty database and prints its keys with commands for a first check. If several
 // servers start at once, only one of them greets.
 func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) error {
-	project, keys, err := s.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: defaultProject, First: true})
+	project, keys, err := s.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: manage.DefaultProject, First: true})
 	if errors.Is(err, checks.ErrExists) {
 		return nil // there are projects already
 	}
@@ -45,7 +43,7 @@ func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) erro
 func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monitor.Keys) {
 	checksURL := string(c.BaseURL) + "/api/v3/checks/"
 	authorization := "X-Api-Key: " + keys.ReadWrite
-	newCreatedDoc(project, keys).write(w)
+	manage.NewCreatedDoc(project, keys).Write(w)
 	fmt.Fprint(w, "\nCreate a check that expects a ping every minute, with a minute of grace:\n\n")
 	printCommand(w, "curl", "-sS", checksURL, "-H", authorization, "-H", "Content-Type: application/json",
 		"-d", `{"name": "My first check", "slug": "first", "timeout": 60, "grace": 60}`)
@@ -58,24 +56,5 @@ func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monit
 
 // printCommand writes a command to paste into a shell.
 func printCommand(w io.Writer, words ...string) {
-	fmt.Fprintf(w, "  %s\n", shellCommand(words...))
-}
-
-// shellCommand joins words into a command for a POSIX shell.
-func shellCommand(words ...string) string {
-	for i, word := range words {
-		words[i] = shellQuote(word)
-	}
-	return strings.Join(words, " ")
-}
-
-// shellQuote quotes a word for a POSIX shell where necessary.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/:", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	fmt.Fprintf(w, "  %s\n", console.ShellCommand(words...))
 }

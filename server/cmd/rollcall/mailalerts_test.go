@@ -23,6 +23,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // inbox is a mail server that passes on what it receives.
@@ -129,7 +130,7 @@ func TestMailedLinks(t *testing.T) {
 	}
 	link := regexp.MustCompile(`https://rollcall\.example\.org/signin/[A-Z2-7]{52}`)
 	status, stdout, stderr := create("ann@example.org")
-	if status != exitOK {
+	if status != console.ExitOK {
 		t.Fatal(status, stderr)
 	}
 	message := strings.ReplaceAll(next(t, received), "=\r\n", "")
@@ -138,7 +139,7 @@ func TestMailedLinks(t *testing.T) {
 	}
 	stop()
 	status, stdout, stderr = create("bob@example.org")
-	if status != exitError || link.FindString(stdout) == "" || !strings.Contains(stderr, "the link is valid, but could not be sent to bob@example.org: ") {
+	if status != console.ExitError || link.FindString(stdout) == "" || !strings.Contains(stderr, "the link is valid, but could not be sent to bob@example.org: ") {
 		t.Errorf("without a mail server: %d\n%s\n%s", status, stdout, stderr)
 	}
 }

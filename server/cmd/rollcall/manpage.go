@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // manPage is a page of section 1.
@@ -34,10 +36,10 @@ func manPages(model *kong.Application, info *debug.BuildInfo) []*manPage {
 func newPage(name string, info *debug.BuildInfo) *manPage {
 	p := &manPage{name: name}
 	date := ""
-	if committed := commitTime(info); !committed.IsZero() {
+	if committed := console.CommitTime(info); !committed.IsZero() {
 		date = committed.Format(time.DateOnly)
 	}
-	p.macro("TH", strings.ToUpper(escapeRoff(name)), "1", date, "rollcall "+escapeRoff(versionNumber(info)), "Rollcall")
+	p.macro("TH", strings.ToUpper(escapeRoff(name)), "1", date, "rollcall "+escapeRoff(console.VersionNumber(info)), "Rollcall")
 	p.WriteString(".nr HY 0\n.nh\n.ad l\n") // break no variable by a hyphen, and stretch no line around an address
 	return p
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
@@ -31,7 +32,7 @@ type signInFlags struct {
 
 // accounts returns the accounts of people for the dashboard. It also starts a probe of the identity provider, so that the
 // log shows early what people would see at their first sign-in.
-func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
+func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL console.Address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
 	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
 	if mail != nil {
 		config.Mail = func(ctx context.Context, to, subject, text string) error {

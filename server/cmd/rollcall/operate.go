@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // minHeartbeat is the minimum of --heartbeat-every.
@@ -34,12 +35,12 @@ func (f *operateFlags) validate() error {
 	}
 	_, err := f.pinger()
 	return cmp.Or(
-		atLeast("--heartbeat-every", f.HeartbeatEvery, minHeartbeat), atLeast("--shutdown-delay", f.ShutdownDelay, 0), err,
+		console.AtLeast("--heartbeat-every", f.HeartbeatEvery, minHeartbeat), console.AtLeast("--shutdown-delay", f.ShutdownDelay, 0), err,
 	)
 }
 
 // validateHeartbeat refuses a check of the server itself: a server that is down cannot say so.
-func (f *operateFlags) validateHeartbeat(listening net.Addr, own ...address) error {
+func (f *operateFlags) validateHeartbeat(listening net.Addr, own ...console.Address) error {
 	u, err := url.Parse(f.HeartbeatURL)
 	if err != nil || f.HeartbeatURL == "" {
 		return err
@@ -51,7 +52,7 @@ func (f *operateFlags) validateHeartbeat(listening net.Addr, own ...address) err
 		itself = itself || err == nil && strings.EqualFold(b.Hostname(), u.Hostname()) && port(b) == port(u) && strings.HasPrefix(u.Path, b.Path+"/")
 	}
 	if itself {
-		return usagef("--heartbeat-url: is a check of this server, which could not report its own end; give one of another Rollcall or Healthchecks")
+		return console.Usagef("--heartbeat-url: is a check of this server, which could not report its own end; give one of another Rollcall or Healthchecks")
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func (f *operateFlags) pinger() (*client.Pinger, error) {
 	}
 	p, err := client.NewPinger(f.HeartbeatURL, nil)
 	if err != nil {
-		return nil, fmt.Errorf("--heartbeat-url: %w", pingError(err))
+		return nil, fmt.Errorf("--heartbeat-url: %w", console.PlainError(err))
 	}
 	return p, nil
 }

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	table(&b, []string{"NAME", "ID", ""}, []string{"Jūrmala", "1"}, []string{"a\x1b[2J\tb\u202e", "22", "note"})
+	console.Table(&b, []string{"NAME", "ID", ""}, []string{"Jūrmala", "1"}, []string{"a\x1b[2J\tb\u202e", "22", "note"})
 	want := "NAME                     ID\n" +
 		"Jūrmala                  1\n" +
 		"a\\u001b[2J\\u0009b\\u202e  22  note\n"
@@ -21,8 +23,8 @@ func TestTable(t *testing.T) {
 
 func TestFailPrintsOneLine(t *testing.T) {
 	var b strings.Builder
-	status := fail(&b, errors.New("first\n\tsecond\x1b[31m"))
-	if diff := cmp.Diff("rollcall: first second\\u001b[31m\n", b.String()); diff != "" || status != exitError {
+	status := console.Fail(&b, errors.New("first\n\tsecond\x1b[31m"))
+	if diff := cmp.Diff("rollcall: first second\\u001b[31m\n", b.String()); diff != "" || status != console.ExitError {
 		t.Errorf("status %d (-want +got):\n%s", status, diff)
 	}
 }
@@ -31,7 +33,7 @@ func TestShellQuote(t *testing.T) {
 	words := []string{"curl", "http://h/x", "", "it's", `a"b$c\d`, "a b", "&", "ā"}
 	var quoted []string
 	for _, word := range words {
-		quoted = append(quoted, shellQuote(word))
+		quoted = append(quoted, console.ShellQuote(word))
 	}
 	got, err := splitShell(strings.Join(quoted, " "))
 	if err != nil {

@@ -19,18 +19,19 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // target selects the check to ping.
 type target struct {
-	PingURL     string        `name:"ping-url" secret:"" group:"Check, one of these forms:" placeholder:"URL" help:"Ping URL of the check."`
-	UUID        string        `name:"uuid" secret:"" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
-	Slug        string        `group:"Check, one of these forms:" placeholder:"SLUG" help:"Slug of the check, with --ping-key and --ping-base-url."`
-	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
-	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
-	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
-	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries. A command waits for it only at its end."`
-	Queue       string        `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
+	PingURL     string          `name:"ping-url" secret:"" group:"Check, one of these forms:" placeholder:"URL" help:"Ping URL of the check."`
+	UUID        string          `name:"uuid" secret:"" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
+	Slug        string          `group:"Check, one of these forms:" placeholder:"SLUG" help:"Slug of the check, with --ping-key and --ping-base-url."`
+	PingKey     string          `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
+	PingBaseURL console.Address `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
+	Create      bool            `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
+	Timeout     time.Duration   `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries. A command waits for it only at its end."`
+	Queue       string          `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
 }
 
 // missing says which flags still lack to select a check.
@@ -64,21 +65,21 @@ func (t *target) validate() error {
 	case t.Timeout <= 0:
 		return errors.New("--timeout: must be more than 0s")
 	}
-	if _, ok := parseUUID(t.UUID); t.UUID != "" && !ok {
+	if _, ok := console.ParseUUID(t.UUID); t.UUID != "" && !ok {
 		return errors.New("--uuid: is not a UUID")
 	}
 	if t.missing() != nil {
 		return nil
 	}
 	if _, err := t.newPinger("", "", nil); err != nil {
-		return pingError(err)
+		return console.PlainError(err)
 	}
 	return nil
 }
 
 // blank reports whether r is no part of a URL, an identifier or a key.
 func blank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || string(r) == byteOrderMark
+	return unicode.IsSpace(r) || unicode.IsControl(r) || string(r) == console.ByteOrderMark
 }
 
 // sending sends the pings of a command and collects what goes wrong.
@@ -95,7 +96,7 @@ func (t *target) pinger(a *app, userAgent string) (*sending, error) {
 	s := &sending{queue: t.Queue != ""}
 	var err error
 	if s.Pinger, err = t.newPinger(userAgent, t.Queue, s.note); err != nil && s.queue {
-		fail(a.stderr, pingError(err))
+		console.Fail(a.stderr, console.PlainError(err))
 		s.queue = false
 		s.Pinger, err = t.newPinger(userAgent, "", s.note)
 	}
@@ -131,7 +132,7 @@ func (s *sending) finish(ctx context.Context) (failed []error) {
 		failed = append(failed, s.held...)
 	}
 	for i, err := range failed {
-		text := pingError(err).Error()
+		text := console.PlainError(err).Error()
 		if !s.queue {
 			text = strings.TrimSuffix(text, "; "+client.ErrPending.Error())
 		}
@@ -154,9 +155,6 @@ func (t *target) newPinger(userAgent, queue string, onError func(context.Context
 	// Half of the time, so that there is some for a retry.
 	return client.NewPinger(url, &client.PingerConfig{Timeout: t.Timeout / 2, UserAgent: userAgent, Queue: queue, Job: job.Config{OnPingError: onError}})
 }
-
-// pingError removes the name of the package from an error of the client.
-func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "client: ")) }
 
 type pingCmd struct {
 	target `embed:""`
@@ -205,7 +203,7 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 		s = exitSignal(int(status))
 	}
 	if c.RunID != "" {
-		id, ok := parseUUID(c.RunID)
+		id, ok := console.ParseUUID(c.RunID)
 		if !ok {
 			return s, errors.New("--run-id: is not a UUID")
 		}
@@ -229,7 +227,7 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	}
 	if c.Signal == flush {
 		if err := p.Flush(ctx); err != nil {
-			return pingError(err)
+			return console.PlainError(err)
 		}
 		return nil
 	}
@@ -253,7 +251,7 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 		return nil
 	}
 	for _, err := range failed[1:] {
-		fail(a.stderr, err)
+		console.Fail(a.stderr, err)
 	}
 	return failed[0]
 }

@@ -12,17 +12,19 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // maxProbeAnswer bounds the answer of a server that probe reads, in bytes.
 const maxProbeAnswer = 4 << 10
 
 type probeCmd struct {
-	URL     address       `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
-	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
-	Live    bool          `help:"Check only that the process is running (/livez), whatever the state of the database."`
-	Timeout time.Duration `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
-	jsonFlag
+	URL     console.Address `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
+	Listen  string          `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
+	Live    bool            `help:"Check only that the process is running (/livez), whatever the state of the database."`
+	Timeout time.Duration   `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
+	console.JSONFlag
 }
 
 func (probeCmd) Help() string {
@@ -91,7 +93,7 @@ func (c *probeCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	document.OK = err == nil
-	return errors.Join(c.say(a.stdout, document, "%s: ok", document.URL), err)
+	return errors.Join(c.Say(a.stdout, document, "%s: ok", document.URL), err)
 }
 
 // probe asks a health endpoint of a server. It returns nil only for the answer of a healthy Rollcall server.
@@ -108,12 +110,12 @@ func probe(ctx context.Context, url string) error {
 		if tlsFailure, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 			return tlsFailure.Err
 		}
-		return fmt.Errorf("does not answer: %w", netReason(err))
+		return fmt.Errorf("does not answer: %w", console.NetReason(err))
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxProbeAnswer))
 	if err != nil {
-		return fmt.Errorf("does not finish its answer: %w", netReason(err))
+		return fmt.Errorf("does not finish its answer: %w", console.NetReason(err))
 	}
 	text := strings.TrimSpace(string(body))
 	switch {

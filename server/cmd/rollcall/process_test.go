@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // patience bounds every wait for another process. Only a broken test reaches it.
@@ -118,7 +120,7 @@ func start(t *testing.T, database string, args ...string) *process {
 func cleanEnv() []string {
 	env := []string{"GORACE=" + raceOptions}
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, envPrefix) && !strings.HasPrefix(entry, "GORACE=") {
+		if !strings.HasPrefix(entry, console.EnvPrefix) && !strings.HasPrefix(entry, "GORACE=") {
 			env = append(env, entry)
 		}
 	}

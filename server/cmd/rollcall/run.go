@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 const (
@@ -138,7 +139,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	<-started // it takes no longer than half of c.Timeout
 	p.ping(ctx, s)
 	for _, err := range p.finish(ctx) {
-		fail(a.stderr, err)
+		console.Fail(a.stderr, err)
 	}
 	return exitStatus(status)
 }
@@ -193,7 +194,7 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 	if errors.Is(cmd.Err, exec.ErrDot) {
 		cmd.Err = nil // the user put the current directory into $PATH
 	}
-	cmd.Env = append(c.environment(a), envPrefix+"RUN_ID="+run.String())
+	cmd.Env = append(c.environment(a), console.EnvPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
 	out := c.connect(cmd, a, output)
 	cmd, err := startCommand(cmd)
@@ -204,7 +205,7 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 			status = exitNoCommand
 		}
 		err = fmt.Errorf("cannot run %s: %w", words[0], runReason(err))
-		fail(a.stderr, err)
+		console.Fail(a.stderr, err)
 		return status, err.Error(), false
 	}
 	stopping := make(chan struct{}, 1)
@@ -220,7 +221,7 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 	})
 	_ = cmd.Wait() // cmd.ProcessState has the status
 	if waited, ended := out.wait(c.OutputTimeout, stopping); !ended {
-		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", waited))
+		console.Fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", waited))
 	}
 	stop()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // outputs copies the output of a command. Package exec does that too, but its time limit is fixed at the start.
@@ -44,7 +45,7 @@ func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *pings.Ends) *outputs {
 func (o *outputs) pipe(w, instead, stderr io.Writer) io.Writer {
 	own, ofCommand, err := os.Pipe()
 	if err != nil {
-		fail(stderr, fmt.Errorf("the output of the command cannot be reported: %w", err))
+		console.Fail(stderr, fmt.Errorf("the output of the command cannot be reported: %w", err))
 		return instead
 	}
 	before := o.own // standard output, if this is standard error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // maxTimes is the maximum of -n.
@@ -21,7 +22,7 @@ type scheduleCmd struct {
 	From       *time.Time    `placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
 	Count      int           `short:"n" default:"10" placeholder:"N" help:"Number of times to list, 1 to 10000."`
 	Grace      time.Duration `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (scheduleCmd) Help() string {
@@ -93,7 +94,7 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 		return err
 	}
 	times := schedule.Upcoming(parsed, from.In(zone), c.Count)
-	return c.print(a.stdout, c.document(parsed, zone, from, times), func(w io.Writer) {
+	return c.Print(a.stdout, c.document(parsed, zone, from, times), func(w io.Writer) {
 		c.printText(w, parsed, zone, from, times)
 	})
 }
@@ -101,20 +102,20 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 func (c *scheduleCmd) document(parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) scheduleDoc {
 	doc := scheduleDoc{
 		Expression: c.Expression, Type: schedule.Detect(c.Expression), TZ: zone.String(),
-		Explanation: schedule.Explain(parsed, zone), From: timestamp(from), Grace: int64(c.Grace / time.Second),
+		Explanation: schedule.Explain(parsed, zone), From: console.Timestamp(from), Grace: int64(c.Grace / time.Second),
 		Next: make([]timeDoc, len(times)),
 	}
 	for i, o := range times {
 		doc.Next[i] = timeDoc{
-			Time: timestamp(o.Time), Local: o.Time.In(zone).Format(timeFormat),
-			Moved: o.Moved, Repeated: o.Repeated, Note: o.Note, Down: timestamp(o.Time.Add(c.Grace)),
+			Time: console.Timestamp(o.Time), Local: o.Time.In(zone).Format(console.TimeFormat),
+			Moved: o.Moved, Repeated: o.Repeated, Note: o.Note, Down: console.Timestamp(o.Time.Add(c.Grace)),
 		}
 	}
 	return doc
 }
 
 func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) {
-	table(w,
+	console.Table(w,
 		[]string{"Expression:", fmt.Sprintf("%s (%s)", c.Expression, schedule.Detect(c.Expression))},
 		[]string{"Meaning:", schedule.Explain(parsed, zone)},
 		[]string{"Times after:", from.In(zone).Format(wallFormat)},
@@ -127,7 +128,7 @@ func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *tim
 		rows = append(rows, []string{strconv.Itoa(i + 1), o.Time.In(zone).Format(wallFormat), o.Time.UTC().Format(utcFormat),
 			o.Time.Add(c.Grace).UTC().Format(utcFormat), mark(o)})
 	}
-	table(w, rows...)
+	console.Table(w, rows...)
 	if len(times) < c.Count {
 		fmt.Fprintln(w, "\nThere are no more times.")
 	}

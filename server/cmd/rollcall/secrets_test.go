@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestKeysAreNeitherStoredNorLogged uses a project's keys in correct, wrong and failing requests. Neither the bytes of the
@@ -103,7 +104,7 @@ func sendMail(t *testing.T, p *process, to ...string) {
 func administer(t *testing.T, db dbtest.DB, args ...string) string {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	if status := run(append([]string{"--database", db.URL}, args...), &stdout, &stderr); status != exitOK {
+	if status := run(append([]string{"--database", db.URL}, args...), &stdout, &stderr); status != console.ExitOK {
 		t.Fatalf("%q: status %d: %s", args, status, stderr.String())
 	}
 	return stdout.String()

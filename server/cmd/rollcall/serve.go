@@ -19,16 +19,18 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // sharedMargin is the commit margin on PostgreSQL, where other servers may share the database.
 const sharedMargin = 2 * time.Second
 
 type serveCmd struct {
-	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST, the server listens on all addresses; port 0 picks a free port."`
-	BaseURL        address `group:"Addresses:" placeholder:"URL" help:"URL of the service for its clients (default http://localhost:8000, or the host and port of --listen)."`
-	PingBaseURL    address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
-	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
+	Listen         string          `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST, the server listens on all addresses; port 0 picks a free port."`
+	BaseURL        console.Address `group:"Addresses:" placeholder:"URL" help:"URL of the service for its clients (default http://localhost:8000, or the host and port of --listen)."`
+	PingBaseURL    console.Address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
+	TrustedProxies []proxy         `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
 	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings are not limited."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
@@ -56,9 +58,9 @@ type serveCmd struct {
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`
 
-	Notifiers notifierFlags `embed:""`
-	Operate   operateFlags  `embed:""`
-	SignIn    signInFlags   `embed:""`
+	Notifiers installation.NotifierFlags `embed:""`
+	Operate   operateFlags               `embed:""`
+	SignIn    signInFlags                `embed:""`
 
 	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
@@ -108,27 +110,19 @@ func (c *serveCmd) Validate() error {
 	_, err := c.S3.open()
 	return cmp.Or(
 		validListen("--listen", c.Listen),
-		atLeast("--rate-limit", c.RateLimit, 0),
-		atLeast("--create-rate-limit", c.CreateRateLimit, 0),
-		atLeast("--max-created-checks", c.MaxCreatedChecks, 0),
-		atLeast("--ping-body-limit", c.PingBodyLimit, 1),
-		atLeast("--accept-late", c.AcceptLate, 0),
-		atLeast("--commit-margin", c.margin(database{}), 0),
-		atLeast("--spool-size", c.SpoolSize, 1<<20),
-		atLeast("--spool-wait", c.SpoolWait, time.Second),
-		atLeast("--audit-retention", c.AuditRetention, 0),
-		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
-		atLeast("--stop-timeout", c.StopTimeout, time.Millisecond),
-		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), c.SignIn.validate(c.TrustedProxies), err,
+		console.AtLeast("--rate-limit", c.RateLimit, 0),
+		console.AtLeast("--create-rate-limit", c.CreateRateLimit, 0),
+		console.AtLeast("--max-created-checks", c.MaxCreatedChecks, 0),
+		console.AtLeast("--ping-body-limit", c.PingBodyLimit, 1),
+		console.AtLeast("--accept-late", c.AcceptLate, 0),
+		console.AtLeast("--commit-margin", c.margin(installation.Database{}), 0),
+		console.AtLeast("--spool-size", c.SpoolSize, 1<<20),
+		console.AtLeast("--spool-wait", c.SpoolWait, time.Second),
+		console.AtLeast("--audit-retention", c.AuditRetention, 0),
+		console.AtLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
+		console.AtLeast("--stop-timeout", c.StopTimeout, time.Millisecond),
+		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.Check(), c.Operate.validate(), c.SignIn.validate(c.TrustedProxies), err,
 	)
-}
-
-// atLeast checks the value of a flag against its minimum.
-func atLeast[T cmp.Ordered](flag string, value, least T) error {
-	if value < least {
-		return fmt.Errorf("%s: is too small: %v, the minimum is %v", flag, value, least)
-	}
-	return nil
 }
 
 // validListen checks the value of a flag for an address to listen on.
@@ -144,7 +138,7 @@ func validListen(flag, value string) error {
 }
 
 func (c *serveCmd) Run(ctx context.Context, a *app) error {
-	d, err := parseDatabase(a.database)
+	d, err := installation.ParseDatabase(a.database)
 	if err != nil {
 		return err
 	}
@@ -179,11 +173,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		}
 		return c.greet(ctx, s, a.stdout)
 	}
-	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout, begin), func(*sqlstore.Store) error {
-		if files := d.exposed(); len(files) > 0 {
-			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
+	err = d.WithOpen(ctx, s.awaitDatabase(d, a.stdout, begin), func(*sqlstore.Store) error {
+		if files := d.Exposed(); len(files) > 0 {
+			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", console.ShellCommand(append([]string{"chmod", "600"}, files...)...))
 		}
-		component(s.log, "serve").Info("started", "version", version(buildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
+		component(s.log, "serve").Info("started", "version", console.Version(console.BuildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		s.announce(a.stdout)
 		return s.serve(ctx)
 	})
@@ -194,11 +188,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 }
 
 // margin returns the commit margin on a database.
-func (c *serveCmd) margin(d database) time.Duration {
+func (c *serveCmd) margin(d installation.Database) time.Duration {
 	switch {
 	case c.CommitMargin != nil:
 		return *c.CommitMargin
-	case d.url != "":
+	case d.URL != "":
 		return sharedMargin
 	}
 	return 0

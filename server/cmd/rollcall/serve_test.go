@@ -23,6 +23,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // If several servers start at once on an empty database, exactly one creates a project and prints its keys.
@@ -277,7 +278,7 @@ func TestCommitMargin(t *testing.T) {
 		{"sqlite:rollcall.db", nil, 0},
 		{"sqlite:rollcall.db", new(5 * time.Second), 5 * time.Second},
 	} {
-		d, err := parseDatabase(test.database)
+		d, err := installation.ParseDatabase(test.database)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestCrashedServer tests an integration after a crash of the server, which could not say that it ends. The command then sends
@@ -15,7 +16,7 @@ func TestCrashedServer(t *testing.T) {
 		start(t, db.URL, "--enable-shell", "--base-url", "https://rollcall.example.org").kill()
 		administer(t, db, "channel", "create", "--kind", "shell", "--name", "log", "--set", "command_down=true")
 		var stdout, stderr strings.Builder
-		if status := run([]string{"--database", db.URL, "channel", "test", "log"}, &stdout, &stderr); status != exitError {
+		if status := run([]string{"--database", db.URL, "channel", "test", "log"}, &stdout, &stderr); status != console.ExitError {
 			t.Errorf("status %d: %s", status, stdout.String())
 		}
 		for _, want := range []string{"does not answer", "the command sends the test itself", "--enable-shell (tried by this command)"} {

@@ -28,6 +28,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
@@ -44,7 +46,7 @@ type service struct {
 	spool *spool.Spool
 	front *front
 
-	document serverDoc // what commands know of this server
+	document installation.Server // what commands know of this server
 
 	mon     *monitor.Monitor
 	people  *people.People
@@ -71,7 +73,7 @@ func (s *service) listen() error {
 		}
 		listener, err := net.Listen("tcp", l.address)
 		if err != nil {
-			return fmt.Errorf("%s: cannot listen on %s: %w%s", l.flag, l.address, netReason(err), listenAdvice(err))
+			return fmt.Errorf("%s: cannot listen on %s: %w%s", l.flag, l.address, console.NetReason(err), listenAdvice(err))
 		}
 		*l.into = listener
 	}
@@ -100,17 +102,6 @@ func (s *service) close() {
 			listener.Close()
 		}
 	}
-}
-
-// netReason returns the cause of a network error, without the address.
-func netReason(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
-	}
-	if call, ok := errors.AsType[*os.SyscallError](err); ok {
-		err = call.Err
-	}
-	return err
 }
 
 // setURLs sets the URLs that have no flag, and creates the metrics.
@@ -152,13 +143,13 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 }
 
 // localURL returns the URL at which a client on the same machine reaches a server that listens on addr.
-func localURL(listen string, addr net.Addr) address {
+func localURL(listen string, addr net.Addr) console.Address {
 	host, _, _ := net.SplitHostPort(listen)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost"
 	}
 	_, port, _ := net.SplitHostPort(addr.String())
-	return address("http://" + net.JoinHostPort(host, port))
+	return console.Address("http://" + net.JoinHostPort(host, port))
 }
 
 // newMonitor creates the monitor. It also starts a probe of the object storage, so that the log shows wrong settings early.
@@ -172,19 +163,19 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	if s.spool != nil {
 		config.Spool = s.spool
 	}
-	s.Notifiers.unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
+	s.Notifiers.Unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
 		return s.web.UnsubscribeURL(ctx, c, address) // alerts are sent once the server is there
 	}
-	s.Notifiers.secret = func(ctx context.Context, name string) (string, error) { return s.mon.Installation().Secret(ctx, name) }
+	s.Notifiers.Secret = func(ctx context.Context, name string) (string, error) { return s.mon.Installation().Secret(ctx, name) }
 	if strings.HasPrefix(string(s.BaseURL), "https://") {
-		s.Notifiers.contact = string(s.BaseURL)
+		s.Notifiers.Contact = string(s.BaseURL)
 	}
-	if err := s.Notifiers.apply(config); err != nil {
-		return nil, usageError{err}
+	if err := s.Notifiers.Apply(config); err != nil {
+		return nil, console.Usage(err)
 	}
 	bodies, err := s.S3.open()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	if bodies != nil {
 		config.Bodies, config.BodyThreshold = bodies, s.S3.Threshold
@@ -220,7 +211,7 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	}
 	web, err := server.New(s.mon, config)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	s.pages, _ = web.Pages().(*dashboard.Dashboard)
 	return web, nil
@@ -246,7 +237,7 @@ func (s *service) serverConfig() (*server.Config, error) {
 	}
 	var err error
 	if config.ChannelKinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	if s.SecretKey == "" {
 		return config, nil
@@ -257,22 +248,22 @@ func (s *service) serverConfig() (*server.Config, error) {
 
 // dashboardConfig returns the configuration of the pages, on which people may make integrations of some kinds.
 func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*dashboard.Config, error) {
-	push, err := s.mon.Installation().Secret(ctx, pushSecret)
+	push, err := s.mon.Installation().Secret(ctx, installation.PushSecret)
 	if err != nil {
 		return nil, err
 	}
 	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
 	var mail *email.Config
 	if s.Notifiers.MailHost != "" {
-		if mail, err = s.Notifiers.mail(); err != nil {
-			return nil, usageError{err}
+		if mail, err = s.Notifiers.Mail(); err != nil {
+			return nil, console.Usage(err)
 		}
 	}
 	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	config.Kinds = kinds
 	return config, nil
@@ -392,7 +383,7 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 	group.Go(func() { s.serveCommands(ctx) })
 	pinger, err := s.Operate.pinger()
 	if err != nil {
-		return usageError{err}
+		return console.Usage(err)
 	}
 	if pinger != nil {
 		group.Go(func() { _ = s.mon.Vitals().Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
@@ -54,7 +55,7 @@ func (f *smtpFlags) loadCertificate() error {
 }
 
 // newServer returns the SMTP server. Its domain defaults to the host of the base URL. The metrics may be nil.
-func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base address, counts *metrics.Metrics) (*smtpd.Server, error) {
+func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base console.Address, counts *metrics.Metrics) (*smtpd.Server, error) {
 	f.PingEmailDomain = cmp.Or(f.PingEmailDomain, mailDomain(base))
 	config := &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log}
 	if counts != nil {
@@ -62,13 +63,13 @@ func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base addre
 	}
 	server, err := smtpd.New(mon, config)
 	if err != nil {
-		return nil, usagef("--ping-email-domain: %w", err)
+		return nil, console.Usagef("--ping-email-domain: %w", err)
 	}
 	return server, nil
 }
 
 // mailDomain returns the host of a URL as the domain of an e-mail address.
-func mailDomain(base address) string {
+func mailDomain(base console.Address) string {
 	u, err := url.Parse(string(base))
 	if err != nil {
 		return ""

@@ -27,6 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
 const mailDomainOfTests = "ping.example.org"
@@ -67,10 +69,10 @@ func TestEmailCheck(t *testing.T) {
 			{[]string{"--subject", "Gerät FAILED", "--from", "nas@example.org"}, "fail", "down"},
 		} {
 			out, errs, status := rollcall(append([]string{"email-check", "--database", db.URL, "--smtp", addr, "--json", c.UUID + "@" + mailDomainOfTests}, test.args...)...)
-			if status != exitOK {
+			if status != console.ExitOK {
 				t.Fatalf("exit status %d: %s", status, errs)
 			}
-			var got emailCheckDoc
+			var got manage.EmailCheckDoc
 			if err := json.Unmarshal([]byte(out), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +87,7 @@ func TestEmailCheck(t *testing.T) {
 		}
 		checkMessageByAPI(t, p, key, c)
 		out, errs, status := rollcall("email-check", "--database", db.URL, "--smtp", addr, c.UUID+"@"+mailDomainOfTests)
-		if status != exitOK || !strings.Contains(out, "Counted as:  ignored: no keyword") || !strings.Contains(out, "Status now:  down") {
+		if status != console.ExitOK || !strings.Contains(out, "Counted as:  ignored: no keyword") || !strings.Contains(out, "Status now:  down") {
 			t.Errorf("exit status %d, printed %s%s", status, out, errs)
 		}
 		for _, test := range []struct{ address, want string }{
@@ -93,14 +95,14 @@ func TestEmailCheck(t *testing.T) {
 			{"6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a@" + mailDomainOfTests, "does not exist"},
 			{"nobody@" + mailDomainOfTests, "does not exist"},
 		} {
-			if out, errs, status := rollcall("email-check", "--database", db.URL, "--smtp", addr, test.address); status != exitError || !strings.Contains(errs, test.want) || out != "" {
+			if out, errs, status := rollcall("email-check", "--database", db.URL, "--smtp", addr, test.address); status != console.ExitError || !strings.Contains(errs, test.want) || out != "" {
 				t.Errorf("%s: exit status %d, %s%s", test.address, status, out, errs)
 			}
 		}
 		if state, err := p.stop(syscall.SIGTERM); err != nil || state.ExitCode() != 0 {
 			t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
 		}
-		if _, errs, status := rollcall("email-check", "--database", db.URL, "--smtp", addr, c.UUID+"@"+mailDomainOfTests); status != exitError || !strings.Contains(errs, "cannot connect to "+addr) {
+		if _, errs, status := rollcall("email-check", "--database", db.URL, "--smtp", addr, c.UUID+"@"+mailDomainOfTests); status != console.ExitError || !strings.Contains(errs, "cannot connect to "+addr) {
 			t.Errorf("exit status %d: %s", status, errs)
 		}
 	})
@@ -209,7 +211,7 @@ func TestSTARTTLS(t *testing.T) {
 	p, addr := startMail(t, db, "--smtp-tls-cert", certFile, "--smtp-tls-key", keyFile)
 	c := createCheck(t, p, keyOf(t, p), "job")
 	out, errs, status := rollcall("email-check", "--database", db, "--smtp", addr, c.UUID+"@"+mailDomainOfTests)
-	if status != exitOK || !strings.Contains(out, "TLS 1.3, but the certificate is not valid") {
+	if status != console.ExitOK || !strings.Contains(out, "TLS 1.3, but the certificate is not valid") {
 		t.Errorf("exit status %d, printed %s%s", status, out, errs)
 	}
 
@@ -277,7 +279,7 @@ func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 }
 
 func TestMailDomain(t *testing.T) {
-	for base, want := range map[address]string{
+	for base, want := range map[console.Address]string{
 		"http://localhost:8000":          "localhost",
 		"https://rollcall.example.org/x": "rollcall.example.org",
 		"http://192.0.2.1":               "[192.0.2.1]",
@@ -291,7 +293,7 @@ func TestMailDomain(t *testing.T) {
 
 func TestMailServersOfAddressLiterals(t *testing.T) {
 	for domain, want := range map[string]string{"[192.0.2.1]": "192.0.2.1:25", "[IPv6:2001:db8::1]": net.JoinHostPort("2001:db8::1", "25")} {
-		got, err := mailServers(t.Context(), domain)
+		got, err := manage.MailServers(t.Context(), domain)
 		if diff := cmp.Diff([]string{want}, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", domain, err, diff)
 		}

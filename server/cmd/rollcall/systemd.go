@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 const (
@@ -155,7 +157,7 @@ func (f *front) problem() string {
 	if answer.status == http.StatusOK {
 		return ""
 	}
-	return oneLine(answer.body.String())
+	return console.OneLine(answer.body.String())
 }
 
 // memoryAnswer keeps the answer to a request.

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestNothingControlsTheTerminal names a check, a channel and a project by characters that control a terminal or change the
@@ -64,11 +65,11 @@ func TestNothingControlsTheTerminal(t *testing.T) {
 		}
 		for _, line := range lines {
 			var out, errs strings.Builder
-			if status := run(line, &out, &errs); status == exitUsage {
+			if status := run(line, &out, &errs); status == console.ExitUsage {
 				t.Errorf("%q: %s", line, errs.String())
 			}
 			both := out.String() + errs.String()
-			if strings.ContainsFunc(both, func(r rune) bool { return r != '\n' && unsafeRune(r) }) {
+			if strings.ContainsFunc(both, func(r rune) bool { return r != '\n' && console.UnsafeRune(r) }) {
 				t.Errorf("%q: %q", line, both)
 			}
 			if !strings.Contains(both, "31m") && args[0] != "deliveries" && args[0] != "audit" {

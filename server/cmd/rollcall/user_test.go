@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // TestUserRoleOfTheInvited: a role that ends an invitation says so, and what to do; one that does not says nothing.
@@ -35,7 +36,7 @@ func TestUserRoleOfTheInvited(t *testing.T) {
 		role := func(args ...string) (said string) {
 			t.Helper()
 			var stdout, stderr strings.Builder
-			if status := run(append([]string{"--database", db.URL, "user", "role", "bob@example.org"}, args...), &stdout, &stderr); status != exitOK {
+			if status := run(append([]string{"--database", db.URL, "user", "role", "bob@example.org"}, args...), &stdout, &stderr); status != console.ExitOK {
 				t.Fatalf("%q: status %d: %s", args, status, stderr.String())
 			}
 			return stderr.String()

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // isRun reports whether a command is rollcall run.
@@ -52,7 +54,7 @@ type variable struct{ name, value string }
 func takeVariables() []variable {
 	var list []variable
 	for _, entry := range os.Environ() {
-		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, console.EnvPrefix) {
 			list = append(list, variable{name, value})
 			os.Unsetenv(name)
 		}
@@ -82,7 +84,7 @@ func (l commandLine) try(v variable) (note string, err error) {
 	}
 	name, value, where := v.name, v.value, "value"
 	if flag, ok := strings.CutSuffix(v.name, fileSuffix); ok {
-		content, readErr := readFile(v.value)
+		content, readErr := console.ReadFile(v.value)
 		if _, both := os.LookupEnv(flag); both || readErr != nil {
 			return "", err
 		}
@@ -139,12 +141,12 @@ var linkOf = regexp.MustCompile(`_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=\d+$|_PORT(
 
 // unknownVariables returns a note for each variable that begins with ROLLCALL_ and that nothing reads.
 func unknownVariables(known, environ []string) (notes []string) {
-	known = append(known, envPrefix+"RUN_ID")
+	known = append(known, console.EnvPrefix+"RUN_ID")
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
-		case !strings.HasPrefix(name, envPrefix), value == "", slices.Contains(known, name):
-		case strings.HasPrefix(name, envPrefix+"TEST_"), linkOf.MatchString(entry):
+		case !strings.HasPrefix(name, console.EnvPrefix), value == "", slices.Contains(known, name):
+		case strings.HasPrefix(name, console.EnvPrefix+"TEST_"), linkOf.MatchString(entry):
 		case slices.Contains(known, strings.TrimSuffix(name, fileSuffix)):
 			notes = append(notes, name+" is unknown: only secrets can come from a file; set "+strings.TrimSuffix(name, fileSuffix))
 		default:
@@ -160,7 +162,7 @@ func unknownVariables(known, environ []string) (notes []string) {
 
 // similarName returns the name that differs least from another, or "" if none is similar.
 func similarName(known []string, name string) (similar string) {
-	best := len(strings.TrimPrefix(name, envPrefix))/3 + 2 // a distance that is no longer similar
+	best := len(strings.TrimPrefix(name, console.EnvPrefix))/3 + 2 // a distance that is no longer similar
 	for _, candidate := range known {
 		if d := distance(candidate, name); d < best {
 			best, similar = d, candidate

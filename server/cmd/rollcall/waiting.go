@@ -18,6 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // openEvery is how often a server with a spool tries to open an unavailable database.
@@ -65,9 +67,9 @@ func (s *service) openSpool() (err error) {
 
 // awaitDatabase returns a function that opens the database and begins to use it. With a spool, that waits while the database is
 // unavailable, and pings go to the spool meanwhile.
-func (s *service) awaitDatabase(d database, stdout io.Writer, use func(*sqlstore.Store) error) func(context.Context) (*sqlstore.Store, error) {
+func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use func(*sqlstore.Store) error) func(context.Context) (*sqlstore.Store, error) {
 	open := func(ctx context.Context) (*sqlstore.Store, error) {
-		db, err := d.open(ctx)
+		db, err := d.Open(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +83,7 @@ func (s *service) awaitDatabase(d database, stdout io.Writer, use func(*sqlstore
 		if s.spool == nil || !errors.Is(err, checks.ErrUnavailable) {
 			return db, err
 		}
-		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.explain(err))
+		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.Explain(err))
 		if err := s.showWaiting(); err != nil {
 			return nil, err
 		}
@@ -118,7 +120,7 @@ func (s *service) showWaiting() error {
 	}
 	web, err := server.New(mon, config)
 	if err != nil {
-		return usageError{err}
+		return console.Usage(err)
 	}
 	return s.show(web)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // Time limits of an HTTP connection. They are far above what a job on a slow line needs.
@@ -67,8 +68,8 @@ type connFlags struct {
 
 func (f *connFlags) validate() error {
 	return cmp.Or(
-		atLeast("--max-connections", f.total(2), 1),
-		atLeast("--max-connections-per-client", f.perClient(1), 1),
+		console.AtLeast("--max-connections", f.total(2), 1),
+		console.AtLeast("--max-connections-per-client", f.perClient(1), 1),
 	)
 }
 

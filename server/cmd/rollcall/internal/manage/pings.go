@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type checkPingsCmd struct {
@@ -30,7 +31,7 @@ Examples:
 
 // Validate checks the flags. Kong calls it.
 func (c *checkPingsCmd) Validate() error {
-	if err := atLeast("--limit", c.Limit, 1); err != nil {
+	if err := console.AtLeast("--limit", c.Limit, 1); err != nil {
 		return err
 	}
 	return c.remoteFlags.Validate()
@@ -52,7 +53,7 @@ type pingDoc struct {
 
 func newPingDoc(p pings.Ping) pingDoc {
 	d := pingDoc{
-		N: p.N, Type: p.Kind, Date: timestamp(p.At), Scheme: p.Scheme, Method: p.Method, RemoteAddr: p.RemoteAddr, UA: p.UserAgent, HasBody: p.BodySize != 0,
+		N: p.N, Type: p.Kind, Date: console.Timestamp(p.At), Scheme: p.Scheme, Method: p.Method, RemoteAddr: p.RemoteAddr, UA: p.UserAgent, HasBody: p.BodySize != 0,
 	}
 	if p.Duration != nil {
 		d.Duration = new(p.Duration.Seconds())
@@ -74,7 +75,7 @@ func (d pingDoc) row() []string {
 	return []string{strconv.FormatInt(d.N, 10), d.Date, string(d.Type), duration, body, d.Scheme, d.RemoteAddr, d.UA}
 }
 
-func (c *checkPingsCmd) Run(ctx context.Context, a *app) error {
+func (c *checkPingsCmd) Run(ctx context.Context, a *App) error {
 	query := checks.PingQuery{Limit: c.Limit}
 	if c.Since != nil {
 		query.Since = *c.Since
@@ -86,9 +87,9 @@ func (c *checkPingsCmd) Run(ctx context.Context, a *app) error {
 		}
 		list, err := checks.Collect(m.Pings(ctx, id, query))
 		if err != nil {
-			return missing(err, "check %q", id)
+			return console.Missing(err, "check %q", id)
 		}
 		header := []string{"N", "DATE", "TYPE", "DURATION", "BODY", "SCHEME", "ADDRESS", "USER AGENT"}
-		return printList(c.jsonFlag, a.stdout, list, newPingDoc, header, pingDoc.row)
+		return console.PrintList(c.JSONFlag, a.Stdout, list, newPingDoc, header, pingDoc.row)
 	})
 }

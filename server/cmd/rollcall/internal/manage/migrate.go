@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 	"io"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
-type migrateCmd struct {
-	jsonFlag
+type MigrateCmd struct {
+	console.JSONFlag
 
 	Distribute bool `help:"Distribute checks and pings over the workers of Citus. The database is on the coordinator."`
 }
 
-func (migrateCmd) Help() string {
+func (MigrateCmd) Help() string {
 	return `serve and the administration commands migrate the database themselves. Use migrate to choose the time of an upgrade, before
 you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
 the command fails and changes nothing.
@@ -27,15 +29,15 @@ With --json: {"from", "to"}, the versions of the schema before and after, where 
 also "distributed": true if tables were moved now.`
 }
 
-func (c migrateCmd) Run(ctx context.Context, a *app) error {
-	d, err := parseDatabase(a.database)
+func (c MigrateCmd) Run(ctx context.Context, a *App) error {
+	d, err := installation.ParseDatabase(a.Database)
 	if err != nil {
 		return err
 	}
-	if c.Distribute && d.url == "" {
-		return usagef("--distribute is for Citus, and %s is not PostgreSQL", d)
+	if c.Distribute && d.URL == "" {
+		return console.Usagef("--distribute is for Citus, and %s is not PostgreSQL", d)
 	}
-	return d.withStore(ctx, true, func(store *sqlstore.Store) error {
+	return d.WithStore(ctx, true, func(store *sqlstore.Store) error {
 		from, to := store.Migrated()
 		document := struct {
 			From        int   `json:"from"`
@@ -49,7 +51,7 @@ func (c migrateCmd) Run(ctx context.Context, a *app) error {
 			}
 			document.Distributed = &changed
 		}
-		return c.print(a.stdout, document, func(w io.Writer) {
+		return c.Print(a.Stdout, document, func(w io.Writer) {
 			if from == to {
 				fmt.Fprintf(w, "The schema is up to date: version %d.\n", to)
 			} else {

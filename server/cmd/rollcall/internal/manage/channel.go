@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // channelDoc is an integration in the JSON of this command line and of the API (server/API.md section 2.4).
@@ -42,7 +44,7 @@ type channelCreateCmd struct {
 	Name      string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
 	Set       []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
 	AllChecks bool     `env:"-" help:"Let all checks that the project has now alert it."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (channelCreateCmd) Help() string {
@@ -63,7 +65,7 @@ Examples:
     rollcall channel create --kind slack --name chat --set webhook_url=@url --set notify=down`
 }
 
-func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
+func (c channelCreateCmd) Run(ctx context.Context, a *App) error {
 	settings, err := parseSettings(c.Set)
 	if err != nil {
 		return err
@@ -71,13 +73,13 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		channel, err := mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: channels.Kind(c.Kind), Name: c.Name, Settings: settings})
 		if err != nil {
-			return missing(err, "project %q", c.Project)
+			return console.Missing(err, "project %q", c.Project)
 		}
 		if err := a.noteNeeds(ctx, channel); err != nil {
 			return err
 		}
 		document := newChannelDoc(channel)
-		if err := c.say(a.stdout, document, "Created %s in the project %q.", document, project.Name); err != nil {
+		if err := c.Say(a.Stdout, document, "Created %s in the project %q.", document, project.Name); err != nil {
 			return err
 		}
 		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
@@ -88,8 +90,8 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 			_, err = assign(ctx, mon.Project(project.ID), list, channel.ID)
 			return err
 		case len(list) > 0:
-			assign := shellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
-			fail(a.stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", prose.Count(len(list), "check"), assign))
+			assign := console.ShellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
+			console.Fail(a.Stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", prose.Count(len(list), "check"), assign))
 		}
 		return nil
 	})
@@ -102,12 +104,12 @@ func parseSettings(items []string) (map[string]string, error) {
 		key, value, found := strings.Cut(item, "=")
 		switch {
 		case !found || key == "":
-			return nil, usagef("--set: number %d is not of the form KEY=VALUE", i+1)
+			return nil, console.Usagef("--set: number %d is not of the form KEY=VALUE", i+1)
 		case strings.ContainsFunc(key, func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_') }):
-			return nil, usagef("--set: the key of number %d may only have a-z, 0-9 and _", i+1)
+			return nil, console.Usagef("--set: the key of number %d may only have a-z, 0-9 and _", i+1)
 		}
 		if _, twice := settings[key]; twice {
-			return nil, usagef("--set: %s is given twice", key)
+			return nil, console.Usagef("--set: %s is given twice", key)
 		}
 		value, err := settingValue(value)
 		if err != nil {
@@ -127,18 +129,18 @@ func settingValue(text string) (string, error) {
 	case strings.HasPrefix(from, "@"):
 		return from, nil
 	case from == "-":
-		return secretOf(os.Stdin, "standard input")
+		return console.SecretOf(os.Stdin, "standard input")
 	}
-	content, err := readFile(from)
+	content, err := console.ReadFile(from)
 	if err != nil {
 		return "", err
 	}
-	return secretOf(strings.NewReader(content), from)
+	return console.SecretOf(strings.NewReader(content), from)
 }
 
 type channelListCmd struct {
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (channelListCmd) Help() string {
@@ -149,7 +151,7 @@ With --json: an array of {"id", "name", "kind", "notify", "state", "failed_at", 
 of rollcall check rehearse, and failed_at is null if no alert fails.`
 }
 
-func (c channelListCmd) Run(ctx context.Context, a *app) error {
+func (c channelListCmd) Run(ctx context.Context, a *App) error {
 	type listed struct {
 		channelDoc
 		Notify   string  `json:"notify"`
@@ -166,14 +168,14 @@ func (c channelListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return printList(c.jsonFlag, a.stdout, list,
+		return console.PrintList(c.JSONFlag, a.Stdout, list,
 			func(c channels.Channel) listed {
 				r := reach[c.ID]
-				return listed{newChannelDoc(c), notifies(c), r.State, optionalTimestamp(r.Since), r.Error}
+				return listed{newChannelDoc(c), notifies(c), r.State, console.OptionalTimestamp(r.Since), r.Error}
 			},
 			[]string{"ID", "KIND", "NAME", "NOTIFY", "FAILING SINCE", "ERROR"},
 			func(d listed) []string {
-				return []string{d.ID, string(d.Kind), d.Name, d.Notify, or(d.FailedAt), d.Error}
+				return []string{d.ID, string(d.Kind), d.Name, d.Notify, console.Or(d.FailedAt), d.Error}
 			})
 	})
 }
@@ -192,7 +194,7 @@ func notifies(c channels.Channel) string {
 type channelDeleteCmd struct {
 	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (channelDeleteCmd) Help() string {
@@ -201,25 +203,25 @@ func (channelDeleteCmd) Help() string {
 With --json: {"id", "name", "kind"} of the deleted integration.`
 }
 
-func (c channelDeleteCmd) Run(ctx context.Context, a *app) error {
+func (c channelDeleteCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
 		if err != nil {
 			return err
 		}
 		if err := mon.Project(project.ID).DeleteChannel(ctx, channel.ID); err != nil {
-			return missing(err, "integration %q", c.Channel)
+			return console.Missing(err, "integration %q", c.Channel)
 		}
 		document := newChannelDoc(channel)
-		return c.say(a.stdout, document, "Deleted %s of the project %q.", document, project.Name)
+		return c.Say(a.Stdout, document, "Deleted %s of the project %q.", document, project.Name)
 	})
 }
 
 type channelTestCmd struct {
 	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
 	projectFlag
-	notifierFlags
-	jsonFlag
+	installation.NotifierFlags
+	console.JSONFlag
 }
 
 func (channelTestCmd) Help() string {
@@ -236,19 +238,19 @@ Examples:
 }
 
 // Validate checks the flags about delivery. Kong calls it.
-func (c channelTestCmd) Validate() error { return c.validate() }
+func (c channelTestCmd) Validate() error { return c.Check() }
 
-func (c channelTestCmd) Run(ctx context.Context, a *app) error {
+func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	var config monitor.Config
-	var installation *monitor.Monitor
-	c.secret = func(ctx context.Context, name string) (string, error) {
-		return installation.Installation().Secret(ctx, name)
+	var opened *monitor.Monitor
+	c.Secret = func(ctx context.Context, name string) (string, error) {
+		return opened.Installation().Secret(ctx, name)
 	}
-	if err := c.apply(&config); err != nil {
+	if err := c.Apply(&config); err != nil {
 		return err
 	}
-	return a.withStore(ctx, false, func(servers) *monitor.Config { return &config }, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
-		installation = mon
+	return a.withStore(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
+		opened = mon
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err
@@ -270,32 +272,32 @@ func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 				return fmt.Errorf("%s: %w (tried by %s)", document, failure, sender)
 			}
 		}
-		return errors.Join(c.say(a.stdout, document, "Sent a test alert to %s, by %s.", document, sender), failure)
+		return errors.Join(c.Say(a.Stdout, document, "Sent a test alert to %s, by %s.", document, sender), failure)
 	})
 }
 
 // send sends the test alert, and returns who has: a server that can, or else this command.
-func (c channelTestCmd) send(ctx context.Context, a *app, mon *monitor.Monitor, channel channels.Channel) (sender string, err error) {
+func (c channelTestCmd) send(ctx context.Context, a *App, mon *monitor.Monitor, channel channels.Channel) (sender string, err error) {
 	const itself = "this command"
-	flag, _, err := needsOf(ctx, channel)
+	flag, _, err := installation.NeedsOf(ctx, channel)
 	switch {
 	case err != nil:
 		return itself, err
-	case c.given(), a.servers.gone, len(a.servers.list) == 0:
-		if !c.given() {
+	case c.Given(), a.servers.Gone, len(a.servers.List) == 0:
+		if !c.Given() {
 			a.say("no server runs on this database now, so the command sends the test itself, with its own flags")
 		}
 		return itself, mon.Project(channel.ProjectID).TestChannel(ctx, channel.ID)
 	}
-	lacking := a.servers.lacking(channel.Kind, flag)
-	able := slices.DeleteFunc(slices.Clone(a.servers.list), func(d serverDoc) bool { return d.lacks(channel.Kind, flag) })
+	lacking := a.servers.Lacking(channel.Kind, flag)
+	able := slices.DeleteFunc(slices.Clone(a.servers.List), func(d installation.Server) bool { return d.Lacks(channel.Kind, flag) })
 	if len(able) > 0 && len(lacking) > 0 {
 		a.say("alerts to %s need a server with %s, which %s lacks", newChannelDoc(channel), flag, lacking[0])
 	}
 	for _, server := range append(able, lacking...) {
-		answer, err := server.ask(ctx, mon, channel)
+		answer, err := server.Ask(ctx, mon, channel)
 		switch {
-		case errors.Is(err, errNoAnswer):
+		case errors.Is(err, installation.ErrNoAnswer):
 			a.say("%s does not answer", server)
 			continue
 		case err == nil && answer.Error != "":
@@ -307,7 +309,7 @@ func (c channelTestCmd) send(ctx context.Context, a *app, mon *monitor.Monitor, 
 	return itself, mon.Project(channel.ProjectID).TestChannel(ctx, channel.ID)
 }
 
-type channelKindsCmd struct{ jsonFlag }
+type channelKindsCmd struct{ console.JSONFlag }
 
 func (channelKindsCmd) Help() string {
 	return `With --json: an array of {"kind", "doc", "settings"}, where settings is an array of {"name", "doc", "required", "secret", "default"}.`
@@ -328,7 +330,7 @@ type settingDoc struct {
 	Default  string `json:"default"`
 }
 
-func (c channelKindsCmd) Run(a *app) error {
+func (c channelKindsCmd) Run(a *App) error {
 	var documents []kindDoc
 	for _, kind := range standard.Kinds() {
 		document := kindDoc{kind.Kind, kind.Doc, []settingDoc{}}
@@ -337,7 +339,7 @@ func (c channelKindsCmd) Run(a *app) error {
 		}
 		documents = append(documents, document)
 	}
-	return c.print(a.stdout, documents, func(w io.Writer) {
+	return c.Print(a.Stdout, documents, func(w io.Writer) {
 		for i, kind := range documents {
 			if i > 0 {
 				fmt.Fprintln(w)
@@ -367,5 +369,5 @@ func (d kindDoc) write(w io.Writer) {
 		}
 		rows = append(rows, []string{"  " + s.Name, doc})
 	}
-	table(w, rows...)
+	console.Table(w, rows...)
 }

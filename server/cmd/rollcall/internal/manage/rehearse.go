@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -13,13 +13,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 type checkRehearseCmd struct {
 	Check   string `arg:"" optional:"" name:"slug|uuid" help:"Slug of the check, if no other check of the project has it, or its UUID. All checks of the project by default."`
 	Failure bool   `help:"Rehearse that the job reports a failure now, not that it does not report."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (checkRehearseCmd) Help() string {
@@ -81,34 +83,34 @@ type receiverDoc struct {
 func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 	d := rehearsalDoc{
 		UUID: r.Check.ID.String(), Slug: r.Check.Slug, Name: r.Check.Name, Status: r.Status, Assumed: r.Assumed,
-		AlertAt: optionalTimestamp(r.AlertAt), Problem: r.Problem(), Doubt: r.Doubt(), Summary: r.Summary(nil),
+		AlertAt: console.OptionalTimestamp(r.AlertAt), Problem: r.Problem(), Doubt: r.Doubt(), Summary: r.Summary(nil),
 		Steps: []stepDoc{}, Receivers: []receiverDoc{},
 	}
 	d.Reached = d.Problem == ""
 	for _, s := range r.Steps {
-		d.Steps = append(d.Steps, stepDoc{s.Kind, timestamp(s.At), r.Text(s, nil)})
+		d.Steps = append(d.Steps, stepDoc{s.Kind, console.Timestamp(s.At), r.Text(s, nil)})
 	}
 	for _, to := range r.Receivers {
 		doc := receiverDoc{ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error}
 		switch {
 		case !to.GaveUp.IsZero():
-			doc.LastState, doc.LastAt = string(monitor.DeliveryFailed), optionalTimestamp(to.GaveUp)
+			doc.LastState, doc.LastAt = string(monitor.DeliveryFailed), console.OptionalTimestamp(to.GaveUp)
 		case !to.Delivered.IsZero():
-			doc.LastState, doc.LastAt = string(monitor.DeliverySent), optionalTimestamp(to.Delivered)
+			doc.LastState, doc.LastAt = string(monitor.DeliverySent), console.OptionalTimestamp(to.Delivered)
 		}
 		d.Receivers = append(d.Receivers, doc)
 	}
 	return d
 }
 
-func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
+func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
 	return a.withStore(ctx, false, rehearseConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err
 		}
-		if a.servers.gone {
-			a.say("no server runs on this database now; the rehearsal uses the flags of the last one, %s", a.servers.list[0])
+		if a.servers.Gone {
+			a.say("no server runs on this database now; the rehearsal uses the flags of the last one, %s", a.servers.List[0])
 		}
 		list, err := c.find(ctx, mon, project)
 		if err != nil {
@@ -117,21 +119,21 @@ func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
 		rehearsals, err := explain.Rehearse(ctx, mon, project.ID, c.Failure, list...)
 		switch {
 		case err != nil:
-			return missing(err, "project %q", c.Project)
+			return console.Missing(err, "project %q", c.Project)
 		case c.Check == "":
 			header := []string{"UUID", "SLUG", "NAME", "STATUS", "ALERT", "REACHES NO ONE"}
-			return printList(c.jsonFlag, a.stdout, rehearsals, newRehearsalDoc, header, rehearsalDoc.row)
+			return console.PrintList(c.JSONFlag, a.Stdout, rehearsals, newRehearsalDoc, header, rehearsalDoc.row)
 		}
 		r := rehearsals[0]
-		return c.print(a.stdout, newRehearsalDoc(r), func(w io.Writer) { printRehearsal(w, r) })
+		return c.Print(a.Stdout, newRehearsalDoc(r), func(w io.Writer) { printRehearsal(w, r) })
 	})
 }
 
 // rehearseConfig configures the monitor of a rehearsal: with the kinds that the servers can send to.
-func rehearseConfig(servers servers) *monitor.Config {
+func rehearseConfig(servers installation.Servers) *monitor.Config {
 	config := commandConfig(servers)
-	config.Channels = servers.types()
-	config.DeliveredElsewhere = len(servers.list) == 0 || slices.ContainsFunc(servers.list, func(d serverDoc) bool { return d.Others })
+	config.Channels = servers.Types()
+	config.DeliveredElsewhere = len(servers.List) == 0 || slices.ContainsFunc(servers.List, func(d installation.Server) bool { return d.Others })
 	return config
 }
 
@@ -141,21 +143,21 @@ func (c checkRehearseCmd) find(ctx context.Context, mon *monitor.Monitor, projec
 		return mon.Views().Checks(ctx, project.ID, checks.Query{})
 	}
 	check, err := checkBySlug(ctx, mon, project.ID, c.Check)
-	if id, ok := parseUUID(c.Check); ok && err != nil {
+	if id, ok := console.ParseUUID(c.Check); ok && err != nil {
 		check, err = checkByID(ctx, mon, project.ID, id)
 	}
 	return []checks.Check{check}, err
 }
 
 func (d rehearsalDoc) row() []string {
-	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.AlertAt), d.Problem}
+	return []string{d.UUID, d.Slug, d.Name, string(d.Status), console.Or(d.AlertAt), d.Problem}
 }
 
 // printRehearsal writes the steps and the receivers of a rehearsal.
 func printRehearsal(w io.Writer, r verdict.Rehearsal) {
-	fmt.Fprintf(w, "%s\n\n%s\n", printable(strings.TrimSpace(r.Check.Name+"  "+r.Check.ID.String())), printable(r.Summary(nil)))
+	fmt.Fprintf(w, "%s\n\n%s\n", console.Printable(strings.TrimSpace(r.Check.Name+"  "+r.Check.ID.String())), console.Printable(r.Summary(nil)))
 	if doubt := r.Doubt(); doubt != "" {
-		fmt.Fprintf(w, "Nobody may notice: %s.\n", printable(doubt))
+		fmt.Fprintf(w, "Nobody may notice: %s.\n", console.Printable(doubt))
 	}
 	var steps, receivers [][]string
 	for _, s := range r.Steps {
@@ -171,7 +173,7 @@ func printRehearsal(w io.Writer, r verdict.Rehearsal) {
 	for _, rows := range [][][]string{steps, receivers} {
 		if len(rows) > 0 {
 			fmt.Fprintln(w)
-			table(w, rows...)
+			console.Table(w, rows...)
 		}
 	}
 }

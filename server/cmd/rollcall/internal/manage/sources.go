@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // sourceFlags allow a file to read more by {env: NAME} and {file: PATH}. The file's author can send the values anywhere.
@@ -19,8 +22,8 @@ type sourceFlags struct {
 func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
 	return func(name string) (string, error) {
 		named := slices.Contains(f.AllowEnv, "all") || slices.Contains(f.AllowEnv, name)
-		if own := slices.Contains(secrets, strings.ToUpper(name)); !named && (own || !strings.HasPrefix(name, envPrefix)) {
-			reason := "does not begin with " + envPrefix
+		if own := slices.Contains(secrets, strings.ToUpper(name)); !named && (own || !strings.HasPrefix(name, console.EnvPrefix)) {
+			reason := "does not begin with " + console.EnvPrefix
 			if own {
 				reason = "holds a key of Rollcall itself"
 			}
@@ -71,8 +74,8 @@ func readInside(dir, path string) (string, error) {
 	defer root.Close()
 	file, err := root.Open(path)
 	if err != nil {
-		return "", reason(err)
+		return "", installation.Reason(err)
 	}
 	defer file.Close()
-	return secretOf(file, path)
+	return console.SecretOf(file, path)
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// buildInfo returns what the Go command has stamped into the binary, or the zero value.
-func buildInfo() *debug.BuildInfo {
+// BuildInfo returns what the Go command has stamped into the binary, or the zero value.
+func BuildInfo() *debug.BuildInfo {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info
 	}
 	return &debug.BuildInfo{}
 }
 
-// version returns the version of the binary with its commit, its Go version and its platform, as far as they are known.
-func version(info *debug.BuildInfo) string {
+// Version returns the version of the binary with its commit, its Go version and its platform, as far as they are known.
+func Version(info *debug.BuildInfo) string {
 	var notes []string
 	add := func(format string, value string) {
 		if value != "" {
@@ -25,7 +25,7 @@ func version(info *debug.BuildInfo) string {
 	}
 	revision := setting(info, "vcs.revision")
 	add("commit %s", revision[:min(len(revision), 12)])
-	if committed := commitTime(info); !committed.IsZero() {
+	if committed := CommitTime(info); !committed.IsZero() {
 		add("%s", committed.Format(time.DateOnly))
 	}
 	if setting(info, "vcs.modified") == "true" {
@@ -35,23 +35,23 @@ func version(info *debug.BuildInfo) string {
 	if system := setting(info, "GOOS"); system != "" {
 		add("%s", system+"/"+setting(info, "GOARCH"))
 	}
-	text := versionNumber(info)
+	text := VersionNumber(info)
 	if len(notes) > 0 {
 		text += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return text
 }
 
-// versionNumber returns the version of the module alone, such as v0.1.0.
-func versionNumber(info *debug.BuildInfo) string {
+// VersionNumber returns the version of the module alone, such as v0.1.0.
+func VersionNumber(info *debug.BuildInfo) string {
 	if info.Main.Version == "" {
 		return "(unknown)"
 	}
 	return info.Main.Version
 }
 
-// commitTime returns the time of the commit in UTC, or the zero time if it is unknown.
-func commitTime(info *debug.BuildInfo) time.Time {
+// CommitTime returns the time of the commit in UTC, or the zero time if it is unknown.
+func CommitTime(info *debug.BuildInfo) time.Time {
 	committed, err := time.Parse(time.RFC3339, setting(info, "vcs.time"))
 	if err != nil {
 		return time.Time{}

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type reportCmd struct {
@@ -83,7 +84,7 @@ type reportCheck struct {
 	Title string `json:"-"`
 }
 
-func (c *reportCmd) Run(ctx context.Context, a *app) error {
+func (c *reportCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		now := mon.Now()
 		month, err := c.month(now)
@@ -94,16 +95,16 @@ func (c *reportCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return r.print(a.stdout, c.Format)
+		return r.print(a.Stdout, c.Format)
 	})
 }
 
 // newReport collects the statistics of a project.
 func newReport(ctx context.Context, mon *monitor.Monitor, project checks.Project, month, now time.Time) (*report, error) {
 	end := month.AddDate(0, 1, 0)
-	r := &report{Project: project.Name, Month: month.Format("2006-01"), Until: timestamp(end), Checks: []reportCheck{}}
+	r := &report{Project: project.Name, Month: month.Format("2006-01"), Until: console.Timestamp(end), Checks: []reportCheck{}}
 	if end.After(now) {
-		r.Until = timestamp(now)
+		r.Until = console.Timestamp(now)
 	}
 	list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
 	if err != nil {
@@ -141,7 +142,7 @@ var reportPage string
 func (r *report) print(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		return jsonFlag{JSON: true}.print(w, r, nil)
+		return console.JSONFlag{JSON: true}.Print(w, r, nil)
 	case "csv":
 		return r.csv(w)
 	case "html":
@@ -153,15 +154,15 @@ func (r *report) print(w io.Writer, format string) error {
 		if err := page.Execute(&out, r); err != nil {
 			return err
 		}
-		return writeLines(w, out.String())
+		return console.WriteLines(w, out.String())
 	}
-	return jsonFlag{}.print(w, nil, func(w io.Writer) {
-		fmt.Fprintf(w, "%s, %s until %s\n\n", printable(r.Project), r.Month, r.Until)
+	return console.JSONFlag{}.Print(w, nil, func(w io.Writer) {
+		fmt.Fprintf(w, "%s, %s until %s\n\n", console.Printable(r.Project), r.Month, r.Until)
 		rows := [][]string{{"CHECK", "RUNS", "FAILED", "AVAILABILITY", "DOWN", "UNWATCHED", "MEAN", "SHORTEST", "LONGEST"}}
 		for _, c := range r.Checks {
 			rows = append(rows, append([]string{c.Title}, c.cells()...))
 		}
-		table(w, append(rows, append([]string{"all"}, totalOf(r).cells()...))...)
+		console.Table(w, append(rows, append([]string{"all"}, totalOf(r).cells()...))...)
 	})
 }
 
@@ -211,7 +212,7 @@ func (r *report) csv(w io.Writer) error {
 
 // cell escapes control characters and marks a text that a spreadsheet could run as a formula.
 func cell(text string) string {
-	text = printable(text)
+	text = console.Printable(text)
 	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
 		return "'" + text
 	}

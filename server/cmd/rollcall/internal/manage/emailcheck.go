@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"bytes"
@@ -22,20 +22,21 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-type emailCheckCmd struct {
+type EmailCheckCmd struct {
 	Address string        `arg:"" help:"E-mail address of the check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
 	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the domain's mail servers in DNS)."`
 	From    string        `default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
 	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, which can test the check's keywords."`
 	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
 	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the mail server, and then for the ping."`
-	jsonFlag
+	console.JSONFlag
 }
 
-func (emailCheckCmd) Help() string {
+func (EmailCheckCmd) Help() string {
 	return `The command sends a message to the address of a check, as a job would, and waits until the ping is in the check's log in
 the database. The ping counts: it may change the status of the check and send alerts.
 
@@ -49,7 +50,7 @@ Examples:
 }
 
 // Validate checks the flags. Kong calls it.
-func (c *emailCheckCmd) Validate() error {
+func (c *EmailCheckCmd) Validate() error {
 	if at := strings.LastIndexByte(c.Address, '@'); at < 1 || at == len(c.Address)-1 {
 		return errors.New("the address must be of the form NAME@DOMAIN")
 	}
@@ -65,8 +66,8 @@ func (c *emailCheckCmd) Validate() error {
 	return nil
 }
 
-// emailCheckDoc is the result in JSON.
-type emailCheckDoc struct {
+// EmailCheckDoc is the result in JSON.
+type EmailCheckDoc struct {
 	Check   string       `json:"check"`
 	Address string       `json:"address"`
 	Server  string       `json:"server"`
@@ -85,15 +86,15 @@ type emailPingDoc struct {
 	Status     checks.Status `json:"status"`
 }
 
-func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
+func (c *EmailCheckCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		at := strings.LastIndexByte(c.Address, '@')
 		local, domain := c.Address[:at], c.Address[at+1:]
 		id, err := smtpd.FindCheck(ctx, mon, local)
 		if err != nil {
-			return missing(err, "a check with the address %q", c.Address)
+			return console.Missing(err, "a check with the address %q", c.Address)
 		}
-		doc := emailCheckDoc{Check: id.String(), Address: c.Address}
+		doc := EmailCheckDoc{Check: id.String(), Address: c.Address}
 		token := rand.Text()
 		if err := c.deliver(ctx, domain, token, &doc); err != nil {
 			return err
@@ -101,11 +102,11 @@ func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
 		if doc.Ping, err = c.await(ctx, mon, id, token); err != nil {
 			return err
 		}
-		return c.print(a.stdout, doc, func(w io.Writer) { doc.write(w) })
+		return c.Print(a.Stdout, doc, func(w io.Writer) { doc.write(w) })
 	})
 }
 
-func (d emailCheckDoc) write(w io.Writer) {
+func (d EmailCheckDoc) write(w io.Writer) {
 	meaning := string(d.Ping.Type)
 	switch d.Ping.Type {
 	case pings.Ignored:
@@ -113,7 +114,7 @@ func (d emailCheckDoc) write(w io.Writer) {
 	case pings.Failure:
 		meaning = "fail: a failure keyword was found, or no keyword and the check requires one"
 	}
-	table(w,
+	console.Table(w,
 		[]string{"Check:", d.Check},
 		[]string{"Sent to:", d.Address + " by " + d.Server},
 		[]string{"Encryption:", d.TLS},
@@ -126,13 +127,13 @@ func (d emailCheckDoc) write(w io.Writer) {
 }
 
 // deliver sends the message to the domain's first mail server that accepts a connection.
-func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *emailCheckDoc) error {
+func (c *EmailCheckCmd) deliver(ctx context.Context, domain, token string, doc *EmailCheckDoc) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	servers := []string{c.SMTP}
 	if c.SMTP == "" {
 		var err error
-		if servers, err = mailServers(ctx, domain); err != nil {
+		if servers, err = MailServers(ctx, domain); err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *
 	for _, server := range servers {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", server)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("cannot connect to %s: %w", server, netReason(err)))
+			failures = append(failures, fmt.Errorf("cannot connect to %s: %w", server, console.NetReason(err)))
 			continue
 		}
 		deadline, _ := ctx.Deadline()
@@ -153,8 +154,8 @@ func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *
 	return errors.Join(failures...)
 }
 
-// mailServers returns the addresses of a domain's mail servers, preferred ones first.
-func mailServers(ctx context.Context, domain string) ([]string, error) {
+// MailServers returns the addresses of a domain's mail servers, preferred ones first.
+func MailServers(ctx context.Context, domain string) ([]string, error) {
 	if literal, ok := strings.CutPrefix(domain, "["); ok {
 		literal = strings.TrimPrefix(strings.TrimSuffix(literal, "]"), "IPv6:")
 		if _, err := netip.ParseAddr(literal); err == nil {
@@ -176,7 +177,7 @@ func mailServers(ctx context.Context, domain string) ([]string, error) {
 }
 
 // send sends the message over a connection, and describes the server in doc.
-func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) error {
+func (c *EmailCheckCmd) send(conn net.Conn, token string, doc *EmailCheckDoc) error {
 	host, _, _ := net.SplitHostPort(doc.Server)
 	refusal := func(what string, err error) error { return fmt.Errorf("%s does not %s: %w", doc.Server, what, err) }
 	client, err := smtp.NewClient(conn, host)
@@ -223,13 +224,13 @@ func describeTLS(state tls.ConnectionState, host string) string {
 	if _, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Intermediates: intermediates}); err != nil {
 		return fmt.Sprintf("%s, but the certificate is not valid: %v", version, err)
 	}
-	return fmt.Sprintf("%s, the certificate is valid until %s", version, timestamp(leaf.NotAfter))
+	return fmt.Sprintf("%s, the certificate is valid until %s", version, console.Timestamp(leaf.NotAfter))
 }
 
 // tokenField is the header field that identifies the message in the log.
 const tokenField = "X-Rollcall-Check"
 
-func (c *emailCheckCmd) message(token string) []byte {
+func (c *EmailCheckCmd) message(token string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\n", c.From, c.Address, mime.QEncoding.Encode("utf-8", c.Subject))
 	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@rollcall>\r\n%s: %s\r\n", time.Now().Format(time.RFC1123Z), token, tokenField, token)
@@ -241,7 +242,7 @@ func (c *emailCheckCmd) message(token string) []byte {
 }
 
 // await waits for the ping of the message.
-func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (emailPingDoc, error) {
+func (c *EmailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (emailPingDoc, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	check, err := mon.Check(ctx, id)
@@ -259,7 +260,7 @@ func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid
 				return emailPingDoc{}, err
 			}
 			return emailPingDoc{
-				N: ping.N, Type: ping.Kind, Date: timestamp(ping.At), RemoteAddr: ping.RemoteAddr, UA: ping.UserAgent,
+				N: ping.N, Type: ping.Kind, Date: console.Timestamp(ping.At), RemoteAddr: ping.RemoteAddr, UA: ping.UserAgent,
 				Size: ping.BodySize, Status: check.Status(mon.Now()),
 			}, nil
 		}

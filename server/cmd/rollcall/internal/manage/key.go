@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // keyDoc is an API key in JSON.
@@ -38,7 +39,7 @@ type keyCreateCmd struct {
 	Project  string `placeholder:"NAME" help:"Project of the key. Default: default, but with --scope admin the whole installation."`
 	Scope    string `default:"read-write" enum:"read-write,read-only,read-ids,admin" placeholder:"SCOPE" help:"What the key may do: read-write, read-only (sees neither UUIDs nor ping URLs), read-ids (is read-only, but sees them) or admin (is read-write, and manages integrations, status pages and projects)."`
 	ReadOnly bool   `help:"The same as --scope read-only."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (keyCreateCmd) Help() string {
@@ -53,11 +54,11 @@ Examples:
     rollcall key create --scope admin`
 }
 
-func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
+func (c keyCreateCmd) Run(ctx context.Context, a *App) error {
 	scope := checks.Scope(c.Scope)
 	if c.ReadOnly {
 		if scope != checks.ReadWrite && scope != checks.ReadOnly {
-			return usagef("--read-only and --scope %s exclude each other", scope)
+			return console.Usagef("--read-only and --scope %s exclude each other", scope)
 		}
 		scope = checks.ReadOnly
 	}
@@ -66,7 +67,7 @@ func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
 			keyDoc
 			APIKey string `json:"api_key"`
 		}{newKeyDoc(key, project), text}
-		return c.say(a.stdout, document, "Created %s %s key for %s. It cannot be shown again:\n\n  %s", article(scope), scope, document.owner(), text)
+		return c.Say(a.Stdout, document, "Created %s %s key for %s. It cannot be shown again:\n\n  %s", article(scope), scope, document.owner(), text)
 	}
 	if scope == checks.Admin && c.Project == "" {
 		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
@@ -80,7 +81,7 @@ func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
 	return projectFlag{cmp.Or(c.Project, "default")}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		text, key, err := mon.Project(project.ID).CreateKey(ctx, scope)
 		if err != nil {
-			return missing(err, "project %q", project.Name)
+			return console.Missing(err, "project %q", project.Name)
 		}
 		return print(text, key, project)
 	})
@@ -97,7 +98,7 @@ func article(scope checks.Scope) string {
 type keyListCmd struct {
 	projectFlag
 	Installation bool `help:"List the keys of the installation instead."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (keyListCmd) Help() string {
@@ -106,7 +107,7 @@ func (keyListCmd) Help() string {
 With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
 }
 
-func (c keyListCmd) Run(ctx context.Context, a *app) error {
+func (c keyListCmd) Run(ctx context.Context, a *App) error {
 	type listed struct {
 		keyDoc
 		Hint    string `json:"hint"`
@@ -116,8 +117,10 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return printList(c.jsonFlag, a.stdout, keys,
-			func(k checks.Key) listed { return listed{newKeyDoc(k, project), k.Hint, timestamp(k.CreatedAt)} },
+		return console.PrintList(c.JSONFlag, a.Stdout, keys,
+			func(k checks.Key) listed {
+				return listed{newKeyDoc(k, project), k.Hint, console.Timestamp(k.CreatedAt)}
+			},
 			[]string{"ID", "ACCESS", "BEGINS WITH", "CREATED"},
 			func(d listed) []string { return []string{d.ID, string(d.Scope), d.Hint, d.Created} })
 	}
@@ -144,7 +147,7 @@ type keyRevokeCmd struct {
 	Key string `arg:"" help:"The key itself, or its id as key list shows it."`
 	// No default project, because a key or an id identifies its project.
 	Project string `placeholder:"NAME" help:"Revoke the key only if it belongs to this project. Any project by default."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (keyRevokeCmd) Help() string {
@@ -157,7 +160,7 @@ Example:
     rollcall key revoke 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f`
 }
 
-func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
+func (c keyRevokeCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		key, project, err := c.find(ctx, mon)
 		if err != nil {
@@ -168,10 +171,10 @@ func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
 			revoke = mon.Installation().DeleteKey
 		}
 		if err := revoke(ctx, key.ID); err != nil {
-			return missing(err, "the key")
+			return console.Missing(err, "the key")
 		}
 		document := newKeyDoc(key, project)
-		return c.say(a.stdout, document, "Revoked the %s key %s of %s.", document.Scope, document.ID, document.owner())
+		return c.Say(a.Stdout, document, "Revoked the %s key %s of %s.", document.Scope, document.ID, document.owner())
 	})
 }
 
@@ -184,7 +187,7 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 	id, err := uuid.Parse(c.Key)
 	if err != nil {
 		if key, err = mon.Projects().Authenticate(ctx, c.Key); err != nil {
-			return key, project, missing(err, "the key")
+			return key, project, console.Missing(err, "the key")
 		}
 		id = key.ID
 	}
@@ -206,7 +209,7 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 	if i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == id }); i >= 0 {
 		return keys[i], project, nil
 	}
-	return key, project, missing(cmp.Or(err, checks.ErrNotFound), "the key")
+	return key, project, console.Missing(cmp.Or(err, checks.ErrNotFound), "the key")
 }
 
 // projects returns the projects that the key may belong to.
@@ -220,7 +223,7 @@ func (c keyRevokeCmd) projects(ctx context.Context, mon *monitor.Monitor) ([]che
 
 type keyRotatePingCmd struct {
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (keyRotatePingCmd) Help() string {
@@ -234,16 +237,16 @@ Example:
     rollcall key rotate-ping --project backups`
 }
 
-func (c keyRotatePingCmd) Run(ctx context.Context, a *app) error {
+func (c keyRotatePingCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		project, err := mon.Projects().RotatePingKey(ctx, project.ID)
 		if err != nil {
-			return missing(err, "project %q", c.Project)
+			return console.Missing(err, "project %q", c.Project)
 		}
 		document := struct {
 			projectDoc
 			PingKey string `json:"ping_key"`
 		}{newProjectDoc(project), project.PingKey}
-		return c.say(a.stdout, document, "Replaced the ping key of the project %q. The new one is:\n\n  %s", project.Name, project.PingKey)
+		return c.Say(a.Stdout, document, "Replaced the ping key of the project %q. The new one is:\n\n  %s", project.Name, project.PingKey)
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // managedFlags are the flags of commands about one check, in the database or on a server.
@@ -18,7 +19,7 @@ type managedFlags struct {
 	checkFlag
 	projectFlag
 	remoteFlags
-	jsonFlag
+	console.JSONFlag
 }
 
 type checkPauseCmd struct{ managedFlags }
@@ -31,7 +32,7 @@ the check has manual_resume: then pings are ignored until check resume. ` + paus
     rollcall check pause --slug nightly --url https://rollcall.example.org --api-key rcw_…`
 }
 
-func (c checkPauseCmd) Run(ctx context.Context, a *app) error {
+func (c checkPauseCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Paused", func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error) { return m.Pause(ctx, id) })
 }
 
@@ -44,7 +45,7 @@ func (checkResumeCmd) Help() string {
     rollcall check resume --slug nightly --url https://rollcall.example.org --api-key rcw_…`
 }
 
-func (c checkResumeCmd) Run(ctx context.Context, a *app) error {
+func (c checkResumeCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Resumed", func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error) { return m.Resume(ctx, id) })
 }
 
@@ -57,7 +58,7 @@ Examples:
 `
 
 // change finds the check, changes it and says so.
-func (f managedFlags) change(ctx context.Context, a *app, done string, change func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error)) error {
+func (f managedFlags) change(ctx context.Context, a *App, done string, change func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error)) error {
 	return f.withManager(ctx, a, func(m checks.Manager) error {
 		id, err := f.look(ctx, m)
 		if err != nil {
@@ -68,19 +69,19 @@ func (f managedFlags) change(ctx context.Context, a *app, done string, change fu
 		case errors.Is(err, checks.ErrNotPaused):
 			return fmt.Errorf("the check %s is not paused", id)
 		case err != nil:
-			return missing(err, "check %q", id)
+			return console.Missing(err, "check %q", id)
 		}
 		document := newSnapshotDoc(c)
-		return f.say(a.stdout, document, "%s the check %q (%s). It is %s.", done, c.DisplayName(), document.UUID, document.Status)
+		return f.Say(a.Stdout, document, "%s the check %q (%s). It is %s.", done, c.DisplayName(), document.UUID, document.Status)
 	})
 }
 
 // look returns the ID of the check that the flags name.
 func (f managedFlags) look(ctx context.Context, m checks.Manager) (uuid.UUID, error) {
 	if f.ID != nil {
-		id, ok := parseUUID(*f.ID)
+		id, ok := console.ParseUUID(*f.ID)
 		if !ok {
-			return id, usagef("--id: %q is not a UUID", *f.ID)
+			return id, console.Usagef("--id: %q is not a UUID", *f.ID)
 		}
 		return id, nil
 	}
@@ -88,33 +89,33 @@ func (f managedFlags) look(ctx context.Context, m checks.Manager) (uuid.UUID, er
 	if errors.Is(err, checks.ErrAmbiguousSlug) {
 		return c.ID, fmt.Errorf("several checks have the slug %q; use the UUID", *f.Slug)
 	}
-	return c.ID, missing(err, "check %q", *f.Slug)
+	return c.ID, console.Missing(err, "check %q", *f.Slug)
 }
 
 // withManager runs fn with the checks of the project in the database, or with those of the key on a server.
-func (f managedFlags) withManager(ctx context.Context, a *app, fn func(m checks.Manager) error) error {
+func (f managedFlags) withManager(ctx context.Context, a *App, fn func(m checks.Manager) error) error {
 	if f.URL == "" {
 		return f.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error { return fn(mon.Project(project.ID)) })
 	}
 	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", OnRetry: a.onRetry})
 	if err != nil {
-		return usageError{pingError(err)}
+		return console.Usage(console.PlainError(err))
 	}
 	if c.HasAdminKey() {
 		list, err := c.Projects(ctx)
 		if err != nil {
-			return pingError(err)
+			return console.PlainError(err)
 		}
 		i := slices.IndexFunc(list, func(p checks.Project) bool { return p.Name == f.Project })
 		switch {
 		case i >= 0:
 			c = c.Project(list[i].ID)
-		case len(list) != 1 || f.Project != defaultProject: // a key of one project needs no name
-			return missing(checks.ErrNotFound, "project %q", f.Project)
+		case len(list) != 1 || f.Project != DefaultProject: // a key of one project needs no name
+			return console.Missing(checks.ErrNotFound, "project %q", f.Project)
 		}
 	}
 	if err := fn(c); err != nil {
-		return pingError(err)
+		return console.PlainError(err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
 )
 
@@ -20,12 +21,12 @@ import (
 const progressEvery = 100
 
 type importHealthchecksCmd struct {
-	URL         address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
-	APIKey      string  `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"Read-write API key of the project at the source. A read-only key does not show UUIDs."`
-	DryRun      bool    `help:"Show the changes without making them."`
-	SkipInvalid bool    `help:"Import the valid checks even if others are malformed or refused. Without it, one such check stops the import."`
+	URL         console.Address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
+	APIKey      string          `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"Read-write API key of the project at the source. A read-only key does not show UUIDs."`
+	DryRun      bool            `help:"Show the changes without making them."`
+	SkipInvalid bool            `help:"Import the valid checks even if others are malformed or refused. Without it, one such check stops the import."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (importHealthchecksCmd) Help() string {
@@ -68,10 +69,10 @@ type importDoc struct {
 	Channels  []leftDoc    `json:"channels"`
 }
 
-func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
+func (c *importHealthchecksCmd) Run(ctx context.Context, a *App) error {
 	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", OnRetry: a.onRetry})
 	if err != nil {
-		return usageError{plainError(err)}
+		return console.Usage(plainError(err))
 	}
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		project, err := projectByName(ctx, mon, c.Project)
@@ -89,12 +90,12 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 		result, err := healthchecks.Import(ctx, mon, project.ID, list, &healthchecks.Options{
 			SkipInvalid: c.SkipInvalid, Malformed: malformed, DryRun: c.DryRun, Progress: func(done, total int) {
 				if done%progressEvery == 0 && done < total {
-					fmt.Fprintf(a.stderr, "rollcall: %d of %d checks\n", done, total)
+					fmt.Fprintf(a.Stderr, "rollcall: %d of %d checks\n", done, total)
 				}
 			},
 		})
 		for _, r := range slices.Concat(ignored, result.Refused) {
-			fail(a.stderr, r)
+			console.Fail(a.Stderr, r)
 		}
 		if errors.Is(err, healthchecks.ErrRefused) {
 			return fmt.Errorf("%s of %d cannot be imported, so none was; --skip-invalid imports the others", prose.Count(len(result.Refused), "check"), len(list)+len(malformed))
@@ -102,7 +103,7 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return fmt.Errorf("%w (before that: %s)", err, result)
 		}
-		return c.report(a.stdout, project.Name, result, list, left)
+		return c.report(a.Stdout, project.Name, result, list, left)
 	})
 }
 
@@ -117,7 +118,7 @@ func readable[T any](list []T, err error) ([]T, healthchecks.Malformed, error) {
 
 // plainError returns the error without package names.
 func plainError(err error) error {
-	return pingError(errors.New(strings.TrimPrefix(err.Error(), "healthchecks: ")))
+	return console.PlainError(errors.New(strings.TrimPrefix(err.Error(), "healthchecks: ")))
 }
 
 func (c *importHealthchecksCmd) report(w io.Writer, project string, result healthchecks.Result, list []healthchecks.Check, left []healthchecks.Channel) error {
@@ -143,7 +144,7 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		document.Channels = append(document.Channels, leftDoc{channel.Name, channel.Kind, used[channel.ID]})
 		rows = append(rows, []string{"  " + channel.Name, channel.Kind, fmt.Sprint(used[channel.ID])})
 	}
-	return c.print(w, document, func(w io.Writer) {
+	return c.Print(w, document, func(w io.Writer) {
 		verb := "Imported"
 		if c.DryRun {
 			verb = "Nothing was changed. Would import"
@@ -151,7 +152,7 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, prose.Count(result.Created+result.Updated+result.Unchanged, "check"), project, result)
 		if len(left) > 0 {
 			fmt.Fprintf(w, "\nThese integrations were not imported. Create them with rollcall channel create:\n\n")
-			table(w, rows...)
+			console.Table(w, rows...)
 		}
 	})
 }

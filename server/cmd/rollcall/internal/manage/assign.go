@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // assign lets checks alert an integration and returns how many did not before.
@@ -44,7 +45,7 @@ type channelAssignCmd struct {
 	Channel string   `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
 	Tag     []string `env:"-" sep:"none" placeholder:"TAG" help:"Only checks with this tag. Repeatable: with all of them."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (channelAssignCmd) Help() string {
@@ -60,7 +61,7 @@ Examples:
     rollcall channel assign pager --tag prod`
 }
 
-func (c channelAssignCmd) Run(ctx context.Context, a *app) error {
+func (c channelAssignCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
 		if err != nil {
@@ -72,13 +73,13 @@ func (c channelAssignCmd) Run(ctx context.Context, a *app) error {
 		}
 		added, err := assign(ctx, mon.Project(project.ID), list, channel.ID)
 		if err != nil {
-			return missing(err, "integration %q", c.Channel)
+			return console.Missing(err, "integration %q", c.Channel)
 		}
 		document := struct {
 			channelDoc
 			Checks int `json:"checks"`
 			Added  int `json:"added"`
 		}{newChannelDoc(channel), len(list), added}
-		return c.say(a.stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, prose.Count(len(list), "check"), project.Name, added)
+		return c.Say(a.Stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, prose.Count(len(list), "check"), project.Name, added)
 	})
 }

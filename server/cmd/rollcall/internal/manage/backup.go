@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -15,16 +15,18 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
-type backupCmd struct {
+type BackupCmd struct {
 	File  string `arg:"" completion:"file" help:"Path of the new file, which must not exist yet; with --keep, the directory of the backups."`
 	Keep  int    `env:"-" placeholder:"N" help:"Write a file named by the time into the directory, then remove all but the newest N backups there."`
 	Force bool   `env:"-" help:"Replace the file if it exists."`
-	jsonFlag
+	console.JSONFlag
 }
 
-func (backupCmd) Help() string {
+func (BackupCmd) Help() string {
 	return `The backup is a consistent snapshot. When the file appears, it is complete, checked and synced to disk, and only its owner
 can read it. It lacks only the ping bodies in object storage. The command does not migrate the database, so a new version
 can back it up before the upgrade.
@@ -52,27 +54,27 @@ Examples:
 }
 
 // Validate checks the flags. Kong calls it.
-func (c backupCmd) Validate() error {
+func (c BackupCmd) Validate() error {
 	if c.Keep != 0 && c.Force {
 		return errors.New("--keep and --force exclude each other: --keep names each backup by its time")
 	}
-	return atLeast("--keep", c.Keep, 0)
+	return console.AtLeast("--keep", c.Keep, 0)
 }
 
-func (c backupCmd) Run(ctx context.Context, a *app) error {
-	d, err := parseDatabase(a.database)
+func (c BackupCmd) Run(ctx context.Context, a *App) error {
+	d, err := installation.ParseDatabase(a.Database)
 	if err != nil {
 		return err
 	}
-	if d.url != "" {
-		return usagef("backup is for SQLite; make a backup of %s with pg_dump, as rollcall backup --help shows", d)
+	if d.URL != "" {
+		return console.Usagef("backup is for SQLite; make a backup of %s with pg_dump, as rollcall backup --help shows", d)
 	}
-	if err := d.mustExist(); err != nil {
+	if err := d.MustExist(); err != nil {
 		return err
 	}
-	db, err := sqlite.OpenDB(ctx, d.path)
+	db, err := sqlite.OpenDB(ctx, d.Path)
 	if err != nil {
-		return d.explain(err)
+		return d.Explain(err)
 	}
 	defer db.Close()
 	document := struct {
@@ -85,22 +87,22 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 	}
 	if c.Keep > 0 {
 		if err := os.Mkdir(c.File, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("backup: %s: %w", c.File, reason(err))
+			return fmt.Errorf("backup: %s: %w", c.File, installation.Reason(err))
 		}
 		document.File = filepath.Join(c.File, time.Now().UTC().Format(backupName))
 	}
 	if document.Bytes, err = backUp(ctx, db, document.File, c.Force); err != nil {
-		return fmt.Errorf("backup: %w", d.explain(err))
+		return fmt.Errorf("backup: %w", d.Explain(err))
 	}
 	if c.Keep > 0 {
 		if document.Removed, err = rotate(c.File, filepath.Base(document.File), c.Keep); err != nil {
 			return fmt.Errorf("backup: %s is complete, but older ones could not be removed: %w", document.File, err)
 		}
 	}
-	return c.print(a.stdout, document, func(w io.Writer) {
-		fmt.Fprintf(w, "Copied %s to %s: %d bytes.\n", d, printable(document.File), document.Bytes)
+	return c.Print(a.Stdout, document, func(w io.Writer) {
+		fmt.Fprintf(w, "Copied %s to %s: %d bytes.\n", d, console.Printable(document.File), document.Bytes)
 		for _, file := range document.Removed {
-			fmt.Fprintf(w, "Removed %s.\n", printable(file))
+			fmt.Fprintf(w, "Removed %s.\n", console.Printable(file))
 		}
 	})
 }
@@ -153,13 +155,13 @@ func rotate(dir, latest string, keep int) ([]string, error) {
 }
 
 // isPart reports whether a file is the database itself, or one of the files beside it.
-func isPart(d database, file string) bool {
+func isPart(d installation.Database, file string) bool {
 	info, err := os.Stat(file)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc([]string{"", "-wal", "-shm"}, func(suffix string) bool {
-		part, err := os.Stat(d.path + suffix)
+		part, err := os.Stat(d.Path + suffix)
 		return err == nil && os.SameFile(info, part)
 	})
 }
@@ -182,7 +184,7 @@ func backUp(ctx context.Context, db *sql.DB, file string, force bool) (size int6
 	}
 	draft, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp") // readable only by its owner
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", file, reason(err))
+		return 0, fmt.Errorf("%s: %w", file, installation.Reason(err))
 	}
 	defer os.Remove(draft.Name())
 	defer draft.Close()

@@ -1,8 +1,7 @@
-package main
+package manage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,34 +12,36 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
-func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
+func (a *App) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
 	return a.withStore(ctx, create, commandConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error { return fn(mon) })
 }
 
 // commandConfig configures the monitor of a command. The servers deliver, and prune the audit log.
-func commandConfig(servers servers) *monitor.Config {
-	config := &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, SpoolWait: servers.spoolWait()}
-	if servers.audit() {
+func commandConfig(servers installation.Servers) *monitor.Config {
+	config := &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, SpoolWait: servers.SpoolWait()}
+	if servers.Audit() {
 		config.AuditRetention = auditRetention
 	}
 	return config
 }
 
 // withStore migrates the database, reads which servers run on it, and runs fn with the store and a monitor.
-func (a *app) withStore(ctx context.Context, create bool, configure func(servers) *monitor.Config, fn func(store *sqlstore.Store, mon *monitor.Monitor) error) error {
-	d, err := parseDatabase(a.database)
+func (a *App) withStore(ctx context.Context, create bool, configure func(installation.Servers) *monitor.Config, fn func(store *sqlstore.Store, mon *monitor.Monitor) error) error {
+	d, err := installation.ParseDatabase(a.Database)
 	if err != nil {
 		return err
 	}
-	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
+	return d.WithStore(ctx, create, func(store *sqlstore.Store) error {
 		mon, err := monitor.New(store, nil)
 		if err != nil {
 			return err
 		}
-		if a.servers, err = readServers(ctx, mon); err != nil {
+		if a.servers, err = installation.ReadServers(ctx, mon); err != nil {
 			return err
 		}
 		if mon, err = monitor.New(store, configure(a.servers)); err != nil {
@@ -61,7 +62,7 @@ type projectFlag struct {
 }
 
 // in runs fn with a monitor and the project that the flag names.
-func (f projectFlag) in(ctx context.Context, a *app, fn func(mon *monitor.Monitor, project checks.Project) error) error {
+func (f projectFlag) in(ctx context.Context, a *App, fn func(mon *monitor.Monitor, project checks.Project) error) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		project, err := projectByName(ctx, mon, f.Project)
 		if err != nil {
@@ -73,7 +74,7 @@ func (f projectFlag) in(ctx context.Context, a *app, fn func(mon *monitor.Monito
 
 func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
 	project, err := mon.Projects().ByName(ctx, name)
-	return project, missing(err, "project %q", name)
+	return project, console.Missing(err, "project %q", name)
 }
 
 // checkByID returns the check of a project with an id.
@@ -82,7 +83,7 @@ func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, i
 	if err == nil && check.ProjectID != projectID {
 		err = checks.ErrNotFound
 	}
-	return check, missing(err, "check %q", id)
+	return check, console.Missing(err, "check %q", id)
 }
 
 // checkBySlug returns the check of a project with a slug. Several such checks are an error.
@@ -92,7 +93,7 @@ func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
 	case err != nil:
 		return checks.Check{}, err
 	case len(list) == 0 || slug == "":
-		return checks.Check{}, missing(checks.ErrNotFound, "check %q", slug)
+		return checks.Check{}, console.Missing(checks.ErrNotFound, "check %q", slug)
 	case len(list) > 1:
 		return checks.Check{}, fmt.Errorf("%d checks have the slug %q; use the UUID", len(list), slug)
 	}
@@ -116,23 +117,12 @@ func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
 	}
 	switch len(named) {
 	case 0:
-		return channels.Channel{}, missing(checks.ErrNotFound, "integration %q", text)
+		return channels.Channel{}, console.Missing(checks.ErrNotFound, "integration %q", text)
 	case 1:
 		return named[0], nil
 	}
 	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q; use the id", len(named), text)
 }
 
-// missing replaces [checks.ErrNotFound] by an error that names the missing object. It returns any other error unchanged.
-func missing(err error, format string, args ...any) error {
-	if errors.Is(err, checks.ErrNotFound) {
-		return fmt.Errorf(format+" does not exist", args...)
-	}
-	return err
-}
-
-// parseUUID reads a UUID in its canonical form, in any case.
-func parseUUID(text string) (id uuid.UUID, ok bool) {
-	id, err := uuid.Parse(text)
-	return id, err == nil && len(text) == len(id.String())
-}
+// DefaultProject is the first project of a database, and the default of --project.
+const DefaultProject = "default"

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"cmp"
@@ -12,13 +12,14 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // auditRetention is the default of --audit-retention. Commands write the log unless all servers on the database run without one.
 const auditRetention = 365 * 24 * time.Hour
 
-// commandActor says in the audit log that a command of this machine's user makes the changes.
-func commandActor(ctx context.Context) context.Context {
+// CommandActor says in the audit log that a command of this machine's user makes the changes.
+func CommandActor(ctx context.Context) context.Context {
 	actor := audit.Actor{Kind: audit.CommandLine}
 	if current, err := user.Current(); err == nil {
 		actor.Name = current.Username
@@ -31,7 +32,7 @@ type auditCmd struct {
 	Check   string `placeholder:"CHECK" help:"Only changes of this check of the project: its UUID, even if it is deleted, or its slug if no other check of the project has it."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of changes, at least 1. The newest come first."`
 	Before  int64  `placeholder:"ID" help:"Only changes before this one. The last id of a list gives the next page."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (auditCmd) Help() string {
@@ -52,7 +53,7 @@ func (c *auditCmd) Validate() error {
 	if c.Check != "" && c.Project == "" {
 		return fmt.Errorf("--check needs --project")
 	}
-	return atLeast("-n", c.Number, 1)
+	return console.AtLeast("-n", c.Number, 1)
 }
 
 // auditDoc is an entry of the audit log in JSON.
@@ -88,7 +89,7 @@ func newAuditDoc(e audit.Entry) auditDoc {
 		return new(id.String())
 	}
 	d := auditDoc{
-		ID: e.ID, Time: timestamp(e.At), Project: known(e.ProjectID), Check: known(e.CheckID),
+		ID: e.ID, Time: console.Timestamp(e.At), Project: known(e.ProjectID), Check: known(e.CheckID),
 		Actor: actorDoc(e.Actor), Action: e.Action, Object: e.Object, Changes: []changeDoc{},
 	}
 	for _, c := range e.Changes {
@@ -114,14 +115,14 @@ func (d auditDoc) row() []string {
 
 // check returns the check of the query, or uuid.Nil. One that is named by its UUID need not exist any more.
 func (c *auditCmd) check(ctx context.Context, mon *monitor.Monitor, project uuid.UUID) (uuid.UUID, error) {
-	if id, ok := parseUUID(c.Check); ok || c.Check == "" {
+	if id, ok := console.ParseUUID(c.Check); ok || c.Check == "" {
 		return id, nil
 	}
 	check, err := checkBySlug(ctx, mon, project, c.Check)
 	return check.ID, err
 }
 
-func (c *auditCmd) Run(ctx context.Context, a *app) error {
+func (c *auditCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		query := audit.Query{Before: c.Before, Limit: c.Number}
 		if c.Project != "" {
@@ -138,6 +139,6 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return printList(c.jsonFlag, a.stdout, list, newAuditDoc, []string{"ID", "TIME", "WHO", "FROM", "ACTION", "WHAT", "CHANGES"}, auditDoc.row)
+		return console.PrintList(c.JSONFlag, a.Stdout, list, newAuditDoc, []string{"ID", "TIME", "WHO", "FROM", "ACTION", "WHAT", "CHANGES"}, auditDoc.row)
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type deliveriesListCmd struct {
@@ -20,7 +21,7 @@ type deliveriesListCmd struct {
 	State   string `completion:"pending,sent,failed,superseded,skipped" placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed, superseded or skipped."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of alerts, at least 1. The newest come first."`
 	Before  int64  `placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (deliveriesListCmd) Help() string {
@@ -40,7 +41,7 @@ Examples:
 }
 
 // Validate checks the flags. Kong calls it.
-func (c *deliveriesListCmd) Validate() error { return atLeast("-n", c.Number, 1) }
+func (c *deliveriesListCmd) Validate() error { return console.AtLeast("-n", c.Number, 1) }
 
 // deliveryDoc is a delivery in JSON.
 type deliveryDoc struct {
@@ -67,7 +68,7 @@ func newDeliveryDoc(d monitor.Delivery) deliveryDoc {
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
 		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind, Recipient: d.Recipient,
 		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts,
-		Created: timestamp(d.CreatedAt), Due: optionalTimestamp(d.Due), Finished: optionalTimestamp(d.FinishedAt), Error: d.Error,
+		Created: console.Timestamp(d.CreatedAt), Due: console.OptionalTimestamp(d.Due), Finished: console.OptionalTimestamp(d.FinishedAt), Error: d.Error,
 	}
 }
 
@@ -85,11 +86,11 @@ func (d deliveryDoc) row() []string {
 	}
 	return []string{
 		strconv.FormatInt(d.ID, 10), d.Created, d.CheckName, alert, to,
-		string(d.State), strconv.Itoa(d.Attempts), or(cmp.Or(d.Due, d.Finished)), d.Error,
+		string(d.State), strconv.Itoa(d.Attempts), console.Or(cmp.Or(d.Due, d.Finished)), d.Error,
 	}
 }
 
-func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
+func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		query := monitor.DeliveryQuery{State: monitor.DeliveryState(c.State), Before: c.Before, Limit: c.Number}
 		if c.Check != "" {
@@ -114,12 +115,12 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 			list = append(list, d)
 		}
 		header := []string{"ID", "CREATED", "CHECK", "ALERT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT OR END", "ERROR"}
-		return printList(c.jsonFlag, a.stdout, list, newDeliveryDoc, header, deliveryDoc.row)
+		return console.PrintList(c.JSONFlag, a.Stdout, list, newDeliveryDoc, header, deliveryDoc.row)
 	})
 }
 
 func (c *deliveriesListCmd) check(ctx context.Context, mon *monitor.Monitor, project checks.Project) (checks.Check, error) {
-	if id, ok := parseUUID(c.Check); ok {
+	if id, ok := console.ParseUUID(c.Check); ok {
 		return checkByID(ctx, mon, project.ID, id)
 	}
 	return checkBySlug(ctx, mon, project.ID, c.Check)
@@ -129,7 +130,7 @@ type deliveriesRetryCmd struct {
 	ID        []int64 `arg:"" optional:"" help:"Ids of failed alerts, as the list shows them."`
 	AllFailed bool    `help:"Send all failed alerts of the project again."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (deliveriesRetryCmd) Help() string {
@@ -151,7 +152,7 @@ func (c *deliveriesRetryCmd) Validate() error {
 	return nil
 }
 
-func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
+func (c *deliveriesRetryCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		retry := func() (int, error) { return mon.Project(project.ID).RetryDeliveries(ctx, c.ID) }
 		if c.AllFailed {
@@ -159,11 +160,11 @@ func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 		}
 		n, err := retry()
 		if err != nil {
-			return missing(err, "a failed alert with one of these ids")
+			return console.Missing(err, "a failed alert with one of these ids")
 		}
 		document := struct {
 			Retried int `json:"retried"`
 		}{n}
-		return c.say(a.stdout, document, "%s will be sent again.", prose.Count(n, "alert"))
+		return c.Say(a.Stdout, document, "%s will be sent again.", prose.Count(n, "alert"))
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type exportCmd struct {
@@ -24,7 +25,7 @@ Example:
     rollcall export > checks.yaml`
 }
 
-func (c *exportCmd) Run(ctx context.Context, a *app) error {
+func (c *exportCmd) Run(ctx context.Context, a *App) error {
 	var doc declare.Document
 	err := c.withTarget(ctx, a, false, func(target declare.Target, projects listProjects) error {
 		names := []string{c.Project}
@@ -41,7 +42,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 		for _, name := range names {
 			state, err := target.Read(ctx, name)
 			if err != nil {
-				return missing(err, "project %q", name)
+				return console.Missing(err, "project %q", name)
 			}
 			doc.Projects = append(doc.Projects, declare.Export(state))
 		}
@@ -56,10 +57,10 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	}
 	for _, p := range doc.Projects {
 		for _, remark := range p.Remarks() {
-			fmt.Fprintln(a.stderr, "rollcall:", oneLine(remark))
+			fmt.Fprintln(a.Stderr, "rollcall:", console.OneLine(remark))
 		}
 	}
-	if _, err := a.stdout.Write(text.Bytes()); err != nil {
+	if _, err := a.Stdout.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 	remote "github.com/rollcall-dev/rollcall/client/target"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // remoteFlags select a server instead of the database.
 type remoteFlags struct {
-	URL    address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL instead of the database."`
-	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url: an admin key, or a read-write key, which selects the project."`
+	URL    console.Address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL instead of the database."`
+	APIKey string          `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url: an admin key, or a read-write key, which selects the project."`
 }
 
 // Validate checks the flags. Kong calls it.
@@ -36,14 +37,14 @@ type listProjects func(context.Context) ([]checks.Project, error)
 
 // withTarget runs fn with the target that the flags select.
 func (f *remoteFlags) withTarget(
-	ctx context.Context, a *app, create bool, fn func(target declare.Target, projects listProjects) error,
+	ctx context.Context, a *App, create bool, fn func(target declare.Target, projects listProjects) error,
 ) error {
 	if f.URL == "" {
 		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon.Projects().List) })
 	}
 	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", OnRetry: a.onRetry})
 	if err != nil {
-		return usageError{pingError(err)}
+		return console.Usage(console.PlainError(err))
 	}
 	if !c.HasAdminKey() {
 		return fn(remote.New(c), nil)
@@ -59,7 +60,7 @@ type applyCmd struct {
 	Resend  bool   `name:"resend-secrets" help:"With --url, send the secrets of the file also to channels that have them already; see below."`
 	sourceFlags
 	remoteFlags
-	jsonFlag
+	console.JSONFlag
 }
 
 func (applyCmd) Help() string {
@@ -119,7 +120,7 @@ type applyDoc struct {
 	Projects []createdDoc     `json:"projects"`
 }
 
-func (c *applyCmd) Run(ctx context.Context, a *app) error {
+func (c *applyCmd) Run(ctx context.Context, a *App) error {
 	doc, err := c.read(a)
 	if err != nil {
 		return a.listErrors(err)
@@ -139,7 +140,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 			return a.listErrors(err)
 		}
 		if !c.JSON {
-			if err := c.print(a.stdout, nil, func(w io.Writer) { c.show(w, plan) }); err != nil {
+			if err := c.Print(a.Stdout, nil, func(w io.Writer) { c.show(w, plan) }); err != nil {
 				return err // nothing has changed yet
 			}
 		}
@@ -149,7 +150,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 			created, failed = plan.Apply(ctx, target, nil)
 			failed = errors.Join(failed, c.noteNeeds(ctx, a, target, plan))
 		}
-		if err := c.report(a.stdout, plan, created); err != nil {
+		if err := c.report(a.Stdout, plan, created); err != nil {
 			return errors.Join(failed, err)
 		}
 		return failed
@@ -158,14 +159,14 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 
 // noteNeeds says which flags the servers lack for the channels that the plan has created or changed. A server that applies a file
 // refuses such channels.
-func (c *applyCmd) noteNeeds(ctx context.Context, a *app, target declare.Target, plan declare.Plan) error {
+func (c *applyCmd) noteNeeds(ctx context.Context, a *App, target declare.Target, plan declare.Plan) error {
 	for _, change := range plan.Changes {
 		if change.Type != "channel" || change.Action == declare.Delete || c.URL != "" {
 			continue
 		}
 		state, err := target.Read(ctx, change.Project)
 		if err != nil {
-			return missing(err, "project %q", change.Project)
+			return console.Missing(err, "project %q", change.Project)
 		}
 		for _, channel := range state.Channels {
 			if channel.Name == change.Name {
@@ -178,8 +179,8 @@ func (c *applyCmd) noteNeeds(ctx context.Context, a *app, target declare.Target,
 	return nil
 }
 
-func (c *applyCmd) read(a *app) (declare.Document, error) {
-	config := &declare.Config{Name: c.File, Types: standard.Kinds(), Env: c.env(a.secrets)}
+func (c *applyCmd) read(a *App) (declare.Document, error) {
+	config := &declare.Config{Name: c.File, Types: standard.Kinds(), Env: c.env(a.Secrets)}
 	var in io.Reader = os.Stdin
 	dir := ""
 	if c.File == "-" {
@@ -201,13 +202,13 @@ func (c *applyCmd) read(a *app) (declare.Document, error) {
 }
 
 // listErrors prints the errors of a file, one a line, and returns an error that counts them.
-func (a *app) listErrors(err error) error {
+func (a *App) listErrors(err error) error {
 	list, ok := errors.AsType[declare.Errors](err)
 	if !ok {
 		return err
 	}
 	for _, one := range list {
-		fmt.Fprintln(a.stderr, oneLine(one.Error()))
+		fmt.Fprintln(a.Stderr, console.OneLine(one.Error()))
 	}
 	return fmt.Errorf("%s, nothing was changed", prose.Count(len(list), "error"))
 }
@@ -240,12 +241,12 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	}
 	for _, p := range created {
-		document.Projects = append(document.Projects, newCreatedDoc(p.Project, p.Keys))
+		document.Projects = append(document.Projects, NewCreatedDoc(p.Project, p.Keys))
 	}
-	err := c.print(w, document, func(w io.Writer) {
+	err := c.Print(w, document, func(w io.Writer) {
 		for _, project := range document.Projects {
 			fmt.Fprintln(w)
-			project.write(w)
+			project.Write(w)
 		}
 	})
 	if err != nil && len(created) > 0 {

@@ -1,4 +1,4 @@
-package main
+package installation
 
 import (
 	"cmp"
@@ -16,14 +16,15 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/twilio"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
-// notifierFlags configure the delivery of alerts for all commands that send alerts.
-type notifierFlags struct {
+// NotifierFlags configure the delivery of alerts for all commands that send alerts.
+type NotifierFlags struct {
 	AllowPrivateNetworks bool `group:"Alerts:" help:"Let alerts reach loopback, private and link-local addresses. Without it, alerts to them fail."`
 	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run commands as the server's user. Without it, they fail."`
 
-	mailFlags
+	MailFlags
 
 	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account for alerts of the kinds sms, whatsapp and call, unless the integration sets its own."`
 	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of the Twilio account."`
@@ -38,15 +39,15 @@ type notifierFlags struct {
 	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, instead of --twilio-from."`
 
 	// secret returns a secret of the installation. It is nil while the flags are validated.
-	secret func(ctx context.Context, name string) (string, error)
+	Secret func(ctx context.Context, name string) (string, error) `kong:"-"`
 	// contact is where push services reach the operator: an https URL, or "".
-	contact string
+	Contact string `kong:"-"`
 	// unsubscribe returns the URL at which an address unsubscribes from an integration. It is nil without a server.
-	unsubscribe func(ctx context.Context, c channels.Channel, address string) string
+	Unsubscribe func(ctx context.Context, c channels.Channel, address string) string `kong:"-"`
 }
 
-// mailFlags configure the mail server.
-type mailFlags struct {
+// MailFlags configure the mail server.
+type MailFlags struct {
 	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server for alerts of the kind email. Without it, they fail."`
 	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587; 465 with implicit TLS, 25 with opportunistic or no TLS)."`
 	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if offered) or none."`
@@ -67,26 +68,26 @@ type mailFlags struct {
 	MailHELO string `name:"mail-helo" group:"Alerts:" placeholder:"NAME" help:"Name in the greeting to the mail server (default: the full name of this host or, if it has a short one, the domain of --mail-from)."`
 }
 
-// pushSecret names the secret that the key for Web Push is made of.
-const pushSecret = "webpush_key"
+// PushSecret names the secret that the key for Web Push is made of.
+const PushSecret = "webpush_key"
 
-// needs has the flag that the server lacks if it cannot deliver to integrations of a kind.
-var needs = map[channels.Kind]string{
-	channels.Email: flagMail, "shell": flagShell,
+// Needs has the flag that the server lacks if it cannot deliver to integrations of a kind.
+var Needs = map[channels.Kind]string{
+	channels.Email: FlagMail, "shell": flagShell,
 	channels.SMS: flagTwilio, channels.WhatsApp: flagTwilio, channels.Call: flagTwilio,
 }
 
 // namingFlags makes the errors of integrations that cannot be delivered to name the flag of the server.
 func namingFlags(types []channels.Type) []channels.Type {
 	for i, t := range types {
-		if t.Notifier == nil && needs[t.Kind] != "" {
-			types[i].Missing += "; start it with " + needs[t.Kind]
+		if t.Notifier == nil && Needs[t.Kind] != "" {
+			types[i].Missing += "; start it with " + Needs[t.Kind]
 		}
 		if t.Ready == nil {
 			continue
 		}
 		types[i].Ready = func(ctx context.Context, settings map[string]string) error {
-			switch flag, err := lacks(ctx, t, settings); e := err.(type) {
+			switch flag, err := Lacks(ctx, t, settings); e := err.(type) {
 			case *channels.NotConfiguredError:
 				return &channels.NotConfiguredError{Kind: e.Kind, Missing: e.Missing + "; start the server with " + flag}
 			case *channels.SettingError:
@@ -99,10 +100,10 @@ func namingFlags(types []channels.Type) []channels.Type {
 	return types
 }
 
-// lacks returns why a server cannot deliver to an integration with valid settings, and the flag that would change it.
-func lacks(ctx context.Context, t channels.Type, settings map[string]string) (flag string, err error) {
+// Lacks returns why a server cannot deliver to an integration with valid settings, and the flag that would change it.
+func Lacks(ctx context.Context, t channels.Type, settings map[string]string) (flag string, err error) {
 	if t.Notifier == nil && t.Kind != channels.Group {
-		return needs[t.Kind], &channels.NotConfiguredError{Kind: t.Kind, Missing: t.Missing}
+		return Needs[t.Kind], &channels.NotConfiguredError{Kind: t.Kind, Missing: t.Missing}
 	}
 	if t.Ready != nil {
 		err = t.Ready(ctx, settings)
@@ -110,12 +111,12 @@ func lacks(ctx context.Context, t channels.Type, settings map[string]string) (fl
 	if _, private := errors.AsType[*channels.SettingError](err); private {
 		return flagPrivate, err
 	}
-	return needs[t.Kind], err
+	return Needs[t.Kind], err
 }
 
-// needsOf returns the flag without which a server cannot deliver to an integration, or "", and what is likely to go wrong with
+// NeedsOf returns the flag without which a server cannot deliver to an integration, or "", and what is likely to go wrong with
 // its settings.
-func needsOf(ctx context.Context, c channels.Channel) (flag string, warning *channels.SettingError, err error) {
+func NeedsOf(ctx context.Context, c channels.Channel) (flag string, warning *channels.SettingError, err error) {
 	types, err := standard.New(nil)
 	if err != nil {
 		return "", nil, err
@@ -127,45 +128,27 @@ func needsOf(ctx context.Context, c channels.Channel) (flag string, warning *cha
 		if t.Warn != nil {
 			warning = t.Warn(c.Settings)
 		}
-		if needed, err := lacks(ctx, t, c.Settings); err != nil {
+		if needed, err := Lacks(ctx, t, c.Settings); err != nil {
 			flag = needed
 		}
 	}
 	return flag, warning, nil
 }
 
-// given reports whether a flag for alerts is set that has no default.
-func (f notifierFlags) given() bool {
+// Given reports whether a flag for alerts is set that has no default.
+func (f NotifierFlags) Given() bool {
 	return f.AllowPrivateNetworks || f.EnableShell || f.MailHost != "" || f.TwilioAccountSID != ""
 }
 
-// noteNeeds says on standard error what is likely to go wrong with the settings of an integration, and which flag the servers
-// lack to deliver to it.
-func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
-	flag, warning, err := needsOf(ctx, c)
-	if err != nil {
-		return err
-	}
-	if warning != nil {
-		a.say("%s: %s", warning.Setting, warning.Reason)
-	}
-	if lacking := a.servers.lacking(c.Kind, flag); len(a.servers.list) == 0 && flag != "" {
-		a.say("alerts to %s need a server with %s", newChannelDoc(c), flag)
-	} else if len(lacking) > 0 {
-		a.say("alerts to %s need a server with %s, which %s lacks", newChannelDoc(c), flag, lacking[0])
-	}
-	return nil
-}
-
-// apply configures a monitor to deliver alerts.
-func (f notifierFlags) apply(config *monitor.Config) error {
+// Apply configures a monitor to deliver alerts.
+func (f NotifierFlags) Apply(config *monitor.Config) error {
 	c := standard.Config{AllowPrivateNetworks: f.AllowPrivateNetworks, EnableShell: f.EnableShell}
 	if f.MailHost != "" {
 		var err error
-		if c.Email, err = f.mail(); err != nil {
-			return usageError{err}
+		if c.Email, err = f.Mail(); err != nil {
+			return console.Usage(err)
 		}
-		c.Email.Unsubscribe = f.unsubscribe
+		c.Email.Unsubscribe = f.Unsubscribe
 	}
 	if f.TwilioAccountSID != "" {
 		c.Twilio = &twilio.Config{
@@ -174,15 +157,15 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 			WhatsAppFrom: f.TwilioWhatsAppFrom, WhatsAppContentSID: f.TwilioWhatsAppContentSID,
 		}
 	}
-	if f.secret != nil {
+	if f.Secret != nil {
 		c.WebPush = &webpush.Config{
-			Contact: f.contact,
-			Secret:  func(ctx context.Context) (string, error) { return f.secret(ctx, pushSecret) },
+			Contact: f.Contact,
+			Secret:  func(ctx context.Context) (string, error) { return f.Secret(ctx, PushSecret) },
 		}
 	}
 	types, err := standard.New(&c)
 	if err != nil {
-		return usageError{namingSettings(err)}
+		return console.Usage(namingSettings(err))
 	}
 	config.Channels = namingFlags(types)
 	return nil
@@ -221,8 +204,8 @@ func namingSettings(err error) error {
 	return err
 }
 
-// mail returns the configuration of the mail server.
-func (f mailFlags) mail() (*email.Config, error) {
+// Mail returns the configuration of the mail server.
+func (f MailFlags) Mail() (*email.Config, error) {
 	c := &email.Config{
 		Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
 		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom, HELO: f.MailHELO,
@@ -249,7 +232,7 @@ func (f mailFlags) mail() (*email.Config, error) {
 }
 
 // needsMailHost reports whether a flag is set that means nothing without --mail-host.
-func (f mailFlags) needsMailHost() bool {
+func (f MailFlags) needsMailHost() bool {
 	return f.MailPort != 0 || slices.ContainsFunc([]string{
 		f.MailFrom, f.MailUsername, f.MailPassword, f.MailOAuthTokenURL, f.MailOAuthTokenFile, f.MailOAuthClientID,
 		f.MailOAuthClientSecret, f.MailOAuthScope, f.MailDKIMKey, f.MailDKIMSelector, f.MailDKIMDomain, f.MailHELO,
@@ -257,26 +240,26 @@ func (f mailFlags) needsMailHost() bool {
 }
 
 // needsTwilioAccount reports whether a flag is set that means nothing without --twilio-account-sid.
-func (f notifierFlags) needsTwilioAccount() bool {
+func (f NotifierFlags) needsTwilioAccount() bool {
 	return slices.ContainsFunc([]string{
 		f.TwilioAuthToken, f.TwilioAPIKey, f.TwilioAPISecret, f.TwilioFrom, f.TwilioMessagingServiceSID, f.TwilioCallFrom,
 		f.TwilioWhatsAppFrom, f.TwilioWhatsAppContentSID,
 	}, func(value string) bool { return value != "" })
 }
 
-// validate checks the flags without using the network.
-func (f notifierFlags) validate() error {
-	if err := f.validateMail(); err != nil {
+// Check checks the flags without using the network.
+func (f NotifierFlags) Check() error {
+	if err := f.CheckMail(); err != nil {
 		return err
 	}
 	if f.TwilioAccountSID == "" && f.needsTwilioAccount() {
 		return errors.New("--twilio-account-sid: is required by the other --twilio flags")
 	}
-	return f.apply(new(monitor.Config))
+	return f.Apply(new(monitor.Config))
 }
 
-// validateMail checks the flags of the mail server without using the network.
-func (f mailFlags) validateMail() error {
+// CheckMail checks the flags of the mail server without using the network.
+func (f MailFlags) CheckMail() error {
 	switch {
 	case f.MailHost != "" && f.MailFrom == "":
 		return errors.New("--mail-from: is required with --mail-host")

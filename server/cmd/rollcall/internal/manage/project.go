@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // projectDoc is a project in JSON.
@@ -32,12 +33,12 @@ type createdDoc struct {
 	PingKey        string `json:"ping_key"`
 }
 
-func newCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
+func NewCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
 	return createdDoc{newProjectDoc(project), keys.ReadWrite, keys.ReadOnly, project.PingKey}
 }
 
-// write prints that the project was created, with its keys.
-func (d createdDoc) write(w io.Writer) {
+// Write prints that the project was created, with its keys.
+func (d createdDoc) Write(w io.Writer) {
 	plan := ""
 	if d.Plan == "free" {
 		plan = " (plan free)"
@@ -47,7 +48,7 @@ func (d createdDoc) write(w io.Writer) {
 }
 
 func (d createdDoc) writeKeys(w io.Writer) {
-	table(w,
+	console.Table(w,
 		[]string{"  API key", d.APIKey},
 		[]string{"  API key, read-only", d.APIKeyReadOnly},
 		[]string{"  ping key", d.PingKey},
@@ -60,7 +61,7 @@ type projectCreateCmd struct {
 	Account   string `default:"default" placeholder:"NAME" help:"Account of the project. The projects of an account share its check limit."`
 	MaxChecks int    `placeholder:"N" help:"Check limit of the account, instead of the plan's; 0 keeps the plan's."`
 	PingKey   string `env:"-" placeholder:"KEY" help:"Ping key of a project on another server, so that ping URLs with a slug stay when its checks move here. Default: a random one."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (projectCreateCmd) Help() string {
@@ -73,7 +74,7 @@ Example:
     rollcall project create backups --plan free`
 }
 
-func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
+func (c projectCreateCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, true, func(mon *monitor.Monitor) error {
 		project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{
 			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks, PingKey: c.PingKey,
@@ -87,21 +88,21 @@ func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		document := newCreatedDoc(project, keys)
-		if err := c.print(a.stdout, document, document.write); err != nil {
+		document := NewCreatedDoc(project, keys)
+		if err := c.Print(a.Stdout, document, document.Write); err != nil {
 			return fmt.Errorf("created the project, but could not print its keys (rollcall key create makes new ones): %w", err)
 		}
 		return nil
 	})
 }
 
-type projectListCmd struct{ jsonFlag }
+type projectListCmd struct{ console.JSONFlag }
 
 func (projectListCmd) Help() string {
 	return `With --json: an array of {"id", "name", "plan", "account", "max_checks"}, where max_checks is 0 if the plan's limit applies.`
 }
 
-func (c projectListCmd) Run(ctx context.Context, a *app) error {
+func (c projectListCmd) Run(ctx context.Context, a *App) error {
 	type listed struct {
 		projectDoc
 		Account   string `json:"account"`
@@ -119,7 +120,7 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 		if hide {
 			titles = slices.Delete(titles, plan, plan+1)
 		}
-		return printList(c.jsonFlag, a.stdout, projects,
+		return console.PrintList(c.JSONFlag, a.Stdout, projects,
 			func(p checks.Project) listed { return listed{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()} },
 			titles,
 			func(d listed) []string {
@@ -138,7 +139,7 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 
 type projectDeleteCmd struct {
 	Name string `arg:"" help:"Name of the project."`
-	jsonFlag
+	console.JSONFlag
 }
 
 func (projectDeleteCmd) Help() string {
@@ -147,7 +148,7 @@ func (projectDeleteCmd) Help() string {
 With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three count what was deleted.`
 }
 
-func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
+func (c projectDeleteCmd) Run(ctx context.Context, a *App) error {
 	return projectFlag{c.Name}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		list, checksErr := mon.Views().Checks(ctx, project.ID, checks.Query{})
 		keys, keysErr := mon.Project(project.ID).Keys(ctx)
@@ -156,7 +157,7 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if err := mon.Projects().Delete(ctx, project.ID); err != nil {
-			return missing(err, "project %q", c.Name)
+			return console.Missing(err, "project %q", c.Name)
 		}
 		document := struct {
 			projectDoc
@@ -164,7 +165,7 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 			Keys     int `json:"keys"`
 			Channels int `json:"channels"`
 		}{newProjectDoc(project), len(list), len(keys), len(channels)}
-		return c.say(a.stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
+		return c.Say(a.Stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
 			prose.Count(len(list), "check"), prose.Count(len(keys), "key"), prose.Count(len(channels), "integration"))
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
-// checkDoc is a check in the JSON of this command line.
-type checkDoc struct {
+// CheckDoc is a check in the JSON of this command line.
+type CheckDoc struct {
 	UUID        string        `json:"uuid"`
 	Slug        string        `json:"slug"`
 	Name        string        `json:"name"`
@@ -35,21 +36,21 @@ const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runti
 0 or "".`
 
 // newCheckDoc returns the document of a check at an instant.
-func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
-	return func(c checks.Check) checkDoc { return newSnapshotDoc(c.Snapshot(now)) }
+func newCheckDoc(now time.Time) func(checks.Check) CheckDoc {
+	return func(c checks.Check) CheckDoc { return newSnapshotDoc(c.Snapshot(now)) }
 }
 
 // newSnapshotDoc returns the document of a check as a [checks.Manager] returns it.
-func newSnapshotDoc(c checks.Snapshot) checkDoc {
-	return checkDoc{
-		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: optionalTimestamp(c.NextPing),
+func newSnapshotDoc(c checks.Snapshot) CheckDoc {
+	return CheckDoc{
+		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: console.OptionalTimestamp(c.NextPing),
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 	}
 }
 
-var checkHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "MAX RUNTIME", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
+var CheckHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "MAX RUNTIME", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
 
-func (d checkDoc) row() []string {
+func (d CheckDoc) row() []string {
 	after, zone := "", ""
 	if d.AlertAfter > 1 {
 		after = strconv.Itoa(d.AlertAfter)
@@ -57,7 +58,7 @@ func (d checkDoc) row() []string {
 	if d.QuietHours != "" {
 		zone = d.TZ
 	}
-	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.NextPing),
+	return []string{d.UUID, d.Slug, d.Name, string(d.Status), console.Or(d.NextPing),
 		optionalSeconds(d.MaxRuntime), after, optionalSeconds(d.RepeatEvery), d.QuietHours, zone}
 }
 
@@ -71,20 +72,20 @@ func optionalSeconds(seconds int64) string {
 
 type checkListCmd struct {
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (checkListCmd) Help() string {
 	return "With --json: an array of " + checkDocHelp
 }
 
-func (c checkListCmd) Run(ctx context.Context, a *app) error {
+func (c checkListCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
 		if err != nil {
 			return err
 		}
-		return printList(c.jsonFlag, a.stdout, list, newCheckDoc(mon.Now()), checkHeader, checkDoc.row)
+		return console.PrintList(c.JSONFlag, a.Stdout, list, newCheckDoc(mon.Now()), CheckHeader, CheckDoc.row)
 	})
 }
 
@@ -99,9 +100,9 @@ func (f checkFlag) find(ctx context.Context, mon *monitor.Monitor, projectID uui
 	if f.Slug != nil {
 		return checkBySlug(ctx, mon, projectID, *f.Slug)
 	}
-	id, ok := parseUUID(*f.ID)
+	id, ok := console.ParseUUID(*f.ID)
 	if !ok {
-		return checks.Check{}, usagef("--id: %q is not a UUID", *f.ID)
+		return checks.Check{}, console.Usagef("--id: %q is not a UUID", *f.ID)
 	}
 	return checkByID(ctx, mon, projectID, id)
 }
@@ -109,7 +110,7 @@ func (f checkFlag) find(ctx context.Context, mon *monitor.Monitor, projectID uui
 type checkShowCmd struct {
 	checkFlag
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (checkShowCmd) Help() string {
@@ -122,7 +123,7 @@ Example:
     rollcall check show --slug nightly`
 }
 
-func (c checkShowCmd) Run(ctx context.Context, a *app) error {
+func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		check, err := c.find(ctx, mon, project.ID)
 		if err != nil {
@@ -130,18 +131,18 @@ func (c checkShowCmd) Run(ctx context.Context, a *app) error {
 		}
 		log, err := checks.Collect(mon.Project(check.ProjectID).Pings(ctx, check.ID, checks.PingQuery{}))
 		if err != nil {
-			return missing(err, "the check")
+			return console.Missing(err, "the check")
 		}
 		v, err := explain.Check(ctx, mon, check, log)
 		if err != nil {
-			return missing(err, "the check")
+			return console.Missing(err, "the check")
 		}
 		document := struct {
-			checkDoc
+			CheckDoc
 			Verdict string `json:"verdict"`
 		}{newCheckDoc(v.Now)(check), v.Text(nil)}
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "%s\n\n%s\n", printable(check.DisplayName()+"  "+check.ID.String()), printable(document.Verdict))
+		return c.Print(a.Stdout, document, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\n\n%s\n", console.Printable(check.DisplayName()+"  "+check.ID.String()), console.Printable(document.Verdict))
 		})
 	})
 }
@@ -150,7 +151,7 @@ type checkMoveCmd struct {
 	checkFlag
 	To string `required:"" placeholder:"NAME" help:"Name of the project to move it to."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (checkMoveCmd) Help() string {
@@ -165,7 +166,7 @@ Example:
     rollcall check move --slug nightly --to backups`
 }
 
-func (c checkMoveCmd) Run(ctx context.Context, a *app) error {
+func (c checkMoveCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		check, err := c.find(ctx, mon, project.ID)
 		if err != nil {
@@ -177,9 +178,9 @@ func (c checkMoveCmd) Run(ctx context.Context, a *app) error {
 		}
 		moved, err := mon.Project(project.ID).Transfer(ctx, check.ID, to.ID)
 		if err != nil {
-			return missing(err, "the check")
+			return console.Missing(err, "the check")
 		}
-		return c.say(a.stdout, newCheckDoc(mon.Now())(*moved.Check), "moved check %s to project %s", check.ID, printable(to.Name))
+		return c.Say(a.Stdout, newCheckDoc(mon.Now())(*moved.Check), "moved check %s to project %s", check.ID, console.Printable(to.Name))
 	})
 }
 
@@ -191,7 +192,7 @@ type checkSetCmd struct {
 	QuietHours  *string `placeholder:"WINDOWS" help:"Windows in which to hold back alerts, separated by semicolons."`
 	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule, such as Europe/Riga."`
 	projectFlag
-	jsonFlag
+	console.JSONFlag
 }
 
 func (checkSetCmd) Help() string {
@@ -214,7 +215,7 @@ Examples:
     rollcall check set --slug nightly --max-runtime 3h`
 }
 
-func (c checkSetCmd) Run(ctx context.Context, a *app) error {
+func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 	spec, err := c.spec()
 	if err != nil {
 		return err
@@ -226,10 +227,10 @@ func (c checkSetCmd) Run(ctx context.Context, a *app) error {
 		}
 		updated, err := mon.Project(project.ID).Update(ctx, check.ID, spec)
 		if err != nil {
-			return missing(err, "the check")
+			return console.Missing(err, "the check")
 		}
 		document := newCheckDoc(mon.Now())(*updated.Check)
-		return c.print(a.stdout, document, func(w io.Writer) { table(w, checkHeader, document.row()) })
+		return c.Print(a.Stdout, document, func(w io.Writer) { console.Table(w, CheckHeader, document.row()) })
 	})
 }
 
@@ -247,12 +248,12 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 		setting := checks.SettingNamed(name)
 		value, err := parseSetting(setting, *text)
 		if err != nil {
-			return spec, usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
+			return spec, console.Usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
 		}
 		setting.Set(&spec, value)
 	}
 	if !given {
-		return spec, usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
+		return spec, console.Usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
 	}
 	return spec, spec.Validate(time.Now())
 }

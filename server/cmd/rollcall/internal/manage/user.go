@@ -1,4 +1,4 @@
-package main
+package manage
 
 import (
 	"context"
@@ -17,12 +17,14 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // withPeople migrates the database and runs fn with its people and a monitor.
-func (a *app) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
+func (a *App) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
 	return a.withStore(ctx, create, commandConfig, func(store *sqlstore.Store, mon *monitor.Monitor) error {
-		known, err := people.New(store, &people.Config{Audit: a.servers.audit()})
+		known, err := people.New(store, &people.Config{Audit: a.servers.Audit()})
 		if err != nil {
 			return err
 		}
@@ -36,11 +38,11 @@ type userArg struct {
 }
 
 // in runs fn with the person whom the argument names.
-func (u userArg) in(ctx context.Context, a *app, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
+func (u userArg) in(ctx context.Context, a *App, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
 	return a.withPeople(ctx, false, func(ctx context.Context, known *people.People, mon *monitor.Monitor) error {
 		p, err := known.ByEmail(ctx, u.Email)
 		if err != nil {
-			return missing(err, "user %q", u.Email)
+			return console.Missing(err, "user %q", u.Email)
 		}
 		err = fn(ctx, known, mon, p)
 		if errors.Is(err, people.ErrLastAdmin) {
@@ -66,11 +68,11 @@ func (f unverifiedFlag) check(p people.Person) error {
 // changeCmd is a command that changes one person and says so.
 type changeCmd struct {
 	userArg
-	jsonFlag
+	console.JSONFlag
 }
 
 // change runs fn and prints what it did. With --json: {"id", "email"}.
-func (c changeCmd) change(ctx context.Context, a *app, done string, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
+func (c changeCmd) change(ctx context.Context, a *App, done string, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
 	return c.in(ctx, a, func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
 		if err := fn(ctx, known, mon, p); err != nil {
 			return err
@@ -79,19 +81,19 @@ func (c changeCmd) change(ctx context.Context, a *app, done string, fn func(ctx 
 			ID    string `json:"id"`
 			Email string `json:"email"`
 		}{p.ID.String(), p.Email}
-		return c.say(a.stdout, document, done, p.Email)
+		return c.Say(a.Stdout, document, done, p.Email)
 	})
 }
 
 // linkFlags are the flags of commands that create a one-time link.
 type linkFlags struct {
-	BaseURL address `placeholder:"URL" help:"URL of the service, with which the link begins (default: that of the server on the database, or else http://localhost:8000)."`
-	mailFlags
-	jsonFlag
+	BaseURL console.Address `placeholder:"URL" help:"URL of the service, with which the link begins (default: that of the server on the database, or else http://localhost:8000)."`
+	installation.MailFlags
+	console.JSONFlag
 }
 
 // Validate checks the flags of the mail server.
-func (f linkFlags) Validate() error { return f.validateMail() }
+func (f linkFlags) Validate() error { return f.CheckMail() }
 
 // linkDoc is a one-time link in JSON.
 type linkDoc struct {
@@ -103,30 +105,30 @@ type linkDoc struct {
 }
 
 // hand prints a link, and sends it if there is a mail server. It prints first, so that the link is not lost with the mail.
-func (f linkFlags) hand(ctx context.Context, a *app, link people.Link, done string) error {
+func (f linkFlags) hand(ctx context.Context, a *App, link people.Link, done string) error {
 	base := f.BaseURL
 	if base == "" {
 		base = a.baseURL()
 	}
 	d := linkDoc{
 		ID: link.Person.ID.String(), Email: link.Person.Email, Link: string(base) + "/signin/" + link.Token,
-		Expires: timestamp(link.Until), Mailed: f.MailHost != "",
+		Expires: console.Timestamp(link.Until), Mailed: f.MailHost != "",
 	}
-	err := f.print(a.stdout, d, func(w io.Writer) {
+	err := f.Print(a.Stdout, d, func(w io.Writer) {
 		fmt.Fprintf(w, "%s This link works once, until %s, and cannot be shown again:\n\n  %s\n", done, d.Expires, d.Link)
 	})
 	if err != nil {
 		return err
 	}
 	if f.MailHost == "" {
-		if a.servers.have(channels.Email, flagMail) {
+		if a.servers.Have(channels.Email, installation.FlagMail) {
 			a.say("the link was not sent by e-mail, because a command does not have the server's password; pass it on, or give --mail-host and its other flags")
 		}
 		return nil
 	}
-	config, err := f.mail()
+	config, err := f.Mail()
 	if err != nil {
-		return usageError{err}
+		return console.Usage(err)
 	}
 	text := fmt.Sprintf("Choose a password for your Rollcall account %s:\n\n%s\n\nThe link works once, until %s.\n", d.Email, d.Link, d.Expires)
 	if err := email.Send(ctx, config, d.Email, "Your Rollcall account", text); err != nil {
@@ -162,7 +164,7 @@ func (c userCreateCmd) Validate() error {
 	return c.linkFlags.Validate()
 }
 
-func (c userCreateCmd) Run(ctx context.Context, a *app) error {
+func (c userCreateCmd) Run(ctx context.Context, a *App) error {
 	return a.withPeople(ctx, true, func(ctx context.Context, known *people.People, mon *monitor.Monitor) error {
 		spec := people.Spec{Email: c.Email, Name: c.Name, Admin: c.Admin}
 		if c.Project != "" {
@@ -210,7 +212,7 @@ func (d userDoc) roles() string {
 	return strings.Join(list, ", ")
 }
 
-type userListCmd struct{ jsonFlag }
+type userListCmd struct{ console.JSONFlag }
 
 func (userListCmd) Help() string {
 	return `With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
@@ -218,7 +220,7 @@ maps names of projects to roles, mfa says whether the person has an authenticato
 provider that the person signs in with, and seen is the latest visit of an open session, or null.`
 }
 
-func (c userListCmd) Run(ctx context.Context, a *app) error {
+func (c userListCmd) Run(ctx context.Context, a *App) error {
 	return a.withPeople(ctx, false, func(ctx context.Context, known *people.People, mon *monitor.Monitor) error {
 		list, err := known.List(ctx)
 		if err != nil {
@@ -232,7 +234,7 @@ func (c userListCmd) Run(ctx context.Context, a *app) error {
 		for _, p := range list {
 			d := userDoc{
 				ID: p.ID.String(), Email: p.Email, Name: p.Name, Admin: p.Admin, Roles: map[string]string{}, Password: p.HasPassword,
-				MFA: p.HasTOTP || len(p.Passkeys) > 0, Issuer: p.Issuer, Created: timestamp(p.CreatedAt),
+				MFA: p.HasTOTP || len(p.Passkeys) > 0, Issuer: p.Issuer, Created: console.Timestamp(p.CreatedAt),
 			}
 			for _, project := range projects {
 				if role := p.Roles[project.ID]; role != "" {
@@ -249,12 +251,12 @@ func (c userListCmd) Run(ctx context.Context, a *app) error {
 					seen = s.SeenAt
 				}
 			}
-			d.Seen = optionalTimestamp(seen)
+			d.Seen = console.OptionalTimestamp(seen)
 			documents = append(documents, d)
 		}
-		return printList(c.jsonFlag, a.stdout, documents, func(d userDoc) userDoc { return d },
+		return console.PrintList(c.JSONFlag, a.Stdout, documents, func(d userDoc) userDoc { return d },
 			[]string{"EMAIL", "NAME", "ROLES", "SEEN"},
-			func(d userDoc) []string { return []string{d.Email, d.Name, d.roles(), or(d.Seen)} })
+			func(d userDoc) []string { return []string{d.Email, d.Name, d.roles(), console.Or(d.Seen)} })
 	})
 }
 
@@ -284,7 +286,7 @@ func (c userRoleCmd) Validate() error {
 	return nil
 }
 
-func (c userRoleCmd) Run(ctx context.Context, a *app) error {
+func (c userRoleCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Changed the roles of %s.", func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error {
 		if err := c.check(p); err != nil {
 			return err
@@ -311,10 +313,10 @@ func (c userRoleCmd) Run(ctx context.Context, a *app) error {
 }
 
 // needsLink says that a role has ended what others may hold of an account.
-func needsLink(ctx context.Context, a *app, known *people.People, before people.Person) error {
+func needsLink(ctx context.Context, a *App, known *people.People, before people.Person) error {
 	now, err := known.ByID(ctx, before.ID)
 	if err == nil && now.NeedsLink && !before.NeedsLink {
-		fmt.Fprintf(a.stderr, "rollcall: somebody without this right had invited %s, so the link, the password and the sessions have ended; run rollcall user reset-password\n", now.Email)
+		fmt.Fprintf(a.Stderr, "rollcall: somebody without this right had invited %s, so the link, the password and the sessions have ended; run rollcall user reset-password\n", now.Email)
 	}
 	return err
 }
@@ -327,7 +329,7 @@ func (userDeleteCmd) Help() string {
 With --json: {"id", "email"}.`
 }
 
-func (c userDeleteCmd) Run(ctx context.Context, a *app) error {
+func (c userDeleteCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Deleted the user %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
 		return known.Delete(ctx, p.ID)
 	})
@@ -349,7 +351,7 @@ With --json: {"id", "email", "link", "expires", "mailed"}.`
 // Validate checks the flags of the mail server.
 func (c userResetPasswordCmd) Validate() error { return c.linkFlags.Validate() }
 
-func (c userResetPasswordCmd) Run(ctx context.Context, a *app) error {
+func (c userResetPasswordCmd) Run(ctx context.Context, a *App) error {
 	return c.userArg.in(ctx, a, func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
 		if err := c.check(p); err != nil {
 			return err
@@ -370,7 +372,7 @@ func (userResetMFACmd) Help() string {
 With --json: {"id", "email"}.`
 }
 
-func (c userResetMFACmd) Run(ctx context.Context, a *app) error {
+func (c userResetMFACmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Removed the second factors of %s, and ended all sessions.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
 		return known.ResetMFA(ctx, p.ID)
 	})
@@ -384,7 +386,7 @@ func (userEndSessionsCmd) Help() string {
 With --json: {"id", "email"}.`
 }
 
-func (c userEndSessionsCmd) Run(ctx context.Context, a *app) error {
+func (c userEndSessionsCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Ended all sessions of %s.", func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
 		return known.EndSessions(ctx, p.ID, "")
 	})

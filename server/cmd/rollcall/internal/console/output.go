@@ -1,0 +1,130 @@
+// Package console is what all commands of the command line share: how they print, refuse and fail, and the values of their flags.
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// JSONFlag is the flag of commands that can print JSON.
+type JSONFlag struct {
+	JSON bool `name:"json" help:"Print one JSON document."`
+}
+
+// Print writes the document as JSON if the flag is set, and otherwise calls text.
+func (f JSONFlag) Print(w io.Writer, document any, text func(w io.Writer)) error {
+	var out bytes.Buffer
+	if f.JSON {
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(document); err != nil {
+			return err
+		}
+	} else {
+		text(&out)
+	}
+	return WriteLines(w, out.String())
+}
+
+// WriteLines writes text to standard output, and escapes characters that could control a terminal. In JSON, the escaped text
+// means the same.
+func WriteLines(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, escape(text, func(r rune) bool { return r != '\n' && UnsafeRune(r) })); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// Say writes the document as JSON if the flag is set, and otherwise a formatted line.
+func (f JSONFlag) Say(w io.Writer, document any, format string, args ...any) error {
+	return f.Print(w, document, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
+}
+
+// PrintList writes the items as JSON if the flag is set, and otherwise as a table.
+func PrintList[T, D any](f JSONFlag, w io.Writer, items []T, document func(T) D, header []string, row func(D) []string) error {
+	documents := make([]D, len(items))
+	rows := [][]string{header}
+	for i, item := range items {
+		documents[i] = document(item)
+		rows = append(rows, row(documents[i]))
+	}
+	return f.Print(w, documents, func(w io.Writer) { Table(w, rows...) })
+}
+
+// Table writes rows in aligned columns and escapes control characters.
+func Table(w io.Writer, rows ...[]string) {
+	var widths []int
+	cells := make([][]string, len(rows))
+	for i, row := range rows {
+		for j, cell := range row {
+			cell = Printable(cell)
+			cells[i] = append(cells[i], cell)
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range cells {
+		var line strings.Builder
+		for j, cell := range row {
+			fmt.Fprintf(&line, "%-*s  ", widths[j], cell)
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// Printable escapes characters that could control a terminal or break a table.
+func Printable(text string) string { return escape(text, UnsafeRune) }
+
+// escape escapes characters as in JSON.
+func escape(text string, unsafe func(rune) bool) string {
+	if !strings.ContainsFunc(text, unsafe) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unsafe(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// UnsafeRune reports whether r is a control character, ends a line, or changes the direction of the text around it.
+func UnsafeRune(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// OneLine joins the lines of an error.
+func OneLine(text string) string { return Printable(strings.Join(strings.Fields(text), " ")) }
+
+// TimeFormat is the format of the API's timestamps.
+const TimeFormat = "2006-01-02T15:04:05-07:00"
+
+func Timestamp(t time.Time) string { return t.UTC().Format(TimeFormat) }
+
+// OptionalTimestamp returns nil for the zero time.
+func OptionalTimestamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return new(Timestamp(t))
+}
+
+// Or returns the text that a pointer points to, or "" for nil.
+func Or(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -1,0 +1,54 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// ParseUUID reads a UUID in its canonical form, in any case.
+func ParseUUID(text string) (id uuid.UUID, ok bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && len(text) == len(id.String())
+}
+
+// AtLeast checks the value of a flag against its minimum.
+func AtLeast[T cmp.Ordered](flag string, value, least T) error {
+	if value < least {
+		return fmt.Errorf("%s: is too small: %v, the minimum is %v", flag, value, least)
+	}
+	return nil
+}
+
+// Address is an http or https URL without a trailing slash. The zero value means that there is none.
+type Address string
+
+// UnmarshalText reads a URL to which paths can be appended.
+func (a *Address) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	switch {
+	case err != nil:
+		return errors.New("is not a valid URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("must begin with http:// or https://")
+	case u.Hostname() == "":
+		return errors.New("has no host")
+	case strings.Contains(u.Hostname(), "%"): // an IPv6 zone is only valid on its own machine
+		return errors.New("must not have a zone in its host")
+	case u.User != nil:
+		return errors.New("must not have a user name or password")
+	case u.RawQuery != "" || u.ForceQuery:
+		return errors.New("must not have a query")
+	case u.Fragment != "" || strings.HasSuffix(string(text), "#"):
+		return errors.New("must not have a fragment")
+	}
+	*a = Address(strings.TrimRight(u.String(), "/"))
+	return nil
+}
+
+// EnvPrefix begins the environment variable of every flag.
+const EnvPrefix = "ROLLCALL_"

@@ -1,0 +1,135 @@
+// Package installation is what serve and the commands on its database share: the database, the servers that run on it, and the
+// flags with which alerts are sent.
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+)
+
+// Database is a parsed --database.
+type Database struct {
+	Path string // path of the SQLite file, "" for PostgreSQL
+	URL  string // URL of the PostgreSQL database, "" for SQLite
+	name string // without the password
+}
+
+// ParseDatabase parses the value of --database. Errors do not show the value, which may hold a password.
+func ParseDatabase(text string) (Database, error) {
+	scheme, rest, found := strings.Cut(text, ":")
+	switch {
+	case found && scheme == "sqlite":
+		path, err := sqlitePath(rest)
+		return Database{Path: path, name: "sqlite:" + path}, err
+	case found && (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(rest, "//"):
+		config, err := postgres.ParseURL(text)
+		if err != nil {
+			return Database{}, console.Usagef("--database: %s", strings.TrimPrefix(err.Error(), "postgres: "))
+		}
+		return Database{URL: text, name: "postgres://" + postgres.Name(config)}, nil
+	}
+	return Database{}, console.Usagef("--database: must begin with sqlite: or postgres://")
+}
+
+func sqlitePath(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", console.Usagef("--database: the path is missing, write sqlite:PATH")
+	case path == ":memory:":
+		return "", console.Usagef("--database: a database in memory would be lost with the process, write sqlite:PATH")
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return "", console.Usagef("--database: write sqlite:PATH, without //")
+	}
+	return filepath.Clean(path), nil
+}
+
+// String names the database without its password.
+func (d Database) String() string { return d.name }
+
+// Exposed returns the files of an SQLite database that other users of the machine can read or write.
+func (d Database) Exposed() []string {
+	var files []string
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(d.Path + suffix)
+		if d.Path != "" && runtime.GOOS != "windows" && err == nil && info.Mode().Perm()&0o007 != 0 {
+			files = append(files, d.Path+suffix)
+		}
+	}
+	return files
+}
+
+// Reason returns the cause of a file system error, without the path.
+func Reason(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+// Explain adds the database's name to errors of the database, in the words of its package. It returns others unchanged.
+func (d Database) Explain(err error) error {
+	text := sqlite.Explain(err)
+	if d.URL != "" {
+		text = postgres.Explain(err)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sqlstore.ErrNewerSchema):
+		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, console.VersionNumber(console.BuildInfo()))
+	case text != "":
+		return fmt.Errorf("database %s: %s", d, text)
+	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
+		return fmt.Errorf("database %s: %w", d, err)
+	}
+	return err
+}
+
+// MustExist refuses an SQLite file that does not exist.
+func (d Database) MustExist() error {
+	if _, err := os.Stat(d.Path); d.Path != "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("database %s: no such file; rollcall serve or rollcall migrate creates it", d)
+	}
+	return nil
+}
+
+// WithStore opens the database, migrates it, runs fn with a store on it, and closes it. It creates a missing SQLite file
+// if create is set.
+func (d Database) WithStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
+	if !create {
+		if err := d.MustExist(); err != nil {
+			return err
+		}
+	}
+	return d.WithOpen(ctx, d.Open, fn)
+}
+
+// Open opens the database and migrates it.
+func (d Database) Open(ctx context.Context) (*sqlstore.Store, error) {
+	if d.URL != "" {
+		return postgres.Open(ctx, d.URL)
+	}
+	return sqlite.Open(ctx, d.Path)
+}
+
+// WithOpen runs fn with the store that open returns, and closes it.
+func (d Database) WithOpen(ctx context.Context, open func(context.Context) (*sqlstore.Store, error), fn func(*sqlstore.Store) error) error {
+	store, err := open(ctx)
+	if err != nil {
+		return d.Explain(err)
+	}
+	defer store.Close()
+	return d.Explain(fn(store))
+}
