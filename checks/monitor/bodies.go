@@ -2,11 +2,10 @@ package monitor
 
 import (
 	"context"
-
-	"github.com/google/uuid"
+	"errors"
+	"fmt"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -25,24 +24,27 @@ type BodyStore interface {
 	Remove(ctx context.Context, keys []string) error
 }
 
-// pingWithBody returns ping number n of a check with its body.
-func (m *Monitor) pingWithBody(ctx context.Context, projectID, id uuid.UUID, n int64) (p pings.Ping, err error) {
-	limit, err := m.admin.PingLimit(ctx, projectID, id)
-	if err != nil {
-		return p, err
+// bodies keeps the large bodies of pings in object storage. The database has a queue of the bodies to upload and of the objects
+// to remove, so that neither an outage of the storage nor a crash loses a body or leaves an object.
+type bodies struct{ *service }
+
+// read reads the body of a ping that has a BodyKey. Errors: [checks.ErrNotFound], [checks.ErrBodyUnavailable].
+func (b bodies) read(ctx context.Context, ping pings.Ping) ([]byte, error) {
+	if b.config.Bodies == nil {
+		return nil, fmt.Errorf("%w: none is configured", checks.ErrBodyUnavailable)
 	}
-	all, err := m.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Number: &n, Limit: limit})
-	if err != nil {
-		return p, err
-	}
-	if found := all[id]; len(found) > 0 {
-		p = found[0]
-	}
+	body, err := b.config.Bodies.Get(ctx, ping.BodyKey, ping.BodySize)
 	switch {
-	case p.BodySize == 0:
-		return p, checks.ErrNotFound
-	case p.BodyKey != "":
-		p.Body, err = m.bodies.Read(ctx, p)
+	case err == nil && int64(len(body)) == ping.BodySize:
+		return body, nil
+	case err == nil:
+		err = fmt.Errorf("%d bytes instead of %d", len(body), ping.BodySize)
+	case errors.Is(err, checks.ErrNotFound):
+		// The object was removed with its ping after the ping was read, or it is lost.
+		b.logger("bodies").WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
+		return nil, err
+	case errors.Is(err, checks.ErrBodyUnavailable) || ctx.Err() != nil:
+		return nil, err
 	}
-	return p, err
+	return nil, fmt.Errorf("%w: object %s: %w", checks.ErrBodyUnavailable, ping.BodyKey, err)
 }

@@ -23,5 +23,5 @@ func (m *Monitor) Changes(ctx context.Context) <-chan checks.Change {
 
 // Changes subscribes to the changes in the project; see [Monitor.Changes].
 func (p *Project) Changes(ctx context.Context) <-chan checks.Change {
-	return p.mon.feed.Subscribe(ctx, &p.id)
+	return p.feed.Subscribe(ctx, &p.id)
 }

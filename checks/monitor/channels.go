@@ -22,7 +22,7 @@ import (
 // identifier, it is a *[checks.FieldError] for "id" that wraps [checks.ErrExists].
 func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	c.ProjectID = p.id
-	c, err := p.mon.admin.CreateChannel(ctx, c)
+	c, err := p.admin.CreateChannel(ctx, c)
 	return c, p.about(err)
 }
 
@@ -33,7 +33,7 @@ func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channe
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
 func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, created bool, err error) {
 	c.ProjectID = p.id
-	c, created, err = p.mon.admin.UpsertChannel(ctx, c)
+	c, created, err = p.admin.UpsertChannel(ctx, c)
 	return c, created, p.about(err)
 }
 
@@ -44,7 +44,7 @@ func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ chan
 // passes; see [channels.Validate].
 func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
 	var refused error
-	c, err := p.mon.admin.UpdateChannel(ctx, p.id, id, func(c channels.Channel) (channels.Channel, error) {
+	c, err := p.admin.UpdateChannel(ctx, p.id, id, func(c channels.Channel) (channels.Channel, error) {
 		c, refused = edit(c)
 		return c, refused
 	})
@@ -56,7 +56,7 @@ func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(cha
 
 // DeleteChannel removes a channel, takes it from all checks and deletes its deliveries. Error: [checks.ErrNotFound].
 func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
-	return about("channel", id, p.mon.admin.DeleteChannel(ctx, p.id, id))
+	return about("channel", id, p.admin.DeleteChannel(ctx, p.id, id))
 }
 
 // TestChannel sends a test alert to a channel, or to each member of a group. It neither records nor retries the attempt,
@@ -64,29 +64,29 @@ func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 // with the text that [Delivery].Error would have; a *[channels.NotConfiguredError] if the kind has no notifier; or
 // [checks.ErrNotFound].
 func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
-	project, err := p.mon.admin.Project(ctx, p.id)
+	project, err := p.admin.Project(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.mon.admin.Channels(ctx, p.id)
+	available, err := p.admin.Channels(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}
 	if !slices.ContainsFunc(available, func(c channels.Channel) bool { return c.ID == id }) {
 		return about("channel", id, checks.ErrNotFound)
 	}
-	return p.mon.courier.Try(ctx, project, available, id)
+	return p.courier.Try(ctx, project, available, id)
 }
 
 // TryChannel does what [Project.TestChannel] does for a channel that need not be stored: with the kind, name and settings of
 // c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate];
 // nothing is sent then.
 func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
-	project, err := p.mon.admin.Project(ctx, p.id)
+	project, err := p.admin.Project(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.mon.admin.Channels(ctx, p.id)
+	available, err := p.admin.Channels(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}
@@ -94,9 +94,9 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 		c.ID = uuid.New()
 	}
 	c.ProjectID = p.id
-	if c.Settings, err = p.mon.admin.ValidSettings(available, c, c.Settings); err != nil {
+	if c.Settings, err = p.admin.ValidSettings(available, c, c.Settings); err != nil {
 		return err // for users, as that of the notifier
 	}
 	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
-	return p.mon.courier.Try(ctx, project, append(available, c), c.ID)
+	return p.courier.Try(ctx, project, append(available, c), c.ID)
 }

@@ -120,9 +120,9 @@ func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Del
 			if q.Limit != 0 {
 				page.Limit = min(left, deliveryPage)
 			}
-			list, err := p.mon.courier.List(ctx, page)
+			list, err := p.courier.List(ctx, page)
 			if first {
-				err = p.mon.admin.Exists(ctx, p.id, len(list), err)
+				err = p.admin.Exists(ctx, p.id, len(list), err)
 			}
 			if err != nil {
 				yield(Delivery{}, p.about(err))
@@ -161,24 +161,25 @@ func deliveriesOf(stored []store.Delivery) []Delivery {
 // RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many. If
 // an identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
 func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {
-	retried, err = p.mon.courier.Retry(ctx, p.id, ids)
-	return retried, p.about(p.mon.admin.Exists(ctx, p.id, retried, err))
+	retried, err = p.courier.Retry(ctx, p.id, ids)
+	return retried, p.about(p.admin.Exists(ctx, p.id, retried, err))
 }
 
 // RetryFailed makes all failed deliveries of the project pending again, with no attempts counted, and returns how many.
 func (p *Project) RetryFailed(ctx context.Context) (retried int, err error) {
-	retried, err = p.mon.courier.RetryFailed(ctx, p.id)
-	return retried, p.about(p.mon.admin.Exists(ctx, p.id, retried, err))
+	retried, err = p.courier.RetryFailed(ctx, p.id)
+	return retried, p.about(p.admin.Exists(ctx, p.id, retried, err))
 }
 
 // newCourier returns the courier of a monitor.
-func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
+func (s *service) newCourier() (*courier.Courier, error) {
+	c := &s.config
 	config := courier.Config{
-		Limits: courier.Limits(c.Delivery), Store: m.store, Types: c.Channels, Elsewhere: c.DeliveredElsewhere, OnAlert: c.OnAlert,
-		Link: c.AlertLink, Now: m.Now, Log: m.logger("courier"),
+		Limits: courier.Limits(c.Delivery), Store: s.store, Types: c.Channels, Elsewhere: c.DeliveredElsewhere, OnAlert: c.OnAlert,
+		Link: c.AlertLink, Now: s.now, Log: s.logger("courier"),
 		Changed: func(ctx context.Context, changed []courier.Change) {
 			if slices.Contains(changed, courier.Change{}) {
-				m.feed.PublishAll()
+				s.feed.PublishAll()
 				return
 			}
 			notes := make([]feed.Note, len(changed))
@@ -186,15 +187,15 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 				// A result may change the mark of the channel, too.
 				notes[i] = feed.Note{Project: c.Project, Check: c.Check, Kinds: checks.ChangedDeliveries | checks.ChangedChannels}
 			}
-			m.feed.Publish(ctx, notes...)
+			s.feed.Publish(ctx, notes...)
 		},
 		Attempted: func(kind channels.Kind, state store.DeliveryState, took time.Duration) {
-			m.vitals.Tried()
-			m.observer.Attempted(kind, DeliveryState(state), took)
+			s.pulse.attempt()
+			c.Observer.Attempted(kind, DeliveryState(state), took)
 		},
 	}
-	if m.bodies.Storage != nil {
-		config.Body = m.bodies.Read
+	if c.Bodies != nil {
+		config.Body = s.bodies.read
 	}
 	d, err := courier.New(config)
 	if err != nil {

@@ -10,6 +10,13 @@ func (m *Monitor) KeepIncidents(ctx context.Context) (int, error) {
 	return m.courier.KeepIncidents(ctx)
 }
 func (m *Monitor) Replay(ctx context.Context) (int, error)       { return m.ingest.Replay(ctx) }
-func (m *Monitor) UploadBodies(ctx context.Context) (int, error) { return m.bodies.Upload(ctx) }
-func (m *Monitor) RemoveBodies(ctx context.Context) (int, error) { return m.bodies.Remove(ctx) }
-func (m *Monitor) Prune(ctx context.Context) (int, error)        { return m.prune(ctx) }
+func (m *Monitor) UploadBodies(ctx context.Context) (int, error) { return m.bodies.upload(ctx) }
+func (m *Monitor) RemoveBodies(ctx context.Context) (int, error) { return m.bodies.remove(ctx) }
+func (m *Monitor) Prune(ctx context.Context) (int, error) {
+	n, err := m.pruner.pings(ctx, nil)
+	if err != nil {
+		return n, err
+	}
+	others, err := m.pruner.others(ctx, nil)
+	return n + others, err
+}

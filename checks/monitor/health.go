@@ -2,10 +2,24 @@ package monitor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/health"
-	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// The parts of the service.
+const (
+	partDatabase   = "database"
+	partWatcher    = "watcher"
+	partPings      = "pings"
+	partDeliveries = "deliveries"
+	partSpool      = "spool"
 )
 
 // Condition is the health of one part of the service.
@@ -24,28 +38,48 @@ type Condition struct {
 // OK reports whether the part is healthy.
 func (c Condition) OK() bool { return c.Problem == "" }
 
-func conditionsOf(parts []health.Condition) []Condition {
-	list := make([]Condition, len(parts))
-	for i, c := range parts {
-		list[i] = Condition(c)
-	}
-	return list
-}
+const (
+	// hangAfter is the least time without progress that counts as a hang. The database cannot cause it: transactions of
+	// the watcher and of pings have shorter limits.
+	hangAfter = 2 * time.Minute
+	// probeTimeout bounds how long a health check waits for the database.
+	probeTimeout = 5 * time.Second
+	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
+	stuckAfter = 5 * time.Minute
+	// failingAfter is how long pings must have failed before that is a problem whatever a probe says, and failingNow how
+	// long ago the last one may have failed.
+	failingAfter, failingNow = 2 * time.Second, 5 * time.Second
+)
 
 // Vitals is how a server finds out whether this monitor works: probes, figures for metrics and a heartbeat. [Monitor.Health]
 // is the whole report.
-type Vitals struct{ mon *Monitor }
+type Vitals struct{ *service }
 
 // Vitals returns the probes and the figures of the monitor, for a server.
-func (m *Monitor) Vitals() *Vitals { return &Vitals{m} }
+func (m *Monitor) Vitals() *Vitals { return &Vitals{m.service} }
 
 // Live reports whether the watcher runs and pings are not stuck: it returns the condition of pings if they are, and
 // else that of the watcher. It does not depend on the database: a part that fails and retries is live. If a part is not
 // live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
-func (v *Vitals) Live() Condition { return Condition(v.mon.health.Live()) }
+func (v *Vitals) Live() Condition {
+	if silence, limit := v.ingest.Silence(); silence > max(hangAfter, 2*limit) {
+		return Condition{Part: partPings, Problem: "are stuck"}
+	}
+	c := Condition{Part: partWatcher}
+	now := v.config.Now()
+	v.pulse.mu.Lock()
+	defer v.pulse.mu.Unlock()
+	switch silence := now.Sub(v.pulse.last); {
+	case v.pulse.running == 0 && v.pulse.ended:
+		c.Problem = "has stopped"
+	case v.pulse.running > 0 && silence > max(hangAfter, 10*v.config.WatchEvery):
+		c.Problem = "hangs"
+	}
+	return c
+}
 
 // Probe tests that the database answers queries, and that the file of SQLite is still the one that is open.
-func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx, false) }
+func (v *Vitals) Probe(ctx context.Context) error { return v.store.Probe(ctx, false) }
 
 // Ready reports whether pings can be taken: the database answers and has an up-to-date schema, and pings have not failed
 // for some seconds. After failures, a ping that succeeds makes it ready again or, when no more fail, a test write. It waits
@@ -53,7 +87,15 @@ func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx
 // database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
 // which fails after a failed write, or if its file was replaced or removed.
 func (v *Vitals) Ready(ctx context.Context) []Condition {
-	return conditionsOf(v.mon.health.Ready(ctx))
+	spool, spools := v.spool()
+	database := v.database(ctx, false, "is out of reach or not migrated")
+	if !spools {
+		return []Condition{database}
+	}
+	if !database.OK() && spool.OK() {
+		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
+	}
+	return []Condition{database, spool}
 }
 
 // Health reports on each part of the service:
@@ -68,67 +110,134 @@ func (v *Vitals) Ready(ctx context.Context) []Condition {
 //   - A spool, if there is one, is healthy as in [Vitals.Ready]. Its Detail says how much it holds.
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
-func (m *Monitor) Health(ctx context.Context) []Condition {
-	return conditionsOf(m.health.Report(ctx))
+func (m *Monitor) Health(ctx context.Context) []Condition { return m.Vitals().report(ctx) }
+
+// report reports on each part.
+func (v *Vitals) report(ctx context.Context) []Condition {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see database
+	defer cancel()
+	list := []Condition{v.database(ctx, true, "cannot be written"), v.watcher(), v.deliveries(ctx)}
+	if spool, ok := v.spool(); ok {
+		list = append(list, spool)
+	}
+	return list
 }
 
-// Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each
-// interval it checks [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part.
-// It waits for one interval first, so that a program in a crash loop never reports that it is healthy.
-//
-// If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
-// If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
-func (v *Vitals) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
-	return v.mon.health.Heartbeat(ctx, every, to, v.mon.logger("heartbeat"))
+// database probes the database. It goes on if ctx is cancelled, which says nothing about the database.
+func (v *Vitals) database(ctx context.Context, write bool, problem string) Condition {
+	failing := v.ingest.Failing()
+	if now := v.config.Now(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
+		return Condition{Part: partDatabase, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+	defer cancel()
+	if err := v.store.Probe(ctx, write || failing.Err != nil); err != nil {
+		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}
+	}
+	return Condition{Part: partDatabase}
 }
 
-// Backlog summarizes the pending deliveries.
-type Backlog struct {
-	// Pending is the number of pending deliveries, including those that wait for a later time, at most 100,000.
-	Pending int
-	// OldestDue is the due time of the delivery that has been due the longest, or the zero time if none is due. A
-	// delivery that waits for an earlier one of its line does not count.
-	OldestDue time.Time
+// inWords returns what is wrong, by default as told.
+func inWords(err error, problem string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return "its " + strings.TrimPrefix(store.ErrReplaced.Error(), "the ")
+	case errors.Is(err, store.ErrSpoolDamaged):
+		return "is damaged"
+	case errors.Is(err, store.ErrSpoolFull):
+		return "is full"
+	}
+	return problem
 }
 
-// Backlog summarizes the pending deliveries. The query is cheap however many there are.
-func (v *Vitals) Backlog(ctx context.Context) (Backlog, error) {
-	b, err := v.mon.store.Backlog(ctx, v.mon.Now())
-	return Backlog(b), err
+// spool describes the spool. ok is false without one.
+func (v *Vitals) spool() (c Condition, ok bool) {
+	s, ok := v.ingest.SpoolStats()
+	c = Condition{Part: partSpool, Detail: "is empty"}
+	age := v.now().Sub(s.Oldest).Round(time.Second)
+	switch {
+	case s.Pings > 0:
+		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes, age)
+	case !s.Oldest.IsZero():
+		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits", age)
+		if v.ingest.Failing().Err == nil {
+			c.Detail += " for other servers"
+		}
+	}
+	if s.Stuck > 0 {
+		c.Detail += fmt.Sprintf("; %d wait in the database because they cannot be recorded", s.Stuck)
+	}
+	if s.Dropped > 0 {
+		c.Detail += fmt.Sprintf("; %d were dropped", s.Dropped)
+	}
+	if ok {
+		c.Problem, c.Err = v.spoolFails()
+	}
+	return c, ok
 }
 
-// OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,
-// or the zero time if there is none. A channel is healthy unless its last attempt, or one that is under way, takes 2 seconds
-// or longer, or the receiver has asked for a pause. The result is as of the last look at the outbox, a second ago at most.
-func (v *Vitals) OldestHealthy() time.Time { return v.mon.courier.OldestDue() }
-
-// Queued returns the number of pings that wait for their commit.
-func (v *Vitals) Queued() int { return v.mon.ingest.Queued() }
-
-// SpoolStats describes the pings in the spool of a [Monitor].
-type SpoolStats struct {
-	// Pings is how many pings the spool holds, and Bytes how many bytes they take.
-	Pings int
-	Bytes int64
-	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
-	// spools. It is the zero time if there is none.
-	Oldest time.Time
-	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
-	// monitor tries again every few seconds. Those of other monitors are not counted.
-	Stuck int
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
-	// had data that the database refuses.
-	Dropped int64
+// spoolFails returns why the spool takes no pings, or "". While the database records pings, a probe decides.
+func (v *Vitals) spoolFails() (problem string, cause error) {
+	failing := v.ingest.Unspooled()
+	cause = failing.Err
+	if cause == nil || v.config.Now().Sub(failing.Last) > failingNow || v.ingest.Failing().Err == nil {
+		cause = v.queue.Probe(cause != nil)
+	}
+	if cause != nil {
+		problem = inWords(cause, "cannot be written")
+	}
+	return problem, cause
 }
 
-// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
-func (v *Vitals) Spooled() (stats SpoolStats, ok bool) {
-	s, ok := v.mon.ingest.SpoolStats()
-	return SpoolStats(s), ok
+func (v *Vitals) watcher() Condition {
+	if c := v.Live(); !c.OK() {
+		return c
+	}
+	c := Condition{Part: partWatcher}
+	v.pulse.mu.Lock()
+	defer v.pulse.mu.Unlock()
+	silence := v.config.Now().Sub(v.pulse.swept)
+	if v.pulse.running > 0 && silence > max(time.Minute, 10*v.config.WatchEvery) {
+		c.Problem = fmt.Sprintf("has not succeeded for %v", silence.Round(time.Second))
+	}
+	return c
 }
 
-// spooled describes the pings in the spool for [Monitor.Health].
-func (m *Monitor) spooled() (health.Spooled, bool) {
-	stats, ok := m.ingest.SpoolStats()
-	return health.Spooled(stats), ok
+func (v *Vitals) deliveries(ctx context.Context) Condition {
+	c := v.backlog(ctx)
+	if c.OK() {
+		c.Problem, c.Err = v.courier.Unreachable(ctx)
+	}
+	return c
+}
+
+func (v *Vitals) backlog(ctx context.Context) Condition {
+	c := Condition{Part: partDeliveries}
+	if !v.courier.Delivers() {
+		return c
+	}
+	v.pulse.mu.Lock()
+	busy := v.config.Now().Sub(v.pulse.tried) <= stuckAfter
+	v.pulse.mu.Unlock()
+	if busy {
+		return c
+	}
+	now := v.now()
+	backlog, err := v.store.Backlog(ctx, now)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+		return c
+	}
+	late := now.Sub(backlog.OldestDue)
+	if backlog.OldestDue.IsZero() || late <= stuckAfter {
+		return c
+	}
+	// Two channels suffice: the first may be store.OnAlert.
+	due, err := v.store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+	} else if slices.ContainsFunc(due, func(d store.DueChannel) bool { return v.courier.Serves(d.Channel) }) {
+		c.Problem = fmt.Sprintf("are stuck: one has been due for %v", late.Round(time.Second))
+	}
+	return c
 }

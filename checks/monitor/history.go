@@ -1,15 +1,17 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/history"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -17,7 +19,7 @@ import (
 // project without entries need not exist: entries outlive what they are about.
 func (p *Project) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
 	q.Project = p.id
-	list, err := p.mon.store.Audit(ctx, q)
+	list, err := p.store.Audit(ctx, q)
 	return list, p.about(err)
 }
 
@@ -51,11 +53,11 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 			return
 		}
 		for left, bounded := q.Limit, q.Limit > 0; !bounded || left > 0; {
-			page := history.Query{Before: q.Before, Limit: eventPage}
+			page := EventQuery{Before: q.Before, Limit: eventPage}
 			if bounded {
 				page.Limit = min(left, eventPage)
 			}
-			list, err := p.mon.history.Events(ctx, p.id, id, page)
+			list, err := p.events(ctx, id, page)
 			if err != nil {
 				yield(Event{}, about("check", id, err))
 				return
@@ -74,6 +76,30 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 	}
 }
 
+// events reads one page.
+func (p *Project) events(ctx context.Context, id uuid.UUID, q EventQuery) ([]store.Event, error) {
+	now := p.now()
+	c, err := p.check(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.store.Events(ctx, store.EventQuery{Checks: []uuid.UUID{id}, Until: q.Before, Limit: q.Limit, Deliveries: true})
+	if err != nil {
+		return nil, err
+	}
+	list := all[id]
+	slices.Reverse(list)
+	_, effects := c.Settle(now)
+	for _, t := range effects.Transitions {
+		// The watcher may have recorded it after the check was read.
+		recorded := slices.ContainsFunc(list, func(e store.Event) bool { return !e.At.Before(t.At) })
+		if (q.Before.IsZero() || t.At.Before(q.Before)) && !recorded {
+			list = slices.Insert(list, 0, store.Event{Transition: t})
+		}
+	}
+	return list, nil
+}
+
 // Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
 // watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Errors:
 // [checks.ErrNotFound], and that of [checks.ValidateWindow].
@@ -82,7 +108,32 @@ func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 		if err := checks.ValidateWindow(window); err != nil {
 			return nil, err
 		}
-		return p.mon.history.Flips(ctx, p.id, id, window)
+		now := p.now()
+		c, err := p.check(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		from, until := window.Bounds(now)
+		all, err := p.store.Events(ctx, store.EventQuery{Checks: []uuid.UUID{id}, From: from, Until: until})
+		if err != nil {
+			return nil, err
+		}
+		events := slices.DeleteFunc(all[id], func(e store.Event) bool { return e.ID == 0 })
+		// By the order of commits: instants can be out of order after a clock was set back.
+		slices.SortFunc(events, func(a, b store.Event) int { return cmp.Compare(b.ID, a.ID) })
+		stored := make([]flips.Flip, len(events))
+		for i, e := range events {
+			stored[i] = e.Flip()
+		}
+		_, effects := c.Settle(now)
+		for _, t := range effects.Transitions {
+			flip := t.Flip()
+			// The watcher may have recorded it after the check was read.
+			if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {
+				stored = slices.Insert(stored, 0, flip)
+			}
+		}
+		return stored, nil
 	})
 }
 
@@ -106,22 +157,36 @@ func ofCheck[T any](ctx context.Context, id uuid.UUID, read func() ([]T, error))
 // created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
 // before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
 func (p *Project) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
-	times, err := p.mon.history.Downtime(ctx, p.id, id, from, to)
-	return times, about("check", id, err)
+	now := p.now()
+	c, err := p.check(ctx, id)
+	if err != nil {
+		return flips.Times{}, about("check", id, err)
+	}
+	history, err := p.transitionsOf(ctx, id)
+	if err != nil {
+		return flips.Times{}, about("check", id, err)
+	}
+	_, effects := c.Settle(now)
+	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
+	list, pauses := statusesOf(c, history, flips.RetentionBoundary(now))
+	return flips.Downtime(list, later(from, c.CreatedAt), earlier(to, now), pauses...), nil
 }
 
-// Stats returns what a check did on each UTC day from that of one instant to that of another, both included, at most 366 days: its runs and
-// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
-// one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
-// of the watched time in which the check was up.
-//
-// Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
-// counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
-// unwatched, unless the check has had its status since then. Errors: [checks.ErrNotFound], and that of [checks.ValidateDays].
-func (p *Project) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
-	if err := checks.ValidateDays(from, to); err != nil {
-		return nil, about("check", id, err)
+// transitions returns, for each of the checks that has some, its transitions and pauses from an instant on, by time.
+func (s *service) transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	all, err := s.store.Events(ctx, store.EventQuery{Checks: ids, From: since})
+	lists := make(map[uuid.UUID][]checks.Transition, len(all))
+	for id, events := range all {
+		lists[id] = make([]checks.Transition, len(events))
+		for i, e := range events {
+			lists[id][i] = e.Transition
+		}
 	}
-	days, err := p.mon.history.Stats(ctx, p.id, id, from, to)
-	return days, about("check", id, err)
+	return lists, err
+}
+
+// transitionsOf returns all transitions and pauses of a check.
+func (s *service) transitionsOf(ctx context.Context, id uuid.UUID) ([]checks.Transition, error) {
+	all, err := s.transitions(ctx, []uuid.UUID{id}, time.Time{})
+	return all[id], err
 }

@@ -11,55 +11,55 @@ import (
 )
 
 // Installation is what the servers on one database share beside the projects: secrets, keys, and the sessions of people.
-type Installation struct{ mon *Monitor }
+type Installation struct{ *service }
 
 // Installation returns what the servers on the database share.
-func (m *Monitor) Installation() *Installation { return &Installation{m} }
+func (m *Monitor) Installation() *Installation { return &Installation{m.service} }
 
 // Audit returns entries of the audit log of all projects and of the installation itself, newest first.
 func (i *Installation) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
-	return i.mon.store.Audit(ctx, q)
+	return i.store.Audit(ctx, q)
 }
 
 // Audits reports whether the monitor writes an audit log: whether it has [Config].AuditRetention.
-func (i *Installation) Audits() bool { return i.mon.config.AuditRetention > 0 }
+func (i *Installation) Audits() bool { return i.config.AuditRetention > 0 }
 
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (i *Installation) Secret(ctx context.Context, name string) (string, error) {
-	return i.mon.admin.Secret(ctx, name)
+	return i.admin.Secret(ctx, name)
 }
 
 // CreateKey creates a key of the installation and returns its text, which begins with "rca_". It has the scope
 // [checks.Admin] in every project. The database stores only a hash of it.
 func (i *Installation) CreateKey(ctx context.Context) (text string, key checks.Key, err error) {
-	return i.mon.admin.CreateInstallationKey(ctx)
+	return i.admin.CreateInstallationKey(ctx)
 }
 
 // Keys returns the keys of the installation, oldest first, without their texts.
 func (i *Installation) Keys(ctx context.Context) ([]checks.Key, error) {
-	return i.mon.admin.InstallationKeys(ctx)
+	return i.admin.InstallationKeys(ctx)
 }
 
 // DeleteKey revokes a key of the installation, as [Project.DeleteKey] does for one of a project. Error: [checks.ErrNotFound].
 func (i *Installation) DeleteKey(ctx context.Context, id uuid.UUID) error {
-	return about("key", id, i.mon.admin.DeleteInstallationKey(ctx, id))
+	return about("key", id, i.admin.DeleteInstallationKey(ctx, id))
 }
 
 // Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,
 // one is the first. Use it for what may happen only once, such as the use of a link.
 func (i *Installation) Once(ctx context.Context, name string) (first bool, err error) {
-	return i.mon.admin.Once(ctx, name)
+	return i.admin.Once(ctx, name)
 }
 
 // EndSession ends a session of somebody who signed in, on all servers. The session would have ended by itself until the
 // given instant. What a session is, and its identifier, is up to the caller.
 func (i *Installation) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
-	return i.mon.admin.EndSession(ctx, id, until)
+	return i.admin.EndSession(ctx, id, until)
 }
 
 // SessionEnded reports whether [Installation.EndSession] has ended a session. It asks the database.
 func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	return i.mon.admin.SessionEnded(ctx, id)
+	return i.admin.SessionEnded(ctx, id)
 }
 
 // Document is a note that the programs on one database leave for each other, such as the settings of a server for its commands.
@@ -74,7 +74,7 @@ type Document struct {
 
 // Documents returns the documents of a kind that have not ended, by key.
 func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, error) {
-	records, err := i.mon.admin.Documents(ctx, kind)
+	records, err := i.admin.Documents(ctx, kind)
 	var list []Document
 	for _, r := range records {
 		list = append(list, Document{Kind: kind, Key: r.Key, Value: r.Value, Until: r.Until})
@@ -84,10 +84,10 @@ func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, 
 
 // SaveDocument adds or replaces a document.
 func (i *Installation) SaveDocument(ctx context.Context, d Document) error {
-	return i.mon.admin.SaveDocument(ctx, d.Kind, d.Key, d.Value, d.Until)
+	return i.admin.SaveDocument(ctx, d.Kind, d.Key, d.Value, d.Until)
 }
 
 // TakeDocument removes a document and returns its value. Of concurrent calls, one gets it. Error: [checks.ErrNotFound].
 func (i *Installation) TakeDocument(ctx context.Context, kind, key string) ([]byte, error) {
-	return i.mon.admin.TakeDocument(ctx, kind, key)
+	return i.admin.TakeDocument(ctx, kind, key)
 }

@@ -13,18 +13,18 @@ import (
 // stores only a hash of it. Error: *[checks.FieldError] for another scope,
 // and for the field "project" when that has [checks.MaxKeys].
 func (p *Project) CreateKey(ctx context.Context, scope checks.Scope) (text string, key checks.Key, err error) {
-	text, key, err = p.mon.admin.CreateKey(ctx, p.id, scope)
+	text, key, err = p.admin.CreateKey(ctx, p.id, scope)
 	return text, key, p.about(err)
 }
 
 // Keys returns the API keys of the project, oldest first, without their texts.
 func (p *Project) Keys(ctx context.Context) ([]checks.Key, error) {
-	list, err := p.mon.admin.Keys(ctx, p.id)
+	list, err := p.admin.Keys(ctx, p.id)
 	return list, p.about(err)
 }
 
 // DeleteKey revokes an API key of the project. A server of another process accepts it for up to 5 seconds more. Error:
 // [checks.ErrNotFound].
 func (p *Project) DeleteKey(ctx context.Context, id uuid.UUID) error {
-	return about("key", id, p.mon.admin.DeleteKey(ctx, p.id, id))
+	return about("key", id, p.admin.DeleteKey(ctx, p.id, id))
 }

@@ -9,11 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
-	"github.com/rollcall-dev/rollcall/checks/internal/health"
-	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -23,22 +20,26 @@ import (
 // Monitor keeps checks, takes their pings and watches their deadlines. It is safe for concurrent use, and several
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
-	config   Config // with its defaults
-	store    store.Store
-	observer Observer
-	feed     *feed.Feed
-	ingest   *ingest.Ingest
-	watcher  *watch.Watcher
-	courier  *courier.Courier
-	bodies   *bodies.Bodies
-	history  *history.History
-	admin    *admin
-	jobs     *jobs
-	health   *health.Health
-	vitals   *health.Vitals
+	*service
+	pruner *pruner
 
 	mu   sync.Mutex
 	work *work // what Start has started, or nil
+}
+
+// service is what a monitor shares with its projects and with what it has for servers.
+type service struct {
+	config  Config // with its defaults
+	store   store.Store
+	feed    *feed.Feed
+	ingest  *ingest.Ingest
+	watcher *watch.Watcher
+	courier *courier.Courier
+	queue   store.Spool // or nil
+	pulse   *pulse
+	bodies  bodies
+	admin   *admin
+	jobs    *jobs
 }
 
 // Store is the database of a monitor: a *sqlstore.Store, or a type that embeds one.
@@ -55,11 +56,11 @@ type Spool interface {
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Start] watches deadlines.
-func New(s Store, config *Config) (*Monitor, error) {
-	if s == nil {
+func New(on Store, config *Config) (*Monitor, error) {
+	if on == nil {
 		return nil, errors.New("monitor: the store is nil")
 	}
-	db, ok := s.Contract().(store.Store)
+	db, ok := on.Contract().(store.Store)
 	if !ok {
 		return nil, errors.New("monitor: the store must be one of package sqlstore, of the same version")
 	}
@@ -67,56 +68,47 @@ func New(s Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitor{config: c, observer: c.Observer, vitals: &health.Vitals{Clock: c.Now}}
-	m.bodies = &bodies.Bodies{Queue: db, Storage: c.Bodies, Now: m.Now, Log: m.logger("bodies")}
-	run, rule := uuid.New(), hold.Rule{Wait: c.SpoolWait}
 	queue, err := spoolOf(c.Spool)
 	if err != nil {
 		return nil, err
 	}
+	run, rule := uuid.New(), hold.Rule{Wait: c.SpoolWait}
 	if queue != nil {
 		rule.Spool = queue.ID()
 	}
+	s := &service{config: c, queue: queue, pulse: &pulse{clock: c.Now}}
+	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}}
+	s.bodies = bodies{s}
 	asking := db
 	if c.OnAlert != nil {
-		asking = courier.AskForAlerts(db, courier.Limits(c.Delivery), m.Now)
+		asking = courier.AskForAlerts(db, courier.Limits(c.Delivery), s.now)
 	}
-	m.feed = feed.New(db, m.vitals.Idle, m.logger("feed"))
-	wake := func() { m.courier.Wake() }
-	m.store = m.feed.Wrap(asking, wake, true)
-	if m.courier, err = m.newCourier(&c); err != nil {
+	s.feed = feed.New(db, s.pulse.idle, s.logger("feed"))
+	wake := func() { s.courier.Wake() }
+	s.store = s.feed.Wrap(asking, wake, true)
+	if s.courier, err = s.newCourier(); err != nil {
 		return nil, err
 	}
-	m.ingest, err = ingest.New(ingest.Config{
-		Store: m.feed.Wrap(asking, wake, false), Sharder: db, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
+	s.ingest, err = ingest.New(ingest.Config{
+		Store: s.feed.Wrap(asking, wake, false), Sharder: db, Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer,
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
-			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
+			return s.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
 		},
 		Refuses: refusesSlug,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.watcher = watch.New(watch.Config{
-		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
+	s.watcher = watch.New(watch.Config{
+		Store: s.store, Hold: rule, Margin: c.CommitMargin, Received: s.received, Beat: s.pulse.sweep, Swept: c.Observer.Swept,
 	})
-	m.admin = newAdmin(adminConfig{
-		Store: m.store, Now: m.Now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
-		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
+	s.admin = newAdmin(adminConfig{
+		Store: s.store, Now: s.now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
+		Hold: rule, Spooled: s.ingest.Spooled, Configured: s.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
 	})
-	m.jobs = m.newJobs()
-	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
-	m.health = &health.Health{
-		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
-		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Unreachable: m.courier.Unreachable, Spooled: m.spooled,
-		Failing:   func() health.Failure { return health.Failure(m.ingest.Failing()) },
-		Unspooled: func() health.Failure { return health.Failure(m.ingest.Unspooled()) },
-	}
-	if queue != nil {
-		m.health.ProbeSpool = queue.Probe
-	}
-	if o, ok := m.observer.(interface{ Bind(*Monitor) }); ok {
+	s.jobs = s.newJobs()
+	if o, ok := c.Observer.(interface{ Bind(*Monitor) }); ok {
 		o.Bind(m)
 	}
 	return m, nil
@@ -135,15 +127,17 @@ func spoolOf(s Spool) (store.Spool, error) {
 }
 
 // received returns the time, and the instant up to which all received pings are in the database.
-func (m *Monitor) received() (now, upTo time.Time) {
-	now, upTo = m.ingest.Received()
-	return now, m.jobs.Oldest(upTo)
+func (s *service) received() (now, upTo time.Time) {
+	now, upTo = s.ingest.Received()
+	return now, s.jobs.Oldest(upTo)
 }
 
 // logger returns the logger of a component. The group tells its lines from those of the program around the monitor.
-func (m *Monitor) logger(component string) *slog.Logger {
-	return m.config.Logger.With(slog.Group("rollcall", "component", component))
+func (s *service) logger(component string) *slog.Logger {
+	return s.config.Logger.With(slog.Group("rollcall", "component", component))
 }
 
 // Now returns the time of the monitor's clock, in UTC and whole microseconds. Pass it to [checks.Check.Status].
-func (m *Monitor) Now() time.Time { return m.config.Now().UTC().Truncate(time.Microsecond) }
+func (m *Monitor) Now() time.Time { return m.now() }
+
+func (s *service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }

@@ -58,11 +58,11 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs.Job(id) }
 
 // newJobs returns what reports runs to this monitor.
-func (m *Monitor) newJobs() *jobs {
+func (s *service) newJobs() *jobs {
 	return newJobs(jobsConfig{
-		Admin: m.admin, Now: m.Now, MaxBody: MaxBody, Job: m.config.Job,
+		Admin: s.admin, Now: s.now, MaxBody: MaxBody, Job: s.config.Job,
 		Submit: func(id uuid.UUID, signal pings.Signal, at time.Time) (submission, error) {
-			return m.ingest.Submit(id, signal, at)
+			return s.ingest.Submit(id, signal, at)
 		},
 		About: func(id uuid.UUID, err error) error { return about("check", id, err) },
 	})

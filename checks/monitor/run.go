@@ -43,7 +43,7 @@ func (m *Monitor) begin(ctx context.Context, atMost time.Duration) {
 	end, cut, release := background.EndOf(ctx, atMost)
 	w := &work{stop: stop, cut: cut, begun: ctx.Done(), ended: make(chan struct{})}
 	m.work = w
-	m.vitals.Started()
+	m.pulse.started()
 	m.jobs.Open()
 	go func() {
 		defer close(w.ended)
@@ -161,34 +161,36 @@ func (m *Monitor) Run(ctx context.Context) error {
 // run does the background work until ctx ends, and then finishes what is due.
 func (m *Monitor) run(ctx context.Context, end background.End) error {
 	defer m.feed.Announce(ctx) // the process may end now
-	defer m.vitals.Stopped()
+	defer m.pulse.stopped()
 	// Pings are recorded before the replay ends, and alerts are raised before the courier ends.
 	replaying, recorded := context.WithCancel(context.WithoutCancel(ctx))
 	delivering, raised := context.WithCancel(context.WithoutCancel(ctx))
-	var tasks, replays, deliveries sync.WaitGroup
+	var replays, deliveries, watching, upkeep sync.WaitGroup
 	deliveries.Go(func() { m.courier.Run(delivering, end) })
 	replays.Go(func() { m.ingest.Run(replaying, end) })
-	m.housekeep(ctx, &tasks)
-	// Sweep at once: checks may have become overdue while no server ran.
-	log, failure := m.logger("watcher"), "cannot look for overdue checks"
-	background.Attempt(ctx, log, failure, m.watcher.Sweep)
-	background.Every(ctx, log, m.config.WatchEvery, failure, m.watcher.Sweep)
+	all := m.tasks()
+	for _, t := range all {
+		if t.upkeep {
+			upkeep.Go(func() { t.loop(ctx) })
+		} else {
+			watching.Go(func() { t.loop(ctx) })
+		}
+	}
+	watching.Wait()
 
 	unrecorded := m.record(end.Due)
 	recorded()
 	replays.Wait()
-	background.Attempt(end.Due, log, failure, m.watcher.Sweep)
+	all.attempt(end.Due, sweep)
 	background.Attempt(end.Due, m.logger("courier"), "cannot close incidents", m.courier.CloseIncidents)
 	now, until := m.ingest.Received()
 	if until.Before(now) {
 		until = until.Add(-time.Microsecond) // a ping that arrived later may raise an alert
 	}
 	raised()
-	if m.config.Bodies != nil {
-		background.Attempt(end.Due, m.logger("bodies"), "cannot move the bodies of pings to object storage", m.bodies.Upload)
-	}
+	all.attempt(end.Due, upload)
 	deliveries.Wait()
-	tasks.Wait()
+	upkeep.Wait()
 	n, err := m.courier.Remaining(end.Save, until)
 	if err != nil {
 		n = -1
@@ -202,26 +204,6 @@ func (m *Monitor) record(ctx context.Context) (left int) {
 	return left + m.ingest.Wait(ctx)
 }
 
-// housekeep prunes and moves bodies until ctx ends.
-func (m *Monitor) housekeep(ctx context.Context, tasks *sync.WaitGroup) {
-	prune := func(every time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
-		tasks.Go(func() {
-			background.Every(ctx, m.logger("pruner"), every, failure, func(ctx context.Context) (int, error) {
-				return task(ctx, background.Paced(ctx, every/2))
-			})
-		})
-	}
-	prune(max(m.config.PruneEvery/10, 1), "cannot remove old pings", m.history.PrunePings)
-	prune(m.config.PruneEvery, "cannot prune flips, records and the audit log", m.pruneFlips)
-	if m.config.Bodies != nil {
-		log, every := m.logger("bodies"), m.config.BodyEvery
-		tasks.Go(func() {
-			background.Insist(ctx, log, every, "cannot move the bodies of pings to object storage", m.bodies.Upload)
-		})
-		tasks.Go(func() { background.Insist(ctx, log, every, "cannot remove objects", m.bodies.Remove) })
-	}
-}
-
 // Tick does one round of what [Monitor.Start] does all the time, for tests and for programs with a clock of their own: it
 // records the pings in the spool, takes down overdue checks, sends all alerts that are due, refreshes and closes incidents,
 // prunes and moves bodies. It ends with the first
@@ -230,54 +212,18 @@ func (m *Monitor) housekeep(ctx context.Context, tasks *sync.WaitGroup) {
 // A check whose deadline passed Config.CommitMargin ago goes down, with a flip at the instant of the deadline. Tick leaves
 // deadlines after the oldest uncommitted ping alone, because that may have been received in time.
 func (m *Monitor) Tick(ctx context.Context) error {
-	type step struct {
-		name string
-		do   background.Task
-	}
-	steps := []step{{"replay", m.ingest.Replay}, {"sweep", m.watcher.Sweep}, {"deliver", m.courier.Deliver}}
 	round := background.RoundOf(ctx)
-	if !round.AlertsOnly {
-		steps = append(steps, step{"incidents", m.courier.KeepIncidents}, step{"deliver", m.courier.Deliver}, step{"prune", m.prune})
-		if m.config.Bodies != nil {
-			steps = append(steps, step{"upload", m.bodies.Upload}, step{"remove", m.bodies.Remove})
+	for _, t := range m.tasks() {
+		if round.AlertsOnly && t.upkeep {
+			continue
 		}
-	}
-	for _, s := range steps {
-		n, err := s.do(ctx)
+		n, err := t.do(ctx, nil)
 		if round.Done != nil {
-			round.Done(s.name, n)
+			round.Done(t.name, n)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// prune removes old pings and flips at once. It also fails alerts that no server has tried within [DeliveryConfig].GiveUp,
-// so that they can be pruned: those to channels if this monitor has no notifiers, and those to OnAlert if it has none.
-func (m *Monitor) prune(ctx context.Context) (removed int, err error) {
-	removed, err = m.store.PrunePings(ctx, nil)
-	if err != nil {
-		return removed, err
-	}
-	n, err := m.pruneFlips(ctx, nil)
-	return removed + n, err
-}
-
-// pruneFlips also removes records that have ended, such as sessions, and old entries of the audit log.
-func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
-	if err := m.courier.Abandon(ctx); err != nil {
-		return 0, err
-	}
-	removed, err = m.history.PruneFlips(ctx, pause)
-	if err != nil {
-		return removed, err
-	}
-	now, audited := m.Now(), time.Time{} // nothing is as old as the zero time
-	if m.config.AuditRetention > 0 {
-		audited = now.Add(-m.config.AuditRetention)
-	}
-	n, err := m.store.PruneRecords(ctx, now, audited, pause)
-	return removed + n, err
 }

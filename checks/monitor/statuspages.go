@@ -14,7 +14,7 @@ import (
 // slug in use in any project.
 func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	page.ProjectID = p.id
-	page, err := p.mon.admin.CreateStatusPage(ctx, page)
+	page, err := p.admin.CreateStatusPage(ctx, page)
 	return page, p.about(err)
 }
 
@@ -22,17 +22,17 @@ func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) 
 // afterwards. Errors: *[checks.FieldError]; [checks.ErrExists] for a slug in use in any project; [checks.ErrNotFound].
 func (p *Project) UpdateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	page.ProjectID = p.id
-	saved, err := p.mon.admin.UpdateStatusPage(ctx, page)
+	saved, err := p.admin.UpdateStatusPage(ctx, page)
 	return saved, about("status page", page.ID, err)
 }
 
 // DeleteStatusPage removes a status page. Error: [checks.ErrNotFound].
 func (p *Project) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
-	return about("status page", id, p.mon.admin.DeleteStatusPage(ctx, p.id, id))
+	return about("status page", id, p.admin.DeleteStatusPage(ctx, p.id, id))
 }
 
 // StatusPages returns the status pages of the project, oldest first.
 func (p *Project) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	list, err := p.mon.admin.StatusPages(ctx, p.id)
+	list, err := p.admin.StatusPages(ctx, p.id)
 	return list, p.about(err)
 }

@@ -9,35 +9,35 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Views is what the pages and the badges of a server show: many checks at once, each with its state machine, and lookups by
 // the keys in public addresses. No query of it depends on the number of checks.
-type Views struct{ mon *Monitor }
+type Views struct{ *service }
 
 // Views returns what pages and badges show, for a server.
-func (m *Monitor) Views() *Views { return &Views{m} }
+func (m *Monitor) Views() *Views { return &Views{m.service} }
 
 // Checks returns the checks of a project that the query selects, oldest first. Error: [checks.ErrNotFound].
 func (v *Views) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
-	list, err := v.mon.admin.Checks(ctx, projectID, q)
+	list, err := v.admin.Checks(ctx, projectID, q)
 	return list, about("project", projectID, err)
 }
 
 // CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
 func (v *Views) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
-	c, err := v.mon.admin.CheckByBadgeKey(ctx, key)
+	c, err := v.admin.CheckByBadgeKey(ctx, key)
 	return c, about("check", "of a badge key", err) // which is a secret
 }
 
 // CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
 // [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [checks.ErrUnavailable].
 func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
-	id, _, err := v.mon.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
+	id, _, err := v.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
 	return id, about("slug", slug, err)
 }
 
@@ -46,22 +46,22 @@ func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.U
 // more than [Project.Pings] lists. A check without any is not in the map. The caller sees to it that the checks are in the
 // project. Error: [checks.ErrNotFound] for an unknown project.
 func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
-	project, err := v.mon.admin.CachedProject(ctx, projectID)
+	project, err := v.admin.CachedProject(ctx, projectID)
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
-	return v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, store.PingLimit(project)), Brief: true})
+	return v.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, store.PingLimit(project)), Brief: true})
 }
 
 // LastFailures returns the newest failure of each of some checks, if it is among the newest pings of the check, which most
 // bounds. Each has the end of its body, at most 8 KiB; its BodySize tells whether that is all. A body in object storage is
 // left out. The caller sees to it that the checks are in the project. Error: [checks.ErrNotFound] for an unknown project.
 func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, most int) (map[uuid.UUID]pings.Ping, error) {
-	project, err := v.mon.admin.CachedProject(ctx, projectID)
+	project, err := v.admin.CachedProject(ctx, projectID)
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
-	logs, err := v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, store.PingLimit(project)), Failed: true})
+	logs, err := v.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, store.PingLimit(project)), Failed: true})
 	failures := make(map[uuid.UUID]pings.Ping, len(logs))
 	for id, log := range logs {
 		failures[id] = log[0]
@@ -69,18 +69,25 @@ func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uui
 	return failures, err
 }
 
+// timedPings is the number of newest pings of a check among which [Views.LastDurations] looks for one with a duration.
+const timedPings = 5
+
 // LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
 // several other pings followed that run. Error: [checks.ErrNotFound].
 func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
-	list, err := v.mon.history.LastDurations(ctx, projectID)
-	return list, about("project", projectID, v.mon.admin.Exists(ctx, projectID, len(list), err))
+	all, err := v.store.Pings(ctx, store.PingQuery{Project: projectID, Limit: timedPings, Timed: true})
+	durations := make(map[uuid.UUID]time.Duration, len(all))
+	for id, log := range all {
+		durations[id] = *log[0].Duration
+	}
+	return durations, about("project", projectID, v.admin.Exists(ctx, projectID, len(durations), err))
 }
 
 // Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
 // Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
 // among them; see [checks.Check.Settle].
 func (v *Views) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return v.mon.history.Transitions(ctx, ids, since)
+	return v.transitions(ctx, ids, since)
 }
 
 // CheckEvent is a transition or a pause of one of several checks.
@@ -93,35 +100,69 @@ type CheckEvent struct {
 
 // Events returns the newest transitions and pauses of checks that the query selects, newest first, those that nobody has
 // recorded yet included. The query has a Limit; all events at the instant of the last one are among them.
-func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) ([]CheckEvent, error) {
-	newest, err := v.mon.history.Newest(ctx, list, history.Query{Before: q.Before, Limit: max(q.Limit, 1)})
-	events := make([]CheckEvent, len(newest))
-	for i, e := range newest {
-		events[i] = CheckEvent(e)
+func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) (newest []CheckEvent, err error) {
+	// It looks at spans that grow, so that it reads little of a long history.
+	now := v.now()
+	until := q.Before
+	if until.IsZero() {
+		until = now.Add(24 * time.Hour) // a clock was set back
 	}
-	return events, err
+	ids := make([]uuid.UUID, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	q.Limit = max(q.Limit, 1)
+	oldest := flips.RetentionBoundary(now)
+	all := map[uuid.UUID][]store.Event{}
+	for span := 48 * time.Hour; len(ids) > 0; span *= 4 {
+		from := until.Add(-span)
+		if all, err = v.store.Events(ctx, store.EventQuery{Checks: ids, From: from, Until: until, Limit: q.Limit}); err != nil {
+			return nil, err
+		}
+		found := 0
+		for _, events := range all {
+			found += len(events)
+		}
+		if found >= q.Limit || from.Before(oldest) {
+			break
+		}
+	}
+	for _, c := range list {
+		_, effects := c.Settle(now)
+		for _, t := range effects.Transitions {
+			recorded := slices.ContainsFunc(all[c.ID], func(e store.Event) bool { return !e.At.Before(t.At) })
+			if t.At.Before(until) && !recorded {
+				newest = append(newest, CheckEvent{c.ID, t})
+			}
+		}
+		for _, e := range slices.Backward(all[c.ID]) {
+			newest = append(newest, CheckEvent{c.ID, e.Transition})
+		}
+	}
+	slices.SortStableFunc(newest, func(a, b CheckEvent) int { return b.At.Compare(a.At) })
+	return newest, nil
 }
 
 // StatusPages returns the status pages of all projects, oldest first.
 func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	return v.mon.admin.AllStatusPages(ctx)
+	return v.admin.AllStatusPages(ctx)
 }
 
 // StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
 func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
-	page, err := v.mon.admin.StatusPageByID(ctx, id)
+	page, err := v.admin.StatusPageByID(ctx, id)
 	return page, about("status page", id, err)
 }
 
 // Channel returns a channel of any project. Error: [checks.ErrNotFound].
 func (v *Views) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
-	c, err := v.mon.admin.Channel(ctx, id)
+	c, err := v.admin.Channel(ctx, id)
 	return c, about("channel", id, err)
 }
 
 // Kinds returns the kinds of channels that [Project.CreateChannel] accepts, each once, with their settings.
 func (v *Views) Kinds() (list []channels.Type) {
-	for _, t := range v.mon.admin.Types {
+	for _, t := range v.admin.Types {
 		if i := slices.IndexFunc(list, func(known channels.Type) bool { return known.Kind == t.Kind }); i >= 0 {
 			list[i] = t
 		} else {
@@ -143,26 +184,26 @@ func (v *Views) Kind(kind channels.Kind) (t channels.Type, known bool) {
 
 // Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
 // users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
-func (v *Views) Configured(kind channels.Kind) error { return v.mon.courier.Configured(kind) }
+func (v *Views) Configured(kind channels.Kind) error { return v.courier.Configured(kind) }
 
 // Undeliverable returns a *[channels.NotConfiguredError] if nobody sends alerts to channels of a kind: this monitor cannot,
 // and [Config].DeliveredElsewhere is not set. For [channels.Function] it says whether there is Config.OnAlert.
 func (v *Views) Undeliverable(kind channels.Kind) error {
-	if v.mon.courier.Elsewhere && kind != channels.Function {
+	if v.courier.Elsewhere && kind != channels.Function {
 		return nil
 	}
-	return v.mon.courier.Configured(kind)
+	return v.courier.Configured(kind)
 }
 
 // OnAlert returns the channel of deliveries to [Config].OnAlert, which no list has, and whether this monitor has the function.
 func (v *Views) OnAlert() (channels.Channel, bool) {
-	return store.OnAlert, v.mon.courier.Configured(channels.Function) == nil
+	return store.OnAlert, v.courier.Configured(channels.Function) == nil
 }
 
 // Reach says of channels of a project whether alerts that a check is down arrive there. With last, Delivered is known of all,
 // and otherwise of those that fail.
 func (v *Views) Reach(ctx context.Context, projectID uuid.UUID, list []channels.Channel, last bool) (map[uuid.UUID]verdict.Reach, error) {
-	outcomes, err := v.mon.courier.Outcomes(ctx, projectID, list, last)
+	outcomes, err := v.courier.Outcomes(ctx, projectID, list, last)
 	if err != nil {
 		return nil, err
 	}

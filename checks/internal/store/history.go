@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// History is what package history and the pages about a check need.
+// History is what the history of a check needs.
 type History interface {
 	// Update is that of [Ingest].
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
@@ -50,7 +50,7 @@ type History interface {
 	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
 }
 
-// HistoryTx is the part of a transaction that package history needs.
+// HistoryTx is the part of a transaction that package monitor needs.
 type HistoryTx interface {
 	// LockChecks is that of [IngestTx].
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)

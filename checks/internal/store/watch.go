@@ -31,7 +31,7 @@ type WatchTx interface {
 	SaveSpool(ctx context.Context, s SpoolState) error
 }
 
-// Health is what package health needs.
+// Health is what the health of a monitor needs.
 type Health interface {
 	// Probe fails if the database does not answer, or if its schema is older than this version of the store needs. With
 	// write, it also fails if a transaction that writes cannot be committed.

@@ -1,4 +1,4 @@
-package history
+package monitor
 
 import (
 	"context"
@@ -21,21 +21,21 @@ const (
 
 // fold saves, for each check, the times up and down of the months before an instant whose flips are about to be pruned.
 // Several servers may do so at once: all save the same.
-func (h *History) fold(ctx context.Context, before time.Time, pause func()) error {
-	if h.folded.Load() == before.Unix() {
+func (p *pruner) fold(ctx context.Context, before time.Time, pause func()) error {
+	if p.folded.Load() == before.Unix() {
 		return nil // for this month, it is done
 	}
 	after, month := uuid.Nil, before.AddDate(0, -1, 0)
 	for {
-		ids, err := h.Store.Unfolded(ctx, month, after, foldBatch)
+		ids, err := p.store.Unfolded(ctx, month, after, foldBatch)
 		if err != nil {
 			return err
 		}
 		if len(ids) == 0 {
-			h.folded.Store(before.Unix())
+			p.folded.Store(before.Unix())
 			return nil
 		}
-		if err := h.foldChecks(ctx, ids, before); err != nil {
+		if err := p.foldChecks(ctx, ids, before); err != nil {
 			return err
 		}
 		after = ids[len(ids)-1]
@@ -47,21 +47,21 @@ func (h *History) fold(ctx context.Context, before time.Time, pause func()) erro
 
 // foldChecks reads the flips of checks, and saves their times in one transaction. A check that cannot be read is left
 // out, because the flips of all others wait for it.
-func (h *History) foldChecks(ctx context.Context, ids []uuid.UUID, before time.Time) error {
+func (p *pruner) foldChecks(ctx context.Context, ids []uuid.UUID, before time.Time) error {
 	folds := make(map[uuid.UUID][]store.Fold, len(ids))
 	for _, id := range ids {
 		var err error
-		if folds[id], err = h.foldsOf(ctx, id, before); err != nil {
+		if folds[id], err = p.foldsOf(ctx, id, before); err != nil {
 			if store.Away(err) || ctx.Err() != nil {
 				return err
 			}
 			if !errors.Is(err, checks.ErrNotFound) {
-				h.Log.ErrorContext(ctx, "cannot keep the times of a check", "check", id, "error", err)
+				p.logger("pruner").ErrorContext(ctx, "cannot keep the times of a check", "check", id, "error", err)
 			}
 			delete(folds, id)
 		}
 	}
-	return h.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	return p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, ids)
 		if err != nil {
 			return err
@@ -77,17 +77,17 @@ func (h *History) foldChecks(ctx context.Context, ids []uuid.UUID, before time.T
 }
 
 // foldsOf reads a check and returns the months before an instant that are not folded yet.
-func (h *History) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
-	c, err := h.check(ctx, uuid.Nil, id)
+func (p *pruner) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
+	c, err := p.admin.Check(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	// Read the flips first: as long as a month is not folded, nobody prunes its flips.
-	history, err := h.transitions(ctx, id)
+	history, err := p.transitionsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	months, err := h.Store.Months(ctx, id, time.Time{}, before)
+	months, err := p.store.Months(ctx, id, time.Time{}, before)
 	if err != nil {
 		return nil, err
 	}
@@ -118,4 +118,17 @@ func foldsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 		folds = append(folds, store.Fold{Start: start, Days: flips.Split(list, days(start, end.Add(-1)), pauses...)})
 	}
 	return folds
+}
+
+// days returns the bounds of the days in UTC from the one of from to the one of to, for [flips.Split]: each midnight, and the
+// midnight after the last day. If from is after to, there are no bounds.
+func days(from, to time.Time) (list []time.Time) {
+	if from.After(to) {
+		return nil
+	}
+	for at := from.UTC().Truncate(24 * time.Hour); ; at = at.AddDate(0, 0, 1) {
+		if list = append(list, at); at.After(to) {
+			return list
+		}
+	}
 }

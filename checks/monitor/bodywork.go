@@ -1,4 +1,4 @@
-package bodies
+package monitor
 
 import (
 	"context"
@@ -33,27 +33,27 @@ var (
 	errGone = errors.New("the ping is gone")
 )
 
-// Upload moves all bodies that are due when it is called from the database to object storage, and returns how many it moved. The error is
-// [checks.ErrBodyUnavailable] if object storage is unavailable. If it refuses one body, Upload logs that and retries it
+// upload moves all bodies that are due when it is called from the database to object storage, and returns how many it moved. The error is
+// [checks.ErrBodyUnavailable] if object storage is unavailable. If it refuses one body, upload logs that and retries it
 // later.
-func (b *Bodies) Upload(ctx context.Context) (moved int, err error) {
+func (b bodies) upload(ctx context.Context) (moved int, err error) {
 	return b.work(ctx, store.UploadTask, uploadBatch, b.uploadAll)
 }
 
-// Remove removes all objects that are due and whose pings no longer exist, and returns how many it removed. The error is
-// that of [Bodies.Upload].
-func (b *Bodies) Remove(ctx context.Context) (removed int, err error) {
+// remove removes all objects that are due and whose pings no longer exist, and returns how many it removed. The error is
+// that of [bodies.upload].
+func (b bodies) remove(ctx context.Context) (removed int, err error) {
 	return b.work(ctx, store.RemovalTask, removalBatch, b.removeAll)
 }
 
 // work claims and does the jobs of a task that are due now, and returns how many are done.
-func (b *Bodies) work(ctx context.Context, task store.BodyTask, batch int, do func(context.Context, []store.BodyJob) []error) (done int, err error) {
-	if b.Storage == nil {
+func (b bodies) work(ctx context.Context, task store.BodyTask, batch int, do func(context.Context, []store.BodyJob) []error) (done int, err error) {
+	if b.config.Bodies == nil {
 		return 0, nil
 	}
-	asOf := b.Now() // so that it ends although pings arrive
+	asOf := b.now() // so that it ends although pings arrive
 	for {
-		jobs, err := b.Queue.ClaimBodies(ctx, task, asOf, b.Now().Add(leaseTime), batch)
+		jobs, err := b.store.ClaimBodies(ctx, task, asOf, b.now().Add(leaseTime), batch)
 		if err != nil || len(jobs) == 0 {
 			return done, err
 		}
@@ -70,8 +70,8 @@ func (b *Bodies) work(ctx context.Context, task store.BodyTask, batch int, do fu
 
 // record records the outcome of jobs and returns how many are done. It returns the first error that concerns all
 // jobs.
-func (b *Bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error) (done int, err error) {
-	now := b.Now()
+func (b bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error) (done int, err error) {
+	now := b.now()
 	results := make([]store.BodyResult, 0, len(jobs))
 	var cause error
 	for i, job := range jobs {
@@ -89,14 +89,14 @@ func (b *Bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error)
 		default:
 			wait := background.Backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
-			b.Log.WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
+			b.logger("bodies").WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)
 		}
 		results = append(results, r)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := b.Queue.SettleBodies(ctx, results); err != nil {
+	if err := b.store.SettleBodies(ctx, results); err != nil {
 		return 0, errors.Join(cause, err)
 	}
 	return done, cause
@@ -122,7 +122,7 @@ func firstCause(earlier, later error) error {
 
 // uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once an error
 // concerns all.
-func (b *Bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
+func (b bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 	errs := make([]error, len(jobs))
 	var next atomic.Int64
 	var stop atomic.Bool
@@ -136,7 +136,7 @@ func (b *Bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 				}
 				errs[i] = errNotTried
 				if !stop.Load() && ctx.Err() == nil {
-					errs[i] = b.upload(ctx, jobs[i])
+					errs[i] = b.uploadOne(ctx, jobs[i])
 				}
 				if concernsAll(errs[i]) {
 					stop.Store(true)
@@ -148,26 +148,26 @@ func (b *Bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 	return errs
 }
 
-// upload moves one body. A panic of the storage, which may be another program's code, becomes an error.
-func (b *Bodies) upload(ctx context.Context, job store.BodyJob) (err error) {
+// uploadOne moves one body. A panic of the storage, which may be another program's code, becomes an error.
+func (b bodies) uploadOne(ctx context.Context, job store.BodyJob) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	body, err := b.Queue.UploadBody(ctx, job)
+	body, err := b.store.UploadBody(ctx, job)
 	if errors.Is(err, checks.ErrNotFound) {
 		return errGone
 	}
 	if err != nil {
 		return err
 	}
-	return b.Storage.Put(ctx, job.Key, body)
+	return b.config.Bodies.Put(ctx, job.Key, body)
 }
 
 // removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it
 // removes them one by one.
-func (b *Bodies) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
+func (b bodies) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	keys := make([]string, len(jobs))
 	for i, job := range jobs {
 		keys[i] = job.Key
@@ -189,11 +189,11 @@ func (b *Bodies) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	return errs
 }
 
-func (b *Bodies) removeObjects(ctx context.Context, keys []string) (err error) {
+func (b bodies) removeObjects(ctx context.Context, keys []string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return b.Storage.Remove(ctx, keys)
+	return b.config.Bodies.Remove(ctx, keys)
 }

@@ -1,19 +1,23 @@
-package health
+package monitor
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // waiting is a store with an alert that has been due for an hour.
-type waiting struct{}
+type waiting struct{ store.Store }
 
-func (waiting) Probe(context.Context, bool) error { return nil }
+func (w waiting) Contract() any { return w }
+
+func (waiting) Announce(context.Context, string) error { return errors.ErrUnsupported }
 
 func (waiting) Backlog(_ context.Context, now time.Time) (store.Backlog, error) {
 	return store.Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
@@ -26,10 +30,14 @@ func (waiting) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]store.
 // TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.
 func TestHealthWithSlowReceiver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h := &Health{
-		Vitals: &Vitals{Clock: func() time.Time { return now }}, Store: waiting{},
-		Unreachable: func(context.Context) (string, error) { return "", nil },
-		Delivers:    func() bool { return true }, Serves: func(uuid.UUID) bool { return true },
+	m, err := New(waiting{}, &Config{
+		Now:     func() time.Time { return now },
+		OnAlert: func(context.Context, channels.Notification) error { return nil },
+		Channels: []channels.Type{{Kind: "pager", Notifier: channels.NotifierFunc(
+			func(context.Context, channels.Channel, channels.Notification) error { return nil })}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, step := range []struct {
 		after   time.Duration
@@ -43,9 +51,9 @@ func TestHealthWithSlowReceiver(t *testing.T) {
 	} {
 		now = now.Add(step.after)
 		if step.attempt {
-			h.Tried()
+			m.pulse.attempt()
 		}
-		if got := h.deliveries(t.Context()); got.Problem != step.want {
+		if got := m.Vitals().backlog(t.Context()); got.Problem != step.want {
 			t.Errorf("after %v: %q, want %q", step.after, got.Problem, step.want)
 		}
 	}

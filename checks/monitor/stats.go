@@ -1,4 +1,4 @@
-package history
+package monitor
 
 import (
 	"context"
@@ -13,35 +13,45 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-var errChanging = errors.New("monitor: the check changed while its totals were read")
+var errChanging = errors.New("the check changed while its totals were read")
 
-// Stats returns what a check did on each UTC day from that of one instant to that of another; see package monitor.
-func (h *History) Stats(ctx context.Context, projectID, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+// Stats returns what a check did on each UTC day from that of one instant to that of another, both included, at most 366 days: its runs and
+// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
+// one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
+// of the watched time in which the check was up.
+//
+// Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
+// counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
+// unwatched, unless the check has had its status since then. Errors: [checks.ErrNotFound], and that of [checks.ValidateDays].
+func (p *Project) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	if err := checks.ValidateDays(from, to); err != nil {
+		return nil, about("check", id, err)
+	}
 	const attempts = 5
 	for range attempts {
-		now := h.Now()
-		c, err := h.check(ctx, projectID, id)
+		now := p.now()
+		c, err := p.check(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, about("check", id, err)
 		}
-		history, err := h.transitions(ctx, id)
+		history, err := p.transitionsOf(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, about("check", id, err)
 		}
-		months, err := h.Store.Months(ctx, id, time.Time{}, now)
+		months, err := p.store.Months(ctx, id, time.Time{}, now)
 		if err != nil {
-			return nil, err
+			return nil, about("check", id, err)
 		}
 		// If a day left the state of the check meanwhile, it may be missing or counted twice.
-		again, err := h.check(ctx, projectID, id)
+		again, err := p.check(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, about("check", id, err)
 		}
 		if again.History.Today.Date.Equal(c.History.Today.Date) {
 			return statsOf(c, history, months, from, to, now), nil
 		}
 	}
-	return nil, errChanging
+	return nil, about("check", id, errChanging)
 }
 
 // statsOf joins the stored months with what the check and its transitions add.

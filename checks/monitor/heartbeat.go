@@ -1,4 +1,4 @@
-package health
+package monitor
 
 import (
 	"context"
@@ -18,31 +18,37 @@ const beatTimeout = 30 * time.Second
 // remindEvery is how often a lasting failure is logged again.
 const remindEvery = time.Hour
 
-// Heartbeat reports to another monitor until ctx ends: at each interval a success, or a failure with the problems.
-func (h *Health) Heartbeat(ctx context.Context, every time.Duration, to job.Sender, log *slog.Logger) error {
+// Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each
+// interval it checks [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part.
+// It waits for one interval first, so that a program in a crash loop never reports that it is healthy.
+//
+// If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
+// If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
+func (v *Vitals) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
 	if every <= 0 || to == nil {
 		return errors.New("monitor: Heartbeat needs a positive interval and a Sender that is not nil")
 	}
+	log := v.logger("heartbeat")
 	sent := &trouble{log: log, what: "a heartbeat was not sent"}
 	healthy := &trouble{log: log, what: "this monitor is not healthy"}
 	background.Every(ctx, log, every, "cannot send a heartbeat", func(ctx context.Context) (int, error) {
-		h.beat(ctx, to, sent, healthy)
+		v.beat(ctx, to, sent, healthy)
 		return 0, nil
 	})
 	return nil
 }
 
 // beat sends one heartbeat.
-func (h *Health) beat(ctx context.Context, to job.Sender, sent, healthy *trouble) {
+func (v *Vitals) beat(ctx context.Context, to job.Sender, sent, healthy *trouble) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	signal := pings.Signal{Kind: pings.Success}
 	var report strings.Builder
 	var causes []error
-	for _, c := range h.Report(ctx) {
+	for _, c := range v.report(ctx) {
 		if !c.OK() {
-			report.WriteString(string(c.Part) + ": " + c.Problem + "\n")
-			causes = append(causes, errors.New(string(c.Part)+": "+c.Problem), c.Err)
+			report.WriteString(c.Part + ": " + c.Problem + "\n")
+			causes = append(causes, errors.New(c.Part+": "+c.Problem), c.Err)
 		}
 	}
 	if report.Len() > 0 {

@@ -1,0 +1,51 @@
+package monitor
+
+import (
+	"context"
+	"time"
+)
+
+// Backlog summarizes the pending deliveries.
+type Backlog struct {
+	// Pending is the number of pending deliveries, including those that wait for a later time, at most 100,000.
+	Pending int
+	// OldestDue is the due time of the delivery that has been due the longest, or the zero time if none is due. A
+	// delivery that waits for an earlier one of its line does not count.
+	OldestDue time.Time
+}
+
+// Backlog summarizes the pending deliveries. The query is cheap however many there are.
+func (v *Vitals) Backlog(ctx context.Context) (Backlog, error) {
+	b, err := v.store.Backlog(ctx, v.now())
+	return Backlog(b), err
+}
+
+// OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,
+// or the zero time if there is none. A channel is healthy unless its last attempt, or one that is under way, takes 2 seconds
+// or longer, or the receiver has asked for a pause. The result is as of the last look at the outbox, a second ago at most.
+func (v *Vitals) OldestHealthy() time.Time { return v.courier.OldestDue() }
+
+// Queued returns the number of pings that wait for their commit.
+func (v *Vitals) Queued() int { return v.ingest.Queued() }
+
+// SpoolStats describes the pings in the spool of a [Monitor].
+type SpoolStats struct {
+	// Pings is how many pings the spool holds, and Bytes how many bytes they take.
+	Pings int
+	Bytes int64
+	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
+	// spools. It is the zero time if there is none.
+	Oldest time.Time
+	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
+	// monitor tries again every few seconds. Those of other monitors are not counted.
+	Stuck int
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
+	// had data that the database refuses.
+	Dropped int64
+}
+
+// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
+func (v *Vitals) Spooled() (stats SpoolStats, ok bool) {
+	s, ok := v.ingest.SpoolStats()
+	return SpoolStats(s), ok
+}

@@ -1,0 +1,83 @@
+package monitor
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
+)
+
+// task is a part of the background work.
+type task struct {
+	name string
+	// every is how often Start does it, or 0 if that is up to package ingest or courier.
+	every time.Duration
+	// do is one round. It calls pause between its steps; without pause, it does all at once.
+	do func(ctx context.Context, pause func()) (int, error)
+	// upkeep says that no alert waits for it.
+	upkeep bool
+	// patient says that it backs off after failures.
+	patient bool
+	// failure names an error in the log.
+	log     *slog.Logger
+	failure string
+}
+
+type tasks []task
+
+// The tasks that are done once more at the end.
+const sweep, upload = "sweep", "upload"
+
+// tasks returns the background work in the order in which Tick does it.
+func (m *Monitor) tasks() tasks {
+	watcher, pruner, bodies := m.logger("watcher"), m.logger("pruner"), m.logger("bodies")
+	prune, object := m.config.PruneEvery, m.config.BodyEvery
+	list := tasks{
+		{name: "replay", do: whole(m.ingest.Replay)},
+		{name: sweep, every: m.config.WatchEvery, do: whole(m.watcher.Sweep), log: watcher, failure: "cannot look for overdue checks"},
+		{name: "deliver", do: whole(m.courier.Deliver)},
+		{name: "incidents", do: whole(m.courier.KeepIncidents), upkeep: true},
+		{name: "deliver", do: whole(m.courier.Deliver), upkeep: true}, // those that close incidents
+		{name: "prune", every: max(prune/10, 1), do: m.pruner.pings, upkeep: true, log: pruner, failure: "cannot remove old pings"},
+		{name: "prune", every: prune, do: m.pruner.others, upkeep: true, log: pruner, failure: "cannot prune flips, records and the audit log"},
+	}
+	if m.config.Bodies == nil {
+		return list
+	}
+	return append(list,
+		task{name: upload, every: object, do: whole(m.bodies.upload), upkeep: true, patient: true, log: bodies,
+			failure: "cannot move the bodies of pings to object storage"},
+		task{name: "remove", every: object, do: whole(m.bodies.remove), upkeep: true, patient: true, log: bodies, failure: "cannot remove objects"})
+}
+
+// whole is a task without pauses.
+func whole(round background.Task) func(context.Context, func()) (int, error) {
+	return func(ctx context.Context, _ func()) (int, error) { return round(ctx) }
+}
+
+// loop does the task at each interval until ctx ends. Checks may have become overdue while no server ran, so the first sweep is
+// at once.
+func (t task) loop(ctx context.Context) {
+	if t.every == 0 {
+		return
+	}
+	round := func(ctx context.Context) (int, error) { return t.do(ctx, background.Paced(ctx, t.every/2)) }
+	if t.patient {
+		background.Insist(ctx, t.log, t.every, t.failure, round)
+		return
+	}
+	if t.name == sweep {
+		background.Attempt(ctx, t.log, t.failure, round)
+	}
+	background.Every(ctx, t.log, t.every, t.failure, round)
+}
+
+// attempt does the task with a name once, if there is one, and logs its error.
+func (list tasks) attempt(ctx context.Context, name string) {
+	for _, t := range list {
+		if t.name == name {
+			background.Attempt(ctx, t.log, t.failure, func(ctx context.Context) (int, error) { return t.do(ctx, nil) })
+		}
+	}
+}
