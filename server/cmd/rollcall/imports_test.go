@@ -159,7 +159,7 @@ func matches(meant, name string) bool {
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest") ||
-			pkg == "checks/monitor/monitortest" || pkg == "client/clienttest"
+			pkg == "checks/monitor/monitortest" || pkg == "client/clienttest" || pkg == "server/dashboard/internal/pagetest"
 	}
 	ofPeople := func(pkg string) bool {
 		return pkg == "checks/people" || strings.HasPrefix(pkg, "server/dashboard/accounts")
