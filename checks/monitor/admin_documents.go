@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // documentKind returns the kind of the records that hold documents of a kind. No other record has such a kind.
 func documentKind(kind string) string { return "document " + kind }
 
 // Documents returns the documents of a kind, by key.
-func (a *admin) Documents(ctx context.Context, kind string) ([]store.Record, error) {
-	return a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(documentKind(kind))})
+func (a *admin) Documents(ctx context.Context, kind string) ([]records.Record, error) {
+	return a.Store.Records(ctx, a.Now(), records.Query{Kind: new(documentKind(kind))})
 }
 
 // SaveDocument adds or replaces a document.
 func (a *admin) SaveDocument(ctx context.Context, kind, key string, value []byte, until time.Time) error {
-	r := store.Record{Kind: documentKind(kind), Key: key, Value: value, Until: until}
+	r := records.Record{Kind: documentKind(kind), Key: key, Value: value, Until: until}
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, a.Now(), r) })
 }
 
@@ -25,12 +26,12 @@ func (a *admin) SaveDocument(ctx context.Context, kind, key string, value []byte
 func (a *admin) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
 	kind = documentKind(kind)
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := one(tx.LockRecords(ctx, a.Now(), store.RecordQuery{Kind: &kind, Key: &key}))
+		r, err := one(tx.LockRecords(ctx, a.Now(), records.Query{Kind: &kind, Key: &key}))
 		if err != nil {
 			return err
 		}
 		value = r.Value
-		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: kind, Key: key})
+		return tx.SaveRecords(ctx, a.Now(), records.Record{Kind: kind, Key: key})
 	})
 	if err != nil {
 		return nil, err

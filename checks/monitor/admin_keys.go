@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // keyID identifies the text of an API key. Only with admin can the key be one of the installation.
@@ -28,7 +29,7 @@ func (a *admin) findKey(ctx context.Context, id keyID) (checks.Key, error) {
 	if !id.admin || !errors.Is(err, checks.ErrNotFound) {
 		return key, err
 	}
-	return one(a.keysOfRecords(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(keyKind), Key: new(hex.EncodeToString(id.hash[:]))})))
+	return one(a.keysOfRecords(a.Store.Records(ctx, a.Now(), records.Query{Kind: new(keyKind), Key: new(hex.EncodeToString(id.hash[:]))})))
 }
 
 // keyKind is the kind of the records of keys of the installation. Their Key is the hash of the text, in hexadecimal.
@@ -42,7 +43,7 @@ type keyRecord struct {
 	CreatedAt time.Time    `json:"created_at"`
 }
 
-func (a *admin) keysOfRecords(records []store.Record, err error) ([]checks.Key, error) {
+func (a *admin) keysOfRecords(records []records.Record, err error) ([]checks.Key, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (a *admin) CreateInstallationKey(ctx context.Context) (text string, key che
 		return "", checks.Key{}, err
 	}
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		record := store.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:]), Value: value, New: true}
+		record := records.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:]), Value: value, New: true}
 		if err := tx.SaveRecords(ctx, a.Now(), record); err != nil {
 			return err
 		}
@@ -83,14 +84,14 @@ func (a *admin) CreateInstallationKey(ctx context.Context) (text string, key che
 
 // InstallationKeys returns the keys of the installation, oldest first.
 func (a *admin) InstallationKeys(ctx context.Context) ([]checks.Key, error) {
-	return a.keysOfRecords(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(keyKind)}))
+	return a.keysOfRecords(a.Store.Records(ctx, a.Now(), records.Query{Kind: new(keyKind)}))
 }
 
 // DeleteInstallationKey removes a key of the installation.
 func (a *admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		keys, err := a.keysOfRecords(tx.LockRecords(ctx, a.Now(), store.RecordQuery{Kind: new(keyKind)}))
+		keys, err := a.keysOfRecords(tx.LockRecords(ctx, a.Now(), records.Query{Kind: new(keyKind)}))
 		if err != nil {
 			return err
 		}
@@ -101,6 +102,6 @@ func (a *admin) DeleteInstallationKey(ctx context.Context, id uuid.UUID) error {
 		if err := a.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
 			return err
 		}
-		return tx.SaveRecords(ctx, a.Now(), store.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:])})
+		return tx.SaveRecords(ctx, a.Now(), records.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:])})
 	})
 }

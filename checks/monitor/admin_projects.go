@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // keyPrefixes are the prefixes of API keys (server/API.md section 5).
@@ -155,7 +156,7 @@ func (a *admin) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Proje
 		if p, err = tx.LockAccount(ctx, id); err != nil {
 			return err
 		}
-		retired := store.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: a.Now().Add(retiredFor)}
+		retired := records.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: a.Now().Add(retiredFor)}
 		p.PingKey = randomText(publicKeyLength)
 		if err := tx.SaveProject(ctx, p); err != nil {
 			return err
@@ -178,7 +179,7 @@ func retiredKey(pingKey string) string {
 
 // renewed returns the ping key of the project that had another one before.
 func (a *admin) renewed(ctx context.Context, pingKey string) (string, error) {
-	r, err := one(a.Store.Records(ctx, a.Now(), store.RecordQuery{Kind: new(retiredKind), Key: new(retiredKey(pingKey))}))
+	r, err := one(a.Store.Records(ctx, a.Now(), records.Query{Kind: new(retiredKind), Key: new(retiredKey(pingKey))}))
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // Installation is what the servers on one database share beside the projects: secrets, keys, and the sessions of people.
@@ -62,6 +64,23 @@ func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, er
 	return i.admin.SessionEnded(ctx, id)
 }
 
+// Records returns the store of records, for the packages that keep people, their sessions and the like. The kinds of records belong
+// to those packages.
+func (i *Installation) Records() records.Store { return recordStore{i.store} }
+
+// recordStore is the part of a store that keeps records.
+type recordStore struct{ db store.Records }
+
+// Records returns records that have not ended.
+func (s recordStore) Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
+	return s.db.Records(ctx, now, q)
+}
+
+// Update runs fn in a transaction.
+func (s recordStore) Update(ctx context.Context, fn func(ctx context.Context, tx records.Tx) error) error {
+	return s.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return fn(ctx, tx) })
+}
+
 // Document is a note that the programs on one database leave for each other, such as the settings of a server for its commands.
 // Kind and Key name it. The database stores it as it is, so it must hold no secret.
 type Document struct {
@@ -74,9 +93,9 @@ type Document struct {
 
 // Documents returns the documents of a kind that have not ended, by key.
 func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, error) {
-	records, err := i.admin.Documents(ctx, kind)
+	found, err := i.admin.Documents(ctx, kind)
 	var list []Document
-	for _, r := range records {
+	for _, r := range found {
 		list = append(list, Document{Kind: kind, Key: r.Key, Value: r.Value, Until: r.Until})
 	}
 	return list, err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // The kinds of records.
@@ -68,27 +68,27 @@ func (d *document) person() Person {
 	}
 }
 
-func (d *document) record() (store.Record, error) {
+func (d *document) record() (records.Record, error) {
 	text, err := json.Marshal(d)
-	return store.Record{Kind: kindPerson, Key: d.ID.String(), Owner: d.ID, Value: text}, err
+	return records.Record{Kind: kindPerson, Key: d.ID.String(), Owner: d.ID, Value: text}, err
 }
 
 // pointer returns a record that refers to a person.
-func pointer(kind, key string, to uuid.UUID) store.Record {
-	return store.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
+func pointer(kind, key string, to uuid.UUID) records.Record {
+	return records.Record{Kind: kind, Key: key, Owner: to, Value: []byte(`{}`), New: true}
 }
 
 // one returns a record that has not ended.
-func (p *People) one(ctx context.Context, kind, key string) (store.Record, error) {
+func (p *People) one(ctx context.Context, kind, key string) (records.Record, error) {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) { // PostgreSQL would refuse the query
-		return store.Record{}, checks.ErrNotFound
+		return records.Record{}, checks.ErrNotFound
 	}
-	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	found, err := p.db.Records(ctx, p.now(), records.Query{Kind: &kind, Key: &key})
 	if err == nil && len(found) == 0 {
 		err = checks.ErrNotFound
 	}
 	if err != nil {
-		return store.Record{}, err
+		return records.Record{}, err
 	}
 	return found[0], nil
 }
@@ -101,7 +101,7 @@ func (p *People) document(ctx context.Context, id uuid.UUID) (*document, error) 
 	return parse(r)
 }
 
-func parse(r store.Record) (*document, error) {
+func parse(r records.Record) (*document, error) {
 	d := new(document)
 	if err := json.Unmarshal(r.Value, d); err != nil {
 		return nil, fmt.Errorf("people: person %s: %w", r.Key, err)
@@ -135,7 +135,7 @@ func (p *People) by(ctx context.Context, kind, key string) (Person, error) {
 // List returns all people, by e-mail address.
 func (p *People) List(ctx context.Context) ([]Person, error) {
 	kind := kindPerson
-	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	found, err := p.db.Records(ctx, p.now(), records.Query{Kind: &kind})
 	list := make([]Person, len(found))
 	for i, r := range found {
 		d, err := parse(r)
@@ -163,11 +163,11 @@ func (p *People) note(ctx context.Context, project uuid.UUID, action, email stri
 func (p *People) endSignIns(d *document) { d.Revision, d.EndedAt = d.Revision+1, p.now().UTC() }
 
 // change is a change of a person. It returns whether all sessions and the sign-ins in progress end, and what the audit log says.
-type change func(ctx context.Context, tx store.Tx, d *document) (end bool, entries []audit.Entry, err error)
+type change func(ctx context.Context, tx records.Tx, d *document) (end bool, entries []audit.Entry, err error)
 
 // update changes a person in a transaction.
 func (p *People) update(ctx context.Context, id uuid.UUID, change change) error {
-	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	return p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		d, err := p.lock(ctx, tx, id)
 		if err != nil {
 			return err
@@ -177,9 +177,9 @@ func (p *People) update(ctx context.Context, id uuid.UUID, change change) error 
 }
 
 // lock locks the record of a person and returns it. Code that stores or ends sessions of the person holds the lock.
-func (p *People) lock(ctx context.Context, tx store.Tx, id uuid.UUID) (*document, error) {
+func (p *People) lock(ctx context.Context, tx records.Tx, id uuid.UUID) (*document, error) {
 	kind, key := kindPerson, id.String()
-	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	found, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind, Key: &key})
 	if err == nil && len(found) == 0 {
 		err = checks.ErrNotFound
 	}
@@ -190,7 +190,7 @@ func (p *People) lock(ctx context.Context, tx store.Tx, id uuid.UUID) (*document
 }
 
 // apply changes a person whose record is locked.
-func (p *People) apply(ctx context.Context, tx store.Tx, d *document, change change) error {
+func (p *People) apply(ctx context.Context, tx records.Tx, d *document, change change) error {
 	end, entries, err := change(ctx, tx, d)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (p *People) apply(ctx context.Context, tx store.Tx, d *document, change cha
 	return p.saveAudit(ctx, tx, entries...)
 }
 
-func (p *People) saveAudit(ctx context.Context, tx store.Tx, entries ...audit.Entry) error {
+func (p *People) saveAudit(ctx context.Context, tx records.Tx, entries ...audit.Entry) error {
 	if !p.audit {
 		return nil
 	}
@@ -219,8 +219,8 @@ func (p *People) saveAudit(ctx context.Context, tx store.Tx, entries ...audit.En
 }
 
 // deleteOwned deletes the records of a kind that a person owns, but those that keep says to keep. It returns how many.
-func (p *People) deleteOwned(ctx context.Context, tx store.Tx, kind string, owner uuid.UUID, keep func(store.Record) bool) (deleted int, err error) {
-	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Owner: &owner})
+func (p *People) deleteOwned(ctx context.Context, tx records.Tx, kind string, owner uuid.UUID, keep func(records.Record) bool) (deleted int, err error) {
+	found, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind, Owner: &owner})
 	if err != nil {
 		return 0, err
 	}
@@ -228,7 +228,7 @@ func (p *People) deleteOwned(ctx context.Context, tx store.Tx, kind string, owne
 		if keep != nil && keep(r) {
 			continue
 		}
-		if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: r.Kind, Key: r.Key}); err != nil {
+		if err := tx.SaveRecords(ctx, p.now(), records.Record{Kind: r.Kind, Key: r.Key}); err != nil {
 			return deleted, err
 		}
 		deleted++

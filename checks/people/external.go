@@ -14,7 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // External is a person as an identity provider describes them.
@@ -64,7 +64,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 		return known, nil
 	}
 	var signed *document
-	err = p.update(ctx, known.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, known.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
 		if d.Revision != known.Revision {
 			return false, nil, p.changed(ctx, d.ID)
@@ -130,7 +130,7 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 			return Person{}, err
 		}
 		d.Issuer, d.Subject, d.Unverified, d.Proved = e.Issuer, e.Subject, !e.EmailVerified, true
-		return d.person(), p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		return d.person(), p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 			return p.add(audit.WithActor(ctx, actorOf(ctx, d)), tx, d, pointer(kindIdentity, identity(e), d.ID))
 		})
 	}
@@ -141,7 +141,7 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 		return Person{}, p.refuse(ctx, "another account has the e-mail address, and the provider has not verified it", found.ID.String())
 	}
 	var adopted *document
-	err = p.update(ctx, found.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, found.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Issuer != "" {
 			return false, nil, p.refuse(ctx, "the e-mail address belongs to another account at a provider", d.ID.String())
 		}
@@ -177,7 +177,7 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 	if len(byName) == 0 {
 		return roles, nil
 	}
-	projects, err := p.db.Projects(ctx, store.ProjectFilter{})
+	projects, err := p.mon.Projects().List(ctx)
 	for _, project := range projects {
 		if role := higher(byName[project.Name], byName["*"]); role != "" {
 			roles[project.ID] = role
@@ -190,7 +190,7 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 // [ErrChanged] if the person has another Revision by now: then the passkey may have been removed, or was asked for in a session that
 // has ended.
 func (p *People) SavePasskey(ctx context.Context, who Person, k Passkey) error {
-	return p.update(ctx, who.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, who.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != who.Revision {
 			return false, nil, p.changed(ctx, d.ID)
 		}
@@ -207,8 +207,8 @@ func (p *People) SavePasskey(ctx context.Context, who Person, k Passkey) error {
 
 // Spend reports whether this call is the first with a text in the whole installation. It stores a hash of the text until an instant.
 func (p *People) Spend(ctx context.Context, text string, until time.Time) (first bool, err error) {
-	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})
+	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
+		return tx.SaveRecords(ctx, p.now(), records.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})
 	})
 	if errors.Is(err, checks.ErrExists) {
 		return false, nil
@@ -218,7 +218,7 @@ func (p *People) Spend(ctx context.Context, text string, until time.Time) (first
 
 // DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress.
 func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) error {
-	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(key) })
 		if i < 0 {
 			return false, nil, checks.ErrNotFound
@@ -227,7 +227,7 @@ func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) er
 		d.Passkeys = slices.Delete(d.Passkeys, i, i+1)
 		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", From: name})},
-			tx.SaveRecords(ctx, p.now(), store.Record{Kind: kindPasskey, Key: hex.EncodeToString(key)})
+			tx.SaveRecords(ctx, p.now(), records.Record{Kind: kindPasskey, Key: hex.EncodeToString(key)})
 	})
 }
 

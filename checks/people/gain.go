@@ -9,7 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // makerOf returns who creates a link for a person: somebody who is signed in, or uuid.Nil.
@@ -37,7 +37,7 @@ func (d *document) coveredBy(q Person) bool {
 
 // trusts reports whether who created the newest link of a person still has an account with the rights for it. Programs and commands
 // always have. It locks the record of the inviter until the transaction ends. The person is locked.
-func (p *People) trusts(ctx context.Context, tx store.Tx, d *document, may func(inviter Person) bool) (bool, error) {
+func (p *People) trusts(ctx context.Context, tx records.Tx, d *document, may func(inviter Person) bool) (bool, error) {
 	if d.Inviter == uuid.Nil {
 		return true, nil
 	}
@@ -49,7 +49,7 @@ func (p *People) trusts(ctx context.Context, tx store.Tx, d *document, may func(
 }
 
 // gain expels others from an account that has got a right, unless its inviter is still trusted. The person is locked.
-func (p *People) gain(ctx context.Context, tx store.Tx, d *document, may func(inviter Person) bool) ([]audit.Entry, error) {
+func (p *People) gain(ctx context.Context, tx records.Tx, d *document, may func(inviter Person) bool) ([]audit.Entry, error) {
 	if trusted, err := p.trusts(ctx, tx, d, may); err != nil || trusted {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (p *People) gain(ctx context.Context, tx store.Tx, d *document, may func(in
 }
 
 // prove expels others from an account whose person has proved who they are, the first time. The person is locked.
-func (p *People) prove(ctx context.Context, tx store.Tx, d *document) ([]audit.Entry, error) {
+func (p *People) prove(ctx context.Context, tx records.Tx, d *document) ([]audit.Entry, error) {
 	d.NeedsLink = false
 	if d.Proved {
 		return nil, nil
@@ -68,7 +68,7 @@ func (p *People) prove(ctx context.Context, tx store.Tx, d *document) ([]audit.E
 }
 
 // expel ends what others may hold of an account: its links, password, second factors, sessions and sign-ins in progress.
-func (p *People) expel(ctx context.Context, tx store.Tx, d *document) ([]audit.Entry, error) {
+func (p *People) expel(ctx context.Context, tx records.Tx, d *document) ([]audit.Entry, error) {
 	var changes []audit.Change
 	ended := func(field string, had bool) {
 		if had {
@@ -103,7 +103,7 @@ func (p *People) expel(ctx context.Context, tx store.Tx, d *document) ([]audit.E
 // Prove notes that a trusted proxy has signed a person in. The first time, it ends what others may hold of the account.
 func (p *People) Prove(ctx context.Context, id uuid.UUID) (Person, error) {
 	var proved *document
-	err := p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err := p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		proved = d
 		entries, err := p.prove(audit.WithActor(ctx, actorOf(ctx, d)), tx, d)
 		return false, entries, err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -135,7 +134,7 @@ func TestGainEndsWhatOthersHold(t *testing.T) {
 				if want := !strings.HasPrefix(name, "pro"); now.NeedsLink != want || now.Proved == want {
 					v.Errorf("%s: %+v", name, now)
 				}
-				entries, err := v.store.Contract().(store.Store).Audit(v.Context(), audit.Query{})
+				entries, err := v.mon.Installation().Audit(v.Context(), audit.Query{})
 				v.must(err)
 				text := fmt.Sprint(entries[:3])
 				for _, want := range []string{"person.credentials", h.invited.Email} {
@@ -211,13 +210,12 @@ func TestInviterChangesMeanwhile(t *testing.T) {
 			} {
 				n++
 				h := v.invite(fmt.Sprintf("boss%d@example.org", n), false)
-				known, err := people.New(&dbtest.Hooked{Store: v.store, Around: func(op string, do func() error) error {
+				_, known := v.on(&dbtest.Hooked{Store: v.store, Around: func(op string, do func() error) error {
 					if op == "Update" {
 						v.must(lose(h))
 					}
 					return do()
-				}}, &people.Config{Now: v.clock.Now})
-				v.must(err)
+				}}, 0)
 				v.must(use(known, h))
 				ways := h.opens()
 				if ways = strings.TrimPrefix(ways, "sign-in in progress"); ways != "" {
@@ -341,15 +339,14 @@ func TestResetAfterInvitation(t *testing.T) {
 // hooked is people whose transactions a test runs something before.
 func (v *town) hooked(before *func()) *people.People {
 	v.Helper()
-	p, err := people.New(&dbtest.Hooked{Store: v.store, Around: func(op string, do func() error) error {
+	_, known := v.on(&dbtest.Hooked{Store: v.store, Around: func(op string, do func() error) error {
 		if run := *before; op == "Update" && run != nil {
 			*before = nil
 			run()
 		}
 		return do()
-	}}, &people.Config{Now: v.clock.Now, Audit: true})
-	v.must(err)
-	return p
+	}}, 0)
+	return known
 }
 
 // TestLinkDuringGain: a link that is being used while its account gains a right opens nothing.

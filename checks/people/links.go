@@ -12,7 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // linkAge is how long a link can be used.
@@ -27,9 +27,9 @@ type Link struct {
 }
 
 // newLink returns a link and its record, which has only a hash of the token.
-func (p *People) newLink(q Person) (Link, store.Record) {
+func (p *People) newLink(q Person) (Link, records.Record) {
 	l := Link{Token: rand.Text() + rand.Text(), Person: q, Until: p.now().Add(linkAge)}
-	return l, store.Record{Kind: kindLink, Key: hashOf(l.Token), Owner: q.ID, Value: []byte(`{}`), Until: l.Until}
+	return l, records.Record{Kind: kindLink, Key: hashOf(l.Token), Owner: q.ID, Value: []byte(`{}`), Until: l.Until}
 }
 
 // First returns a link that creates the first administrator. The error is [checks.ErrExists] if there is one.
@@ -38,7 +38,7 @@ func (p *People) First(ctx context.Context) (Link, error) {
 		return Link{}, cmp.Or(err, checks.ErrExists)
 	}
 	link, record := p.newLink(Person{})
-	return link, p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, p.now(), record) })
+	return link, p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error { return tx.SaveRecords(ctx, p.now(), record) })
 }
 
 // administered reports whether there is an administrator.
@@ -50,7 +50,7 @@ func (p *People) administered(ctx context.Context) (bool, error) {
 // ResetPassword deletes the password, the sessions and the older links of a person, and returns a link to choose a new password.
 // Second factors go too if they may be those of an inviter who is no administrator.
 func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, err error) {
-	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		maker := makerOf(ctx, id)
 		entries, err := p.gain(ctx, tx, d, func(inviter Person) bool { return inviter.Admin || maker == inviter.ID })
 		if err != nil {
@@ -60,7 +60,7 @@ func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, er
 			return false, nil, err
 		}
 		d.Password, d.NeedsLink, d.Inviter = "", false, maker
-		var record store.Record
+		var record records.Record
 		link, record = p.newLink(d.person())
 		entries = append(entries, p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)"}))
 		return true, entries, tx.SaveRecords(ctx, p.now(), record)
@@ -71,14 +71,14 @@ func (p *People) ResetPassword(ctx context.Context, id uuid.UUID) (link Link, er
 // ProofLink returns a link for somebody with NeedsLink. Only the mailbox of the person may get it: using it proves the address.
 // Older links end. The error is [checks.ErrNotFound] for a person who needs no link.
 func (p *People) ProofLink(ctx context.Context, id uuid.UUID) (link Link, err error) {
-	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		if !d.NeedsLink {
 			return false, nil, checks.ErrNotFound
 		}
 		if _, err := p.deleteOwned(ctx, tx, kindLink, id, nil); err != nil {
 			return false, nil, err
 		}
-		var record store.Record
+		var record records.Record
 		link, record = p.newLink(d.person())
 		record.Value = []byte(proofLink)
 		return false, nil, tx.SaveRecords(ctx, p.now(), record)
@@ -141,7 +141,7 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 	}
 	if first {
 		fresh.Password = hash
-		err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 			if _, err := p.takeLink(ctx, tx, token); err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 		return fresh.person(), err
 	}
 	var used *document
-	err = p.update(ctx, link.Person.ID, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, link.Person.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		if trusted, err := p.trusts(ctx, tx, d, d.coveredBy); err != nil || !trusted {
 			return false, nil, cmp.Or(err, checks.ErrNotFound)
 		}
@@ -171,30 +171,30 @@ func (p *People) UseLink(ctx context.Context, token, email, name, password strin
 }
 
 // takeLink uses a link up, and reports whether only the mailbox of its person has it.
-func (p *People) takeLink(ctx context.Context, tx store.Tx, token string) (proof bool, err error) {
+func (p *People) takeLink(ctx context.Context, tx records.Tx, token string) (proof bool, err error) {
 	kind, key := kindLink, hashOf(token)
-	found, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	found, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind, Key: &key})
 	if err == nil && len(found) == 0 {
 		err = checks.ErrNotFound
 	}
 	if err != nil {
 		return false, err
 	}
-	return string(found[0].Value) == proofLink, tx.SaveRecords(ctx, p.now(), store.Record{Kind: kind, Key: key})
+	return string(found[0].Value) == proofLink, tx.SaveRecords(ctx, p.now(), records.Record{Kind: kind, Key: key})
 }
 
 // addFirst adds the first administrator, unless there is one meanwhile.
-func (p *People) addFirst(ctx context.Context, tx store.Tx, d *document) error {
+func (p *People) addFirst(ctx context.Context, tx records.Tx, d *document) error {
 	// Two links may be used at once, and there may be no record to lock: the second insertion waits for the end of the first.
-	gate := store.Record{Kind: kindLock, Key: "first administrator", Value: []byte("{}"), New: true}
+	gate := records.Record{Kind: kindLock, Key: "first administrator", Value: []byte("{}"), New: true}
 	if err := tx.SaveRecords(ctx, p.now(), gate); err != nil {
 		return err
 	}
-	if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: gate.Kind, Key: gate.Key}); err != nil {
+	if err := tx.SaveRecords(ctx, p.now(), records.Record{Kind: gate.Kind, Key: gate.Key}); err != nil {
 		return err
 	}
 	kind := kindPerson
-	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	all, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind})
 	if err != nil {
 		return err
 	}

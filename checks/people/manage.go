@@ -12,7 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // Spec is a new person.
@@ -58,12 +58,12 @@ func (p *People) newDocument(s Spec) (*document, error) {
 }
 
 // add saves a new person, with more records. The error is [checks.ErrExists] if the address is taken.
-func (p *People) add(ctx context.Context, tx store.Tx, d *document, more ...store.Record) error {
+func (p *People) add(ctx context.Context, tx records.Tx, d *document, more ...records.Record) error {
 	r, err := d.record()
 	if err != nil {
 		return err
 	}
-	if err := tx.SaveRecords(ctx, p.now(), append([]store.Record{pointer(kindEmail, d.Email, d.ID), r}, more...)...); err != nil {
+	if err := tx.SaveRecords(ctx, p.now(), append([]records.Record{pointer(kindEmail, d.Email, d.ID), r}, more...)...); err != nil {
 		return err
 	}
 	entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.create", d.Email)}
@@ -85,7 +85,7 @@ func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
 	}
 	d.Inviter = makerOf(ctx, d.ID)
 	link, record := p.newLink(d.person())
-	err = p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return p.add(ctx, tx, d, record) })
+	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error { return p.add(ctx, tx, d, record) })
 	if err != nil {
 		return Person{}, Link{}, err
 	}
@@ -100,7 +100,7 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 			return err
 		}
 	}
-	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		before := d.Roles[project]
 		if before == role {
 			return false, nil, nil
@@ -123,7 +123,7 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 // SetAdmin makes a person an administrator, or revokes that. Unless the inviter of the person is an administrator, the gain ends what
 // others may hold of the account, and sets NeedsLink. The error is [ErrLastAdmin] for the last administrator.
 func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
-	change := func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	change := func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Admin == on {
 			return false, nil, nil
 		}
@@ -138,7 +138,7 @@ func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 	if on {
 		return p.update(ctx, id, change)
 	}
-	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	return p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		d, err := p.dispensable(ctx, tx, id)
 		if err != nil {
 			return err
@@ -149,9 +149,9 @@ func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 
 // dispensable locks all people, so that two administrators cannot leave at once, and returns a person. The error is
 // [ErrLastAdmin] for the only administrator.
-func (p *People) dispensable(ctx context.Context, tx store.Tx, id uuid.UUID) (*document, error) {
+func (p *People) dispensable(ctx context.Context, tx records.Tx, id uuid.UUID) (*document, error) {
 	kind := kindPerson
-	all, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Kind: &kind})
+	all, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind})
 	if err != nil {
 		return nil, err
 	}
@@ -180,17 +180,17 @@ func (p *People) dispensable(ctx context.Context, tx store.Tx, id uuid.UUID) (*d
 
 // Delete deletes a person with everything that leads to them. The error is [ErrLastAdmin] for the last administrator.
 func (p *People) Delete(ctx context.Context, id uuid.UUID) error {
-	return p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	return p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		d, err := p.dispensable(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		owned, err := tx.LockRecords(ctx, p.now(), store.RecordQuery{Owner: &id})
+		owned, err := tx.LockRecords(ctx, p.now(), records.Query{Owner: &id})
 		if err != nil {
 			return err
 		}
 		for _, r := range owned {
-			if err := tx.SaveRecords(ctx, p.now(), store.Record{Kind: r.Kind, Key: r.Key}); err != nil {
+			if err := tx.SaveRecords(ctx, p.now(), records.Record{Kind: r.Kind, Key: r.Key}); err != nil {
 				return err
 			}
 		}
@@ -204,7 +204,7 @@ func (p *People) SetName(ctx context.Context, id uuid.UUID, name string) error {
 	if err != nil {
 		return err
 	}
-	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		before := d.Name
 		if d.Name = name; before == name {
 			return false, nil, nil
@@ -218,7 +218,7 @@ func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Prefere
 	if err := prefs.check(); err != nil {
 		return err
 	}
-	return p.update(ctx, id, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(_ context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		d.Preferences = prefs
 		return false, nil, nil
 	})
@@ -226,7 +226,7 @@ func (p *People) SetPreferences(ctx context.Context, id uuid.UUID, prefs Prefere
 
 // ResetMFA removes the authenticator app, the recovery codes and the passkeys of a person, and ends the sessions.
 func (p *People) ResetMFA(ctx context.Context, id uuid.UUID) error {
-	return p.update(ctx, id, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		d.TOTP, d.Recovery, d.Passkeys = "", nil, nil
 		_, err := p.deleteOwned(ctx, tx, kindPasskey, id, nil)
 		return true, []audit.Entry{p.note(ctx, uuid.Nil, "person.mfa", d.Email, audit.Change{Field: "second factors", From: "(secret)"})}, err

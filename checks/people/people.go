@@ -1,7 +1,7 @@
 // Package people manages the people of an installation: their passwords, second factors, roles in projects, one-time links and
-// sessions. It needs neither HTTP nor a monitor. Package server/dashboard/accounts has its pages.
+// sessions. It needs no HTTP. Package server/dashboard/accounts has its pages.
 //
-//	known, err := people.New(store, nil)
+//	known, err := people.New(mon, nil)
 //	ann, link, err := known.Create(ctx, people.Spec{Email: "ann@example.org", Admin: true})
 //	fmt.Println("https://rollcall.example.org/signin/" + link.Token)
 //
@@ -45,7 +45,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
@@ -164,12 +165,8 @@ var ErrLastAdmin = &checks.FieldError{Field: "the last administrator", Reason: "
 
 // Config configures people. The zero value of a field selects its default.
 type Config struct {
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
 	// Logger receives refused sign-ins, without secrets. Default: slog.Default().
 	Logger *slog.Logger
-	// Audit adds changes to the audit log.
-	Audit bool
 	// Hashing is how many passwords are hashed at once; each takes 19 MiB, and one core for about 20 ms. Eight times as many
 	// sign-ins from strange networks may wait; more are refused with a [*LimitedError]. Default: half of the cores, at most 4.
 	Hashing int
@@ -177,7 +174,8 @@ type Config struct {
 
 // People is safe for concurrent use.
 type People struct {
-	db      store.Store
+	mon     *monitor.Monitor
+	db      records.Store
 	now     func() time.Time
 	log     *slog.Logger
 	audit   bool
@@ -186,20 +184,11 @@ type People struct {
 	limits  limits
 }
 
-// Store is the database of the people: a *sqlstore.Store, or a type that embeds one.
-type Store interface {
-	// Contract returns what package people calls. Its type is internal, and changes with every version.
-	Contract() any
-}
-
-// New returns the people on a store whose schema is up to date. A nil config selects the defaults.
-func New(s Store, c *Config) (*People, error) {
-	if s == nil {
-		return nil, errors.New("people: the store is nil")
-	}
-	db, ok := s.Contract().(store.Store)
-	if !ok {
-		return nil, errors.New("people: the store must be one of package sqlstore, of the same version")
+// New returns the people of the installation of a monitor, whose clock they go by. They write the audit log if the monitor does. A
+// nil config selects the defaults.
+func New(mon *monitor.Monitor, c *Config) (*People, error) {
+	if mon == nil {
+		return nil, errors.New("people: the monitor is nil")
 	}
 	if c == nil {
 		c = &Config{}
@@ -208,12 +197,9 @@ func New(s Store, c *Config) (*People, error) {
 		return nil, errors.New("people: Hashing is negative")
 	}
 	n := int64(cmp.Or(c.Hashing, min(4, max(1, runtime.NumCPU()/2))))
-	p := &People{
-		db: db, now: c.Now, audit: c.Audit, hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
-	}
-	if p.now == nil {
-		p.now = time.Now
-	}
-	p.log = cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people"))
-	return p, nil
+	return &People{
+		mon: mon, db: mon.Installation().Records(), now: mon.Now, audit: mon.Installation().Audits(),
+		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people")),
+		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
+	}, nil
 }

@@ -21,9 +21,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -37,6 +37,7 @@ type town struct {
 	*testing.T
 	*people.People
 	store *sqlstore.Store
+	mon   *monitor.Monitor
 	clock *dbtest.Clock
 	log   *bytes.Buffer
 }
@@ -45,11 +46,19 @@ type town struct {
 func each(t *testing.T, test func(v *town)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		v := &town{T: t, store: db.Open(t), clock: dbtest.NewClock(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)), log: new(bytes.Buffer)}
-		var err error
-		v.People, err = people.New(v.store, &people.Config{Now: v.clock.Now, Audit: true, Logger: slog.New(slog.NewTextHandler(v.log, nil))})
-		v.must(err)
+		v.mon, v.People = v.on(v.store, 0)
 		test(v)
 	})
+}
+
+// on returns a monitor and its people on a store.
+func (v *town) on(s monitor.Store, hashing int) (*monitor.Monitor, *people.People) {
+	v.Helper()
+	mon, err := monitor.New(s, &monitor.Config{Now: v.clock.Now, AuditRetention: 365 * 24 * time.Hour})
+	v.must(err)
+	known, err := people.New(mon, &people.Config{Hashing: hashing, Logger: slog.New(slog.NewTextHandler(v.log, nil))})
+	v.must(err)
+	return mon, known
 }
 
 func (v *town) must(err error) {
@@ -452,7 +461,7 @@ func TestForeignHash(t *testing.T) {
 			v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
 		}
 		kind, key := "person", ann.ID.String()
-		found, err := v.store.Contract().(store.Store).Records(v.Context(), v.clock.Now(), store.RecordQuery{Kind: &kind, Key: &key})
+		found, err := v.mon.Installation().Records().Records(v.Context(), v.clock.Now(), records.Query{Kind: &kind, Key: &key})
 		v.must(err)
 		if text := string(found[0].Value); strings.Contains(text, "pbkdf2") || !strings.Contains(text, "$argon2id$v=19$m=19456,t=2,p=1$") {
 			v.Errorf("the hash was not replaced: %s", text)
@@ -464,8 +473,7 @@ func TestForeignHash(t *testing.T) {
 // refusal is logged once.
 func TestHashing(t *testing.T) {
 	each(t, func(v *town) {
-		known, err := people.New(v.store, &people.Config{Now: v.clock.Now, Hashing: 1, Logger: slog.New(slog.NewTextHandler(v.log, nil))})
-		v.must(err)
+		_, known := v.on(v.store, 1)
 		v.settled(people.Spec{Email: "ann@example.org"})
 		v.must(v.signIn("ann@example.org", password, "192.0.2.1"))
 		v.log.Reset()
@@ -481,7 +489,7 @@ func TestHashing(t *testing.T) {
 				}
 			})
 		}
-		_, err = known.SignIn(v.Context(), people.Attempt{Email: "ann@example.org", Password: password, Address: "192.0.2.1"})
+		_, err := known.SignIn(v.Context(), people.Attempt{Email: "ann@example.org", Password: password, Address: "192.0.2.1"})
 		v.must(err) // during the flood
 		wait.Wait()
 		if limited.Load()+refused.Load() != 200 || refused.Load() == 0 {
@@ -502,7 +510,7 @@ func TestAudit(t *testing.T) {
 		v.must(v.SetRole(ctx, ann.ID, project, people.Editor))
 		_, err := v.ChangePassword(ctx, ann.ID, password, password+"!", "")
 		v.must(err)
-		entries, err := v.store.Contract().(store.Store).Audit(ctx, audit.Query{})
+		entries, err := v.mon.Installation().Audit(ctx, audit.Query{})
 		v.must(err)
 		text := fmt.Sprint(entries)
 		for _, want := range []string{"person.create", "person.role", "person.password", "ann@example.org", "root", string(people.Editor)} {

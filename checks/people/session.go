@@ -12,7 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // Session is a browser in which a person is signed in. Nobody can sign in with its ID.
@@ -45,7 +45,7 @@ func SessionID(token string) string { return hashOf(token)[:idLength] }
 // Sessions returns the sessions of a person that have not ended.
 func (p *People) Sessions(ctx context.Context, person uuid.UUID) ([]Session, error) {
 	kind := kindSession
-	found, err := p.db.Records(ctx, p.now(), store.RecordQuery{Kind: &kind, Owner: &person})
+	found, err := p.db.Records(ctx, p.now(), records.Query{Kind: &kind, Owner: &person})
 	list := []Session{}
 	for _, r := range found {
 		var d SessionData
@@ -64,8 +64,8 @@ func (p *People) EndSession(ctx context.Context, person uuid.UUID, id string) er
 	if len(id) != idLength {
 		return checks.ErrNotFound
 	}
-	return p.update(ctx, person, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
-		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return !strings.HasPrefix(r.Key, id) })
+	return p.update(ctx, person, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
+		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r records.Record) bool { return !strings.HasPrefix(r.Key, id) })
 		if err == nil && n == 0 {
 			err = checks.ErrNotFound
 		}
@@ -76,9 +76,9 @@ func (p *People) EndSession(ctx context.Context, person uuid.UUID, id string) er
 // EndSessions ends all sessions of a person and the sign-ins in progress, but the session with the identifier except, which may
 // be "".
 func (p *People) EndSessions(ctx context.Context, person uuid.UUID, except string) error {
-	return p.update(ctx, person, func(ctx context.Context, tx store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, person, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		p.endSignIns(d)
-		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r store.Record) bool { return except != "" && strings.HasPrefix(r.Key, except) })
+		n, err := p.deleteOwned(ctx, tx, kindSession, person, func(r records.Record) bool { return except != "" && strings.HasPrefix(r.Key, except) })
 		return false, []audit.Entry{p.noteEnded(ctx, d, n)}, err
 	})
 }
@@ -97,7 +97,7 @@ func (p *People) SessionStore() *SessionStore { return &SessionStore{p} }
 // FindCtx returns the data of a session, and whether there is one.
 func (s *SessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	kind, key := kindSession, hashOf(token)
-	found, err := s.p.db.Records(ctx, s.p.now(), store.RecordQuery{Kind: &kind, Key: &key})
+	found, err := s.p.db.Records(ctx, s.p.now(), records.Query{Kind: &kind, Key: &key})
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}
@@ -112,8 +112,8 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 		return err
 	}
 	// The session manager has no clock but the machine's.
-	r := store.Record{Kind: kindSession, Key: hashOf(token), Owner: d.Person, Value: data, Until: s.p.now().Add(time.Until(expiry))}
-	return s.p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	r := records.Record{Kind: kindSession, Key: hashOf(token), Owner: d.Person, Value: data, Until: s.p.now().Add(time.Until(expiry))}
+	return s.p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		if d.SeenAt.Equal(d.CreatedAt) {
 			person, err := s.p.lock(ctx, tx, d.Person)
 			if errors.Is(err, checks.ErrNotFound) || err == nil && person.Revision != d.Revision {
@@ -123,7 +123,7 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 				return err
 			}
 		} else {
-			found, err := tx.LockRecords(ctx, s.p.now(), store.RecordQuery{Kind: &r.Kind, Key: &r.Key})
+			found, err := tx.LockRecords(ctx, s.p.now(), records.Query{Kind: &r.Kind, Key: &r.Key})
 			if err != nil || len(found) == 0 {
 				return err
 			}
@@ -134,8 +134,8 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 
 // DeleteCtx ends a session.
 func (s *SessionStore) DeleteCtx(ctx context.Context, token string) error {
-	return s.p.db.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.SaveRecords(ctx, s.p.now(), store.Record{Kind: kindSession, Key: hashOf(token)})
+	return s.p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
+		return tx.SaveRecords(ctx, s.p.now(), records.Record{Kind: kindSession, Key: hashOf(token)})
 	})
 }
 

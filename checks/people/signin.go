@@ -16,7 +16,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // LimitedError reports too many failed attempts.
@@ -139,7 +139,7 @@ func (p *People) welcome(ctx context.Context, d *document, password, network str
 		}
 	}
 	person := d.person()
-	err = p.update(ctx, d.ID, func(_ context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, d.ID, func(_ context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != person.Revision || d.Password != before { // it was changed meanwhile
 			return false, nil, ErrRefused
 		}
@@ -163,7 +163,7 @@ func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, kee
 	if err != nil {
 		return Person{}, err
 	}
-	err = p.update(ctx, id, func(ctx context.Context, tx store.Tx, now *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, id, func(ctx context.Context, tx records.Tx, now *document) (bool, []audit.Entry, error) {
 		if now.Revision != d.Revision || now.Password != d.Password {
 			return false, nil, ErrRefused
 		}
@@ -171,7 +171,7 @@ func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, kee
 		p.endSignIns(now)
 		person = now.person()
 		entry := p.note(ctx, uuid.Nil, "person.password", d.Email, audit.Change{Field: "password", From: "(secret)", To: "(secret)"})
-		_, err := p.deleteOwned(ctx, tx, kindSession, id, func(r store.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
+		_, err := p.deleteOwned(ctx, tx, kindSession, id, func(r records.Record) bool { return keep != "" && strings.HasPrefix(r.Key, keep) })
 		return false, []audit.Entry{entry}, err
 	})
 	return person, err
@@ -251,7 +251,7 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 		text = strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
 		recovery, hashes = append(recovery, text), append(hashes, hashOf(plainCode(text)))
 	}
-	return recovery, p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	return recovery, p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != confirmed.Revision {
 			return false, nil, ErrRefused
 		}
@@ -272,7 +272,7 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 	if err != nil {
 		return err
 	}
-	return p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	return p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != confirmed.Revision {
 			return false, nil, ErrRefused
 		}
@@ -297,7 +297,7 @@ func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address stri
 	if wait > 0 {
 		return p.limited(ctx, failedOften, wait)
 	}
-	err = p.update(ctx, id, func(ctx context.Context, _ store.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		d.remember(network) // not stored unless the code is right
 		if step, ok := p.step(d.TOTP, code, d.TOTPStep); ok && d.TOTP != "" {
 			d.TOTPStep = step

@@ -11,16 +11,17 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
-func (f fixture) records(t *testing.T, now time.Time, q store.RecordQuery) []store.Record {
+func (f fixture) records(t *testing.T, now time.Time, q records.Query) []records.Record {
 	t.Helper()
 	found, err := f.Records(t.Context(), now, q)
 	must(t, err)
 	return found
 }
 
-func (f fixture) saveRecords(t *testing.T, records ...store.Record) {
+func (f fixture) saveRecords(t *testing.T, records ...records.Record) {
 	t.Helper()
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, noon, records...) })
 }
@@ -28,24 +29,24 @@ func (f fixture) saveRecords(t *testing.T, records ...store.Record) {
 // testRecords: records come back as they were saved, are replaced and deleted by kind and key, end, and go with their project.
 func testRecords(t *testing.T, f fixture) {
 	ann, bob := uuid.New(), uuid.New()
-	first := store.Record{Kind: "session", Key: "a", Owner: ann, Value: []byte(`{"é":1}`), Until: noon.Add(time.Hour)}
-	second := store.Record{Kind: "session", Key: "b", Owner: bob, Value: []byte(`{}`)}
-	person := store.Record{Kind: "person", Key: "a", Value: []byte(`{}`)}
-	ofProject := store.Record{Kind: "key", Key: "k", Owner: f.project.ID, Value: []byte(`{}`)}
+	first := records.Record{Kind: "session", Key: "a", Owner: ann, Value: []byte(`{"é":1}`), Until: noon.Add(time.Hour)}
+	second := records.Record{Kind: "session", Key: "b", Owner: bob, Value: []byte(`{}`)}
+	person := records.Record{Kind: "person", Key: "a", Value: []byte(`{}`)}
+	ofProject := records.Record{Kind: "key", Key: "k", Owner: f.project.ID, Value: []byte(`{}`)}
 	f.saveRecords(t, first, second, person, ofProject)
 	session, a := "session", "a"
-	same(t, "kind", f.records(t, noon, store.RecordQuery{Kind: &session}), []store.Record{first, second})
-	same(t, "key", f.records(t, noon, store.RecordQuery{Kind: &session, Key: &a}), []store.Record{first})
-	same(t, "owner", f.records(t, noon, store.RecordQuery{Owner: &bob}), []store.Record{second})
-	same(t, "just before the end", f.records(t, noon.Add(time.Hour-1000), store.RecordQuery{Key: &a, Owner: &ann}), []store.Record{first})
-	same(t, "at the end", f.records(t, noon.Add(time.Hour), store.RecordQuery{Key: &a, Owner: &ann}), []store.Record{})
+	same(t, "kind", f.records(t, noon, records.Query{Kind: &session}), []records.Record{first, second})
+	same(t, "key", f.records(t, noon, records.Query{Kind: &session, Key: &a}), []records.Record{first})
+	same(t, "owner", f.records(t, noon, records.Query{Owner: &bob}), []records.Record{second})
+	same(t, "just before the end", f.records(t, noon.Add(time.Hour-1000), records.Query{Key: &a, Owner: &ann}), []records.Record{first})
+	same(t, "at the end", f.records(t, noon.Add(time.Hour), records.Query{Key: &a, Owner: &ann}), []records.Record{})
 
 	second.Owner, second.Value = ann, []byte(`{"changed":true}`)
 	f.saveRecords(t, second)
-	same(t, "replaced", f.records(t, noon, store.RecordQuery{Owner: &ann}), []store.Record{first, second})
+	same(t, "replaced", f.records(t, noon, records.Query{Owner: &ann}), []records.Record{first, second})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		locked, err := tx.LockRecords(ctx, noon, store.RecordQuery{Owner: &ann})
-		same(t, "locked", locked, []store.Record{first, second})
+		locked, err := tx.LockRecords(ctx, noon, records.Query{Owner: &ann})
+		same(t, "locked", locked, []records.Record{first, second})
 		return err
 	})
 
@@ -57,13 +58,13 @@ func testRecords(t *testing.T, f fixture) {
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, noon.Add(2*time.Hour), again) })
 
-	f.saveRecords(t, store.Record{Kind: "session", Key: "b"}, store.Record{Kind: "session", Key: "none"})
-	same(t, "deleted", f.records(t, noon, store.RecordQuery{Kind: &session}), []store.Record{first})
+	f.saveRecords(t, records.Record{Kind: "session", Key: "b"}, records.Record{Kind: "session", Key: "none"})
+	same(t, "deleted", f.records(t, noon, records.Query{Kind: &session}), []records.Record{first})
 	removed, err := f.PruneRecords(t.Context(), noon.Add(time.Hour), noon, nil)
 	must(t, err)
 	same(t, "pruned", removed, 1)
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
-	same(t, "left", f.records(t, noon, store.RecordQuery{}), []store.Record{person})
+	same(t, "left", f.records(t, noon, records.Query{}), []records.Record{person})
 }
 
 // testAudit: entries come back as they were saved, newest first, are rolled back with their transaction, outlive their project,

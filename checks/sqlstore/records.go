@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 type recordRow struct {
@@ -23,12 +23,12 @@ type recordRow struct {
 	EndsAt int64     `bun:"ends_at,nullzero"`
 }
 
-func (r *recordRow) record() (store.Record, error) {
-	return store.Record{Kind: r.Kind, Key: r.Key, Owner: r.Owner, Value: []byte(r.Value), Until: instant(r.EndsAt)}, nil
+func (r *recordRow) record() (records.Record, error) {
+	return records.Record{Kind: r.Kind, Key: r.Key, Owner: r.Owner, Value: []byte(r.Value), Until: instant(r.EndsAt)}, nil
 }
 
 // selectRecords returns a query of the records that have not ended.
-func selectRecords(db bun.IDB, rows *[]recordRow, now time.Time, f store.RecordQuery) *bun.SelectQuery {
+func selectRecords(db bun.IDB, rows *[]recordRow, now time.Time, f records.Query) *bun.SelectQuery {
 	var where conditions
 	addSet(&where, "r.kind", f.Kind)
 	addSet(&where, "r.key", f.Key)
@@ -38,19 +38,19 @@ func selectRecords(db bun.IDB, rows *[]recordRow, now time.Time, f store.RecordQ
 }
 
 // Records returns the records that have not ended.
-func (s *database) Records(ctx context.Context, now time.Time, q store.RecordQuery) ([]store.Record, error) {
+func (s *database) Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
 	return readAll(ctx, func(rows *[]recordRow) *bun.SelectQuery { return selectRecords(s.db, rows, now, q) }, (*recordRow).record)
 }
 
 // LockRecords locks records and returns them.
-func (t *transaction) LockRecords(ctx context.Context, now time.Time, q store.RecordQuery) ([]store.Record, error) {
+func (t *transaction) LockRecords(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
 	return readAll(ctx, func(rows *[]recordRow) *bun.SelectQuery {
 		return t.s.d.forUpdate(selectRecords(t.tx, rows, now, q), "r", "")
 	}, (*recordRow).record)
 }
 
 // SaveRecords adds, replaces and deletes records.
-func (t *transaction) SaveRecords(ctx context.Context, now time.Time, records ...store.Record) error {
+func (t *transaction) SaveRecords(ctx context.Context, now time.Time, records ...records.Record) error {
 	for _, r := range records {
 		row := &recordRow{Kind: r.Kind, Key: r.Key, Owner: r.Owner, Value: string(r.Value), EndsAt: micros(r.Until)}
 		if r.Value == nil || r.New {

@@ -86,7 +86,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err := w.mon.Tick(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx, store, project.ID); err != nil {
+	if err := s.settle(ctx, project.ID); err != nil {
 		return nil, err
 	}
 	return s, s.serve(ctx, url, key)
@@ -96,8 +96,8 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 const email, password = "ann@example.org", "seven herrings a week"
 
 // settle adds the people of the company: an owner, an editor, and a viewer who has not signed in yet.
-func (s *site) settle(ctx context.Context, store *sqlstore.Store, project uuid.UUID) (err error) {
-	if s.people, err = people.New(store, &people.Config{Now: s.clock.now}); err != nil {
+func (s *site) settle(ctx context.Context, project uuid.UUID) (err error) {
+	if s.people, err = people.New(s.mon, nil); err != nil {
 		return err
 	}
 	for _, p := range []people.Spec{

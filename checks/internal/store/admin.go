@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // Admin is what package monitor needs.
@@ -27,8 +28,8 @@ type Admin interface {
 	// also replaced if it has the same Value, which renews it, and if it ends after s: the clock of the server that stored it was
 	// wrong. Settings that have ended are removed.
 	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
-	// Records is that of [People].
-	Records(ctx context.Context, now time.Time, q RecordQuery) ([]Record, error)
+	// Records is that of [Records].
+	Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error)
 }
 
 // AdminTx is the part of a transaction that package monitor needs. The project and CreatedAt of a thing never change. A method
@@ -74,7 +75,7 @@ type AdminTx interface {
 	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
 	// although PrunePings may remove them later. Another check with the same ID may be added.
 	DeleteCheck(ctx context.Context, l *Locked) error
-	// SaveAudit is that of [PeopleTx].
+	// SaveAudit is that of [records.Tx].
 	SaveAudit(ctx context.Context, entries ...audit.Entry) error
 	// Spools is that of [IngestTx].
 	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)

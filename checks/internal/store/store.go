@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -40,7 +41,7 @@ type Store interface {
 	BodyQueue
 	Notifier
 	Sharder
-	People
+	Records
 }
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
@@ -50,7 +51,7 @@ type Tx interface {
 	CourierTx
 	AdminTx
 	HistoryTx
-	PeopleTx
+	records.Tx
 }
 
 // Setting is a value of the whole installation, such as a secret, the holder of a lease or the end of a session.

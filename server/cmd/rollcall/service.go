@@ -130,7 +130,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
 		return err
 	}
-	if s.people, err = people.New(store, &people.Config{Logger: s.log, Audit: s.AuditRetention > 0}); err != nil {
+	if s.people, err = people.New(s.mon, &people.Config{Logger: s.log}); err != nil {
 		return err
 	}
 	if s.web, err = s.newServer(ctx); err != nil {

@@ -15,7 +15,7 @@ import (
 // TestUserRoleOfTheInvited: a role that ends an invitation says so, and what to do; one that does not says nothing.
 func TestUserRoleOfTheInvited(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		known, err := people.New(db.Open(t), nil)
+		known, err := people.New(openMonitor(t, db), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

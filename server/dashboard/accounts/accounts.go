@@ -1,7 +1,7 @@
 // Package accounts lets people sign in to the dashboard with accounts of the installation, and manage them there: their
 // passwords, sessions and preferences, the members of projects, and all people.
 //
-//	known, err := people.New(store, nil)
+//	known, err := people.New(mon, nil)
 //	config := &dashboard.Config{Accounts: accounts.New(known, &accounts.Config{KeySignIn: true})}
 //
 // A session ends after [Idle] without a visit and after [Lifetime] in any case, at sign-out, and when the password changes or

@@ -382,7 +382,7 @@ func TestIdleSession(t *testing.T) {
 		db := dbtest.Memory(t)
 		mon, err := monitor.New(db, nil)
 		pagetest.NoError(t, err)
-		known, err := people.New(db, nil)
+		known, err := people.New(mon, nil)
 		pagetest.NoError(t, err)
 		project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "harbor"})
 		pagetest.NoError(t, err)
@@ -787,7 +787,7 @@ func BenchmarkPingsDuringFlood(b *testing.B) {
 				b.Fatal(err)
 			}
 			quiet := slog.New(slog.DiscardHandler)
-			known, err := people.New(db, &people.Config{Logger: quiet})
+			known, err := people.New(mon, &people.Config{Logger: quiet})
 			if err != nil {
 				b.Fatal(err)
 			}

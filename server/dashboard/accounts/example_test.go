@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	known, err := people.New(store, nil)
+	known, err := people.New(mon, nil)
 	if err != nil {
 		panic(err)
 	}

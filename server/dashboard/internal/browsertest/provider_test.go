@@ -21,7 +21,7 @@ func (s *site) restart(c accounts.Config) {
 	s.must(err)
 	answer.Body.Close()
 	s.stop()
-	s.accounts = c
+	s.accounts = &c
 	s.start()
 }
 

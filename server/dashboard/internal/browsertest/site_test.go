@@ -54,8 +54,8 @@ type site struct {
 	project checks.Project
 	keys    monitor.Keys
 	people  *people.People // nil without accounts
-	// accounts configures accounts, and host takes the place of the address in the URL.
-	accounts accounts.Config
+	// accounts configures accounts, if there are any, and host takes the place of the address in the URL.
+	accounts *accounts.Config
 	host     string
 }
 
@@ -67,10 +67,7 @@ func newSite(t *testing.T) *site {
 // newTown is newSite with accounts.
 func newTown(t *testing.T) *site {
 	t.Helper()
-	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0", accounts: accounts.Config{KeySignIn: true}}
-	var err error
-	s.people, err = people.New(s.store, &people.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler)})
-	s.must(err)
+	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0", accounts: &accounts.Config{KeySignIn: true}}
 	return s.open()
 }
 
@@ -118,8 +115,10 @@ func (s *site) start() {
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 	s.must(err)
 	pages := &dashboard.Config{PushKey: pushKey}
-	if s.people != nil {
-		pages.Accounts = accounts.New(s.people, &s.accounts)
+	if s.accounts != nil {
+		s.people, err = people.New(s.mon, &people.Config{Logger: slog.New(slog.DiscardHandler)})
+		s.must(err)
+		pages.Accounts = accounts.New(s.people, s.accounts)
 	}
 	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: pages})
 	s.must(err)

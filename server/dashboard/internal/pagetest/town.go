@@ -32,7 +32,7 @@ func NewTown(t *testing.T, configure ...func(*Config)) *Town {
 // Town adds accounts to a site.
 func (s *Site) Town(c accounts.Config, configure ...func(*Config)) *Town {
 	s.T.Helper()
-	known, err := people.New(s.DB, &people.Config{Now: s.Now, Audit: true})
+	known, err := people.New(s.Mon, nil)
 	NoError(s.T, err)
 	v := &Town{Site: s, People: known}
 	s.T.Cleanup(func() {

@@ -18,7 +18,7 @@ import (
 
 // withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
 func (a *App) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
-	return a.withStore(ctx, create, commandConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error { return fn(mon) })
+	return a.withConfig(ctx, create, commandConfig, fn)
 }
 
 // commandConfig configures the monitor of a command. The servers deliver, and prune the audit log.
@@ -30,8 +30,8 @@ func commandConfig(servers installation.Servers) *monitor.Config {
 	return config
 }
 
-// withStore migrates the database, reads which servers run on it, and runs fn with the store and a monitor.
-func (a *App) withStore(ctx context.Context, create bool, configure func(installation.Servers) *monitor.Config, fn func(store *sqlstore.Store, mon *monitor.Monitor) error) error {
+// withConfig migrates the database, reads which servers run on it, and runs fn with a monitor that is configured for them.
+func (a *App) withConfig(ctx context.Context, create bool, configure func(installation.Servers) *monitor.Config, fn func(mon *monitor.Monitor) error) error {
 	d, err := installation.ParseDatabase(a.Database)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *App) withStore(ctx context.Context, create bool, configure func(install
 		if mon, err = monitor.New(store, configure(a.servers)); err != nil {
 			return err
 		}
-		if err = fn(store, mon); err != nil {
+		if err = fn(mon); err != nil {
 			if e, ok := err.(*monitor.Error); ok {
 				return e.Err // the command line says what it is about
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
@@ -249,7 +248,7 @@ func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	if err := c.Apply(&config); err != nil {
 		return err
 	}
-	return a.withStore(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
+	return a.withConfig(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(mon *monitor.Monitor) error {
 		opened = mon
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
@@ -104,7 +103,7 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 }
 
 func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
-	return a.withStore(ctx, false, rehearseConfig, func(_ *sqlstore.Store, mon *monitor.Monitor) error {
+	return a.withConfig(ctx, false, rehearseConfig, func(mon *monitor.Monitor) error {
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err

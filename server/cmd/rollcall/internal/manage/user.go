@@ -16,15 +16,14 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/people"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 // withPeople migrates the database and runs fn with its people and a monitor.
 func (a *App) withPeople(ctx context.Context, create bool, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor) error) error {
-	return a.withStore(ctx, create, commandConfig, func(store *sqlstore.Store, mon *monitor.Monitor) error {
-		known, err := people.New(store, &people.Config{Audit: a.servers.Audit()})
+	return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error {
+		known, err := people.New(mon, nil)
 		if err != nil {
 			return err
 		}
