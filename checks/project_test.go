@@ -4,10 +4,9 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 )
 
-// TestRights: scopes and roles stand on one ladder, and what is unknown is below it.
+// TestRights: scopes stand on one ladder, and what is unknown is below it.
 func TestRights(t *testing.T) {
 	if checks.None >= checks.Read || checks.Read >= checks.Edit || checks.Edit >= checks.Own || checks.None != 0 {
 		t.Error("the ladder is not none, read, edit, own")
@@ -21,13 +20,6 @@ func TestRights(t *testing.T) {
 		}
 		if want := scope == checks.ReadIDs || want >= checks.Edit; scope.SeesIDs() != want {
 			t.Errorf("scope %q: sees identifiers: %t, want %t", scope, !want, want)
-		}
-	}
-	for role, want := range map[people.Role]checks.Right{
-		people.Viewer: checks.Read, people.Editor: checks.Edit, people.Owner: checks.Own, "": checks.None, "admin": checks.None, "Owner": checks.None,
-	} {
-		if got := role.Right(); got != want {
-			t.Errorf("role %q: right %d, want %d", role, got, want)
 		}
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // halfClosed sends a request on a connection, closes its writing side, and returns the answer. The server begins to answer when

@@ -46,11 +46,11 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/asynqcheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/audit":                 {},
-		"checks/people":                {"checks", "checks/audit", "checks/internal/store", "checks/schedule"},
-		"checks/internal/store":        append([]string{"checks", "checks/audit"}, leaves...),
+		"checks/records":               {"checks/audit"},
+		"checks/internal/store":        append([]string{"checks", "checks/audit", "checks/records"}, leaves...),
 		"checks/verdict":               append([]string{"checks", "checks/internal/selection", "checks/internal/cause", "channels/prose", "pings/text"}, leaves...),
 		"checks/internal/cause":        {"channels/prose", "pings/text"},
-		"checks/monitor":               append([]string{"checks", "checks/audit", "checks/internal/...", "checks/job", "checks/verdict"}, leaves...),
+		"checks/monitor":               append([]string{"checks", "checks/audit", "checks/internal/...", "checks/job", "checks/records", "checks/verdict"}, leaves...),
 		"checks/internal/hold":         {"checks/internal/store"},
 		"checks/internal/selection":    {"channels"},
 		"checks/internal/background":   {},
@@ -58,7 +58,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/ingest":       {"checks", "checks/internal/background", "checks/internal/hold", "checks/internal/store", "pings"},
 		"checks/internal/watch":        {"checks/internal/hold", "checks/internal/store"},
 		"checks/internal/feed":         {"channels", "checks", "checks/internal/background", "checks/internal/store"},
-		"checks/sqlstore":              append([]string{"checks", "checks/audit", "checks/internal/selection", "checks/internal/store"}, leaves...),
+		"checks/sqlstore":              append([]string{"checks", "checks/audit", "checks/internal/selection", "checks/internal/store", "checks/records"}, leaves...),
 		"checks/sqlstore/sqlite":       {"checks/sqlstore", "checks/internal/store"},
 		"checks/sqlstore/postgres":     {"checks/sqlstore", "checks/internal/store"},
 		"checks/spool":                 {"checks/internal/store"},
@@ -91,15 +91,16 @@ func TestImportDirection(t *testing.T) {
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
 
+		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule"},
 		"server/internal/request":                {"checks"},
 		"server/internal/limit":                  {},
 		"server/internal/healthchecks":           {"checks", "checks/declare", "checks/monitor", "client"},
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
-		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
-		"server/dashboard/accounts/oidc":         {"checks/people"},
-		"server/dashboard/accounts/passkey":      {"checks/people"},
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "channels/prose", "checks", "checks/audit", "checks/monitor", "server/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
+		"server/dashboard/accounts/oidc":         {"server/people"},
+		"server/dashboard/accounts/passkey":      {"server/people"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
 		"server/dashboard/internal/assets":       {},
 		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
@@ -162,7 +163,7 @@ func TestHeavyImports(t *testing.T) {
 			pkg == "checks/monitor/monitortest" || pkg == "client/clienttest" || pkg == "server/dashboard/internal/pagetest"
 	}
 	ofPeople := func(pkg string) bool {
-		return pkg == "checks/people" || strings.HasPrefix(pkg, "server/dashboard/accounts")
+		return pkg == "server/people" || strings.HasPrefix(pkg, "server/dashboard/accounts")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "channels/prose", "badges", "checks", "checks/schedule", "checks/quiet",
 		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
@@ -196,7 +197,7 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/pquerna/otp", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/trustelem/zxcvbn", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/alexedwards/scs", func(pkg string) bool { return strings.HasPrefix(pkg, "server/dashboard/accounts") || anywhere(pkg) }},
-		{module + "checks/people", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
+		{module + "server/people", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/chromedp", func(pkg string) bool {
 			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")
 		}},

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/rollcall-dev/rollcall/channels/email"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // signInFlags are the flags of serve for sign-in by an identity provider or a proxy.

@@ -24,7 +24,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
@@ -32,6 +31,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/metrics"
+	"github.com/rollcall-dev/rollcall/server/people"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 

@@ -21,7 +21,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
@@ -29,6 +28,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 var linkText = regexp.MustCompile(`/signin/[A-Za-z0-9_.-]{20,}`)

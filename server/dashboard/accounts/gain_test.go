@@ -16,10 +16,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // invite lets an owner of the project invite an address as a viewer, and returns the link that the page shows.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // header is the trust in a header by which a proxy says who sends a request.

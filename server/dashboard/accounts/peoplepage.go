@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 func (a *Accounts) peopleRoutes() {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // Provider signs people in elsewhere, such as at a provider of OpenID Connect. The browser goes there from /signin/oidc and

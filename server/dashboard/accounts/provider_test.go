@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
@@ -19,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // city is a town whose people sign in at a provider.

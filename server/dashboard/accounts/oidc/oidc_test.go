@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 const callback = "http://127.0.0.1:8000/signin/oidc/callback"

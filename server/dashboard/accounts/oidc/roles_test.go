@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 func TestParseRule(t *testing.T) {

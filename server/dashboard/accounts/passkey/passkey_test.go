@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/assets"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 func TestMain(m *testing.M) { browsertest.Main(m) }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // restart starts the server with other accounts.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // TestRefused sends each form with something wrong in it, from a phone, with and without scripts. What is wrong is in view and

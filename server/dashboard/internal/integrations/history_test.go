@@ -12,10 +12,10 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // TestHistory lists what happened in a project, and filters it. Pages together hold each entry once. Without an audit log, the

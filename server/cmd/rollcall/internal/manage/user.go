@@ -15,9 +15,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 // withPeople migrates the database and runs fn with its people and a monitor.

@@ -22,10 +22,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/people"
 	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/people"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Run(m)) }
@@ -96,6 +96,17 @@ func (v *town) session(p people.Person, seen time.Duration) []byte {
 func (v *town) signIn(email, password, address string) error {
 	_, err := v.SignIn(v.Context(), people.Attempt{Email: email, Password: password, Address: address})
 	return err
+}
+
+// TestRights: roles stand on the ladder of rights, and what is unknown is below it.
+func TestRights(t *testing.T) {
+	for role, want := range map[people.Role]checks.Right{
+		people.Viewer: checks.Read, people.Editor: checks.Edit, people.Owner: checks.Own, "": checks.None, "admin": checks.None, "Owner": checks.None,
+	} {
+		if got := role.Right(); got != want {
+			t.Errorf("role %q: right %d, want %d", role, got, want)
+		}
+	}
 }
 
 func TestPeople(t *testing.T) {
