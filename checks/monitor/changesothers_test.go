@@ -238,7 +238,7 @@ func TestManyChangesOfOthers(t *testing.T) {
 
 // TestSchemas has two stores in schemas of one database. They do not hear each other.
 func TestSchemas(t *testing.T) {
-	db := dbtest.PostgreSQL(t)
+	db := dbtest.PostgreSQL(t).Plain(t)
 	admin := db.Bun(t)
 	var servers []server
 	for _, name := range []string{"one", `"Two; x"`} {

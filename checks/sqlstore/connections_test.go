@@ -121,7 +121,7 @@ func TestLostCommit(t *testing.T) {
 	b := &breaker{Connector: stdlib.GetConnector(*config), between: func() {}}
 	sqldb := sql.OpenDB(b)
 	defer sqldb.Close()
-	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
+	store, err := sqlstore.Open(t.Context(), bun.NewDB(sqldb, pgdialect.New()))
 	must(t, err)
 	mon := monitorOn(t, store)
 	c := addCheck(t, mon)

@@ -43,7 +43,7 @@ func startPgBouncer(t *testing.T, mode string) func(t *testing.T) dbtest.DB {
 		}
 		skip("no PgBouncer to test with (apt-get install pgbouncer, or name it in ROLLCALL_TEST_PGBOUNCER): ", err)
 	}
-	server, err := url.Parse(dbtest.PostgreSQL(t).URL)
+	server, err := url.Parse(dbtest.PostgreSQL(t).Plain(t).URL)
 	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -86,7 +86,7 @@ pool_mode = %s
 		}
 	}
 	return func(t *testing.T) dbtest.DB {
-		u, err := url.Parse(dbtest.PostgreSQL(t).URL)
+		u, err := url.Parse(dbtest.PostgreSQL(t).Plain(t).URL)
 		must(t, err)
 		u.Host = addr
 		return dbtest.DB{Name: "pgbouncer", URL: u.String()}
@@ -228,7 +228,7 @@ func TestPgBouncerLosesSessions(t *testing.T) {
 	must(t, err)
 	u, err := url.Parse(db.URL)
 	must(t, err)
-	admin := dbtest.PostgreSQL(t).Bun(t)
+	admin := dbtest.PostgreSQL(t).Plain(t).Bun(t)
 	for n := range int64(3) {
 		_, err := admin.DB.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", u.Path[1:])
 		must(t, err)

@@ -34,7 +34,7 @@ func (r *queryLog) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		bundb := db.Bun(t)
+		bundb := db.Plain(t).Bun(t)
 		store := dbtest.OpenOn(t, bundb).Database()
 		fillOutbox(t, store, bundb, now)
 		var r queryLog

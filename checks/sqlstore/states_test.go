@@ -54,7 +54,7 @@ func TestServersShareChecks(t *testing.T) {
 // TestRowChangedByHand changes a state without giving it a new revision, while a ping waits for the lock of the row. The
 // ping is written once all the same.
 func TestRowChangedByHand(t *testing.T) {
-	db := dbtest.PostgreSQL(t)
+	db := dbtest.PostgreSQL(t).Plain(t)
 	_, mon, c := withCheck(t, db)
 	ping := func() error {
 		_, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
@@ -91,7 +91,7 @@ func TestRowChangedByHand(t *testing.T) {
 // TestBatchesFindStatesByKey writes batches to 1,000 checks. PostgreSQL may scan the table of states until it has a plan for
 // any parameters, which it makes after five times, and does not from then on.
 func TestBatchesFindStatesByKey(t *testing.T) {
-	pool := dbtest.PostgreSQL(t).Bun(t)
+	pool := dbtest.PostgreSQL(t).Plain(t).Bun(t)
 	pool.SetMaxOpenConns(1)
 	s := dbtest.OpenOn(t, pool).Database()
 	mon := monitorOn(t, s)

@@ -110,6 +110,12 @@ func PostgreSQL(t testing.TB) DB {
 	if url := os.Getenv("ROLLCALL_TEST_CITUS"); url != "" {
 		return onCitus(t, url)
 	}
+	return plain(t)
+}
+
+// plain returns a database on the server of this process.
+func plain(t testing.TB) DB {
+	t.Helper()
 	if err := server.start(); err != nil {
 		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 			t.Skip(err)
@@ -117,6 +123,16 @@ func PostgreSQL(t testing.TB) DB {
 		t.Fatal(err)
 	}
 	return DB{Name: "postgres", URL: server.database(t)}
+}
+
+// Plain returns an empty database of the same kind without Citus: d itself, unless ROLLCALL_TEST_CITUS is set. It is for tests of
+// migrations, of plans, of poolers and of the server itself.
+func (d DB) Plain(t testing.TB) DB {
+	t.Helper()
+	if d.Path() != "" || os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		return d
+	}
+	return plain(t)
 }
 
 // Another returns another empty database of the same kind. On PostgreSQL it is a schema, which is made in a tenth of the

@@ -52,7 +52,7 @@ func withHosts(url, format string, hosts ...any) string {
 // connect_timeout, which is longer than the test may take, and most connections do not ask it at all.
 func TestSilentHost(t *testing.T) {
 	gone, accepted := silent(t)
-	db, err := postgres.OpenDB(withHosts(dbtest.PostgreSQL(t).URL, "%[2]s,%[1]s", gone) + "?connect_timeout=3600")
+	db, err := postgres.OpenDB(withHosts(dbtest.PostgreSQL(t).Plain(t).URL, "%[2]s,%[1]s", gone) + "?connect_timeout=3600")
 	must(t, err)
 	defer db.Close()
 	db.SetMaxIdleConns(-1)
@@ -130,7 +130,7 @@ func (r *relay) copy(to, from net.Conn) {
 // TestSilentConnections silences the host to which all connections of a pool lead. The next use finds that out, discards
 // them all and connects to the next host, long before TCP would give up.
 func TestSilentConnections(t *testing.T) {
-	url := dbtest.PostgreSQL(t).URL
+	url := dbtest.PostgreSQL(t).Plain(t).URL
 	host, _, _ := strings.Cut(url[strings.Index(url, "@")+1:], "/")
 	r := newRelay(t, host)
 	db, err := postgres.OpenDB(withHosts(url, "%[2]s,%[1]s", r.Addr().String()) + "?connect_timeout=3600")
@@ -156,7 +156,7 @@ func TestSilentConnections(t *testing.T) {
 
 // TestHostsFail names each host that was not reached and why, and shows no password.
 func TestHostsFail(t *testing.T) {
-	url := dbtest.PostgreSQL(t).URL
+	url := dbtest.PostgreSQL(t).Plain(t).URL
 	gone, _ := silent(t)
 	nobody := withHosts(url, "127.0.0.1:1,%[2]s", gone) + "?connect_timeout=1"
 	_, err := postgres.Open(t.Context(), strings.Replace(nobody, "postgres@", "postgres:secret@", 1))
@@ -174,7 +174,7 @@ func TestHostsFail(t *testing.T) {
 // TestReadOnlyHost connects to a database that takes no writes by a URL of one host, which is allowed, and by one with
 // several, of which none will do.
 func TestReadOnlyHost(t *testing.T) {
-	url := dbtest.PostgreSQL(t).URL
+	url := dbtest.PostgreSQL(t).Plain(t).URL
 	for _, test := range []struct{ hosts, parameters, want string }{
 		{"%[1]s", "", ""},
 		{"%[1]s", "&target_session_attrs=read-write", "the server takes no writes"},

@@ -31,7 +31,7 @@ func must(t *testing.T, err error) {
 
 // TestOpen opens an empty database twice, from two programs at once. A closed store closes its connections.
 func TestOpen(t *testing.T) {
-	url := dbtest.PostgreSQL(t).URL
+	url := dbtest.PostgreSQL(t).Plain(t).URL
 	opened := make(chan error)
 	for range 2 {
 		go func() {
@@ -74,7 +74,7 @@ func TestOpen(t *testing.T) {
 
 // TestPgxPool opens a store on a pool of pgx.
 func TestPgxPool(t *testing.T) {
-	pool, err := pgxpool.New(t.Context(), dbtest.PostgreSQL(t).URL)
+	pool, err := pgxpool.New(t.Context(), dbtest.PostgreSQL(t).Plain(t).URL)
 	must(t, err)
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
@@ -94,7 +94,7 @@ func TestPgxPool(t *testing.T) {
 
 // TestOpenFails names a database and a user that do not exist, and a port on which nobody listens.
 func TestOpenFails(t *testing.T) {
-	url := dbtest.PostgreSQL(t).URL
+	url := dbtest.PostgreSQL(t).Plain(t).URL
 	base := url[:strings.LastIndex(url, "/")]
 	host := base[strings.LastIndex(base, "@")+1:]
 	for _, test := range []struct{ url, want string }{
@@ -121,7 +121,7 @@ func TestOpenFails(t *testing.T) {
 
 // TestEncoding refuses databases that lack characters. The setting of a database for clients does not matter.
 func TestEncoding(t *testing.T) {
-	admin := dbtest.PostgreSQL(t).URL
+	admin := dbtest.PostgreSQL(t).Plain(t).URL
 	base := admin[:strings.LastIndex(admin, "/")]
 	pool, err := postgres.OpenDB(admin)
 	must(t, err)
