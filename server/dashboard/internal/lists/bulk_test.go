@@ -10,11 +10,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
-// TestBulkMany pauses more checks than a cookie has room for, of which all match, and undoes it. Counts are of what changed.
+// TestBulkMany pauses all checks that match, on whatever page they are. Counts are of what changed.
 func TestBulkMany(t *testing.T) {
 	s := pagetest.New(t)
 	var first checks.Check
@@ -23,18 +22,13 @@ func TestBulkMany(t *testing.T) {
 		if i == 0 {
 			first = c
 		}
-		s.Ping(c, pings.Signal{})
 	}
 	other := s.Create(checks.Spec{Name: new("other")})
 	b := s.SignedIn(s.Keys.ReadWrite)
 	b.Post(s.Path("bulk"), url.Values{"action": {"pause"}, "check": pagetest.IDs(first)}).Is(http.StatusSeeOther)
 	b.Get(s.Path("?tag=nightly")).Has("Paused 1 check.", "All 300 matches")
-	answer := b.Post(s.Path("bulk?tag=nightly"), url.Values{"action": {"pause"}, "all": {"1"}}).Is(http.StatusSeeOther)
-	if n := len(strings.Join(answer.Header.Values("Set-Cookie"), "")); n > 4096 {
-		t.Errorf("%d bytes of cookies", n)
-	}
-	page := b.Get(s.Path("")).Has("Paused 299 checks. 1 was paused already.")
-	b.Undo(page).Has("Undone for 299 checks.")
+	b.Post(s.Path("bulk?tag=nightly"), url.Values{"action": {"pause"}, "all": {"1"}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Paused 299 checks. 1 was paused already.")
 	if s.Check(first).Stored != checks.StatusPaused || s.Check(other).Stored != checks.StatusNew {
 		t.Error("other checks have changed")
 	}

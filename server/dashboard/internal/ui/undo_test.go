@@ -3,6 +3,7 @@ package ui_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,5 +98,30 @@ func TestUndoOfOthers(t *testing.T) {
 	b.Get(s.Path("")).Has("can no longer be undone")
 	if got := s.Check(c); got.Stored != checks.StatusPaused {
 		t.Errorf("the check is %s", got.Stored)
+	}
+}
+
+// TestUndoMany undoes more changes than a cookie has room for. A check that a ping has reached since stays as it is.
+func TestUndoMany(t *testing.T) {
+	s := pagetest.New(t)
+	var list []checks.Check
+	for range 200 {
+		c := s.Create(checks.Spec{})
+		s.Ping(c, pings.Signal{})
+		list = append(list, c)
+	}
+	b := s.SignedIn(s.Keys.ReadWrite)
+	answer := b.Post(s.Path("bulk"), url.Values{"action": {"pause"}, "check": pagetest.IDs(list...)}).Is(http.StatusSeeOther)
+	if n := len(strings.Join(answer.Header.Values("Set-Cookie"), "")); n > 4096 {
+		t.Errorf("%d bytes of cookies", n)
+	}
+	page := b.Get(s.Path(""))
+	s.Ping(list[0], pings.Signal{Kind: pings.Failure})
+	b.Undo(page).Has("Undone for 199 checks.")
+	if got := s.Check(list[0]).Stored; got != checks.StatusDown {
+		t.Errorf("the check that was pinged is %s", got)
+	}
+	if got := s.Check(list[1]).Stored; got != checks.StatusUp {
+		t.Errorf("after Undo, a check is %s", got)
 	}
 }
