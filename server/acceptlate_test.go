@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -25,7 +25,7 @@ func (s *site) late(check object, suffix string, sent time.Duration) {
 func (s *site) alerted() []string {
 	s.Helper()
 	texts := []string{}
-	for d, err := range s.mon.Project(s.project.ID).Deliveries(s.Context(), monitor.DeliveryQuery{}) {
+	for d, err := range s.mon.Project(s.project.ID).Deliveries(s.Context(), checks.DeliveryQuery{}) {
 		s.must(err)
 		texts = append(texts, string(d.Status)+" "+d.CreatedAt.Sub(noon).String())
 	}

@@ -18,7 +18,7 @@ import (
 // alertsAre compares the alerts of a check in the outbox, oldest first: "down", or "down 2" for the second reminder.
 func (s setup) alertsAre(t *testing.T, what string, id uuid.UUID, want ...string) {
 	t.Helper()
-	list, err := s.Deliveries(t.Context(), s.project.ID, monitor.DeliveryQuery{Check: id})
+	list, err := s.Deliveries(t.Context(), s.project.ID, checks.DeliveryQuery{Check: id})
 	must(t, err)
 	slices.Reverse(list)
 	var got []string

@@ -145,7 +145,7 @@ func (o outbox) deliver(t *testing.T, want ...string) {
 }
 
 // history lists the deliveries, newest first.
-func (o outbox) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delivery {
+func (o outbox) history(t *testing.T, q checks.DeliveryQuery) []checks.Delivery {
 	t.Helper()
 	list, err := o.Deliveries(t.Context(), o.project.ID, q)
 	if err != nil {
@@ -158,7 +158,7 @@ func (o outbox) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Deliver
 func (o outbox) states(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
-	for _, d := range o.history(t, monitor.DeliveryQuery{}) {
+	for _, d := range o.history(t, checks.DeliveryQuery{}) {
 		text := fmt.Sprintf("%s %s %d", d.Status, d.State, d.Attempts)
 		if d.Error != "" {
 			text += " " + d.Error
@@ -224,9 +224,9 @@ func TestDeliver(t *testing.T) {
 				t.Errorf("notification %d (-want +got):\n%s", i, diff)
 			}
 		}
-		want := monitor.Delivery{CheckID: c.ID, CheckName: "backup", ChannelID: ops.ID, ChannelName: "ops", ChannelKind: "pager",
-			Status: channels.Up, Reason: flips.Success, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
-		history := o.history(t, monitor.DeliveryQuery{Limit: 1})
+		want := checks.Delivery{CheckID: c.ID, CheckName: "backup", ChannelID: ops.ID, ChannelName: "ops", ChannelKind: "pager",
+			Status: channels.Up, Reason: flips.Success, State: checks.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
+		history := o.history(t, checks.DeliveryQuery{Limit: 1})
 		if len(history) != 1 {
 			t.Fatal(history)
 		}
@@ -251,7 +251,7 @@ func TestRetry(t *testing.T) {
 		for attempt, most := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
 			o.deliver(t)
 			o.states(t, fmt.Sprintf("down pending %d the host *** is away ", attempt+1))
-			due := o.history(t, monitor.DeliveryQuery{})[0].Due
+			due := o.history(t, checks.DeliveryQuery{})[0].Due
 			if wait := due.Sub(o.clock.Now()); wait < most/2 || wait > most {
 				t.Errorf("pause %d is %v, want %v to %v", attempt+1, wait, most/2, most)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -60,7 +61,7 @@ func TestWithoutNotifiers(t *testing.T) {
 		}
 		o.clock.Advance(24 * time.Hour)
 		prune()
-		if n := len(o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})); n != 40 {
+		if n := len(o.history(t, checks.DeliveryQuery{State: checks.DeliveryFailed})); n != 40 {
 			t.Errorf("%d have failed, want 40", n)
 		}
 		o.clock.Advance(100 * 24 * time.Hour)

@@ -165,8 +165,8 @@ func TestKillLosesNoAlert(t *testing.T) {
 			at    int64 // Unix microseconds
 		}
 		arrived := make(map[alert]int)
-		sent := make(map[int64]monitor.Delivery) // as first seen after the record
-		record := func(list []monitor.Delivery) {
+		sent := make(map[int64]checks.Delivery) // as first seen after the record
+		record := func(list []checks.Delivery) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, d := range list {
@@ -202,7 +202,7 @@ func TestKillLosesNoAlert(t *testing.T) {
 			mu.Lock()
 			arrived[alert{n.Check.ID, n.At.UnixMicro()}]++
 			mu.Unlock()
-			record(o.history(t, monitor.DeliveryQuery{Check: n.Check.ID, State: monitor.DeliverySent}))
+			record(o.history(t, checks.DeliveryQuery{Check: n.Check.ID, State: checks.DeliverySent}))
 			switch rand.IntN(8) {
 			case 0:
 				f.kill()
@@ -238,8 +238,8 @@ func TestKillLosesNoAlert(t *testing.T) {
 			defer mu.Unlock()
 			t.Fatalf("%d alerts have arrived, want %d", len(seen), jobs*each)
 		}
-		recorded := func() []monitor.Delivery {
-			return o.history(t, monitor.DeliveryQuery{State: monitor.DeliverySent, Limit: jobs*each + 1})
+		recorded := func() []checks.Delivery {
+			return o.history(t, checks.DeliveryQuery{State: checks.DeliverySent, Limit: jobs*each + 1})
 		}
 		for begin := time.Now(); len(recorded()) < jobs*each && time.Since(begin) < patience; {
 			time.Sleep(10 * time.Millisecond) // for another process

@@ -57,7 +57,7 @@ func TestPermanent(t *testing.T) {
 		if at, text := o.mark(t); !at.IsZero() || text != "" {
 			t.Errorf("after a success: marked %v, %q", at, text)
 		}
-		failed := o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})
+		failed := o.history(t, checks.DeliveryQuery{State: checks.DeliveryFailed})
 		if len(failed) != 1 {
 			t.Fatal(failed)
 		}
@@ -107,7 +107,7 @@ func TestGiveUp(t *testing.T) {
 		o.ping(t, c.ID, pings.Success)
 		for o.clock.Now().Before(noon.Add(5*24*time.Hour + 59*time.Minute)) {
 			o.deliver(t)
-			if d := o.history(t, monitor.DeliveryQuery{Limit: 1})[0]; d.State != monitor.DeliveryPending || d.Due.Sub(o.clock.Now()) > 10*time.Minute {
+			if d := o.history(t, checks.DeliveryQuery{Limit: 1})[0]; d.State != checks.DeliveryPending || d.Due.Sub(o.clock.Now()) > 10*time.Minute {
 				t.Fatalf("at %v: %+v", o.clock.Now(), d)
 			}
 			o.clock.Advance(30 * time.Minute)
@@ -270,13 +270,13 @@ func TestUnreadable(t *testing.T) {
 		}
 		o.deliver(t, "ops: a down")
 		failing := 0
-		for _, d := range o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+		for _, d := range o.history(t, checks.DeliveryQuery{State: checks.DeliveryPending}) {
 			if d.ChannelName == "bad" && strings.HasPrefix(d.Error, "the alert cannot be read") && d.Attempts == 1 {
 				failing++
 			}
 		}
 		if failing != 1 {
-			t.Errorf("deliveries: %+v", o.history(t, monitor.DeliveryQuery{}))
+			t.Errorf("deliveries: %+v", o.history(t, checks.DeliveryQuery{}))
 		}
 	})
 }
@@ -372,9 +372,9 @@ func TestSuperseded(t *testing.T) {
 					t.Errorf("received (-want +got):\n%s", diff)
 				}
 				var states []string
-				for _, d := range slices.Backward(o.history(t, monitor.DeliveryQuery{})) {
+				for _, d := range slices.Backward(o.history(t, checks.DeliveryQuery{})) {
 					states = append(states, string(d.State))
-					if d.State == monitor.DeliverySuperseded && !strings.HasPrefix(d.Error, "superseded by a newer alert") {
+					if d.State == checks.DeliverySuperseded && !strings.HasPrefix(d.Error, "superseded by a newer alert") {
 						t.Errorf("the reason is %q", d.Error)
 					}
 				}

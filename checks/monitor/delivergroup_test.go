@@ -59,7 +59,7 @@ func TestGroup(t *testing.T) {
 		c := o.create(t, checks.Spec{Channels: new("all")})
 		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
-		if d := o.history(t, monitor.DeliveryQuery{Limit: 1})[0]; d.State != monitor.DeliveryFailed || d.Error != "the group has no members" {
+		if d := o.history(t, checks.DeliveryQuery{Limit: 1})[0]; d.State != checks.DeliveryFailed || d.Error != "the group has no members" {
 			t.Errorf("to a group without members: %+v", d)
 		}
 	})
@@ -173,7 +173,7 @@ func TestTestChannel(t *testing.T) {
 		if err := test(uuid.New()); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("an integration that does not exist: %v", err)
 		}
-		if list := o.history(t, monitor.DeliveryQuery{}); len(list) != 0 {
+		if list := o.history(t, checks.DeliveryQuery{}); len(list) != 0 {
 			t.Errorf("recorded %+v", list)
 		}
 		if at, _ := channelMark(t, o, a.ID); !at.IsZero() {

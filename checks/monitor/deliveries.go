@@ -7,14 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
@@ -40,71 +36,6 @@ type DeliveryConfig struct {
 	Lease time.Duration
 }
 
-// DeliveryState is the state of a delivery.
-type DeliveryState string
-
-// The states of a delivery. All but DeliveryPending are final.
-const (
-	DeliveryPending    = DeliveryState(store.DeliveryPending)    // to be sent, being sent, or to be sent again
-	DeliverySent       = DeliveryState(store.DeliverySent)       // the receiver has accepted it
-	DeliveryFailed     = DeliveryState(store.DeliveryFailed)     // it was given up
-	DeliverySuperseded = DeliveryState(store.DeliverySuperseded) // it was late, and a newer alert replaced it
-	DeliverySkipped    = DeliveryState(store.DeliverySkipped)    // the channel does not want alerts about that status
-)
-
-// Delivery is an entry of the history of deliveries.
-type Delivery struct {
-	// ID identifies the delivery within its database.
-	ID int64
-	// CheckID and CheckName are those of the check that the alert is about: its ID and its [checks.Check.DisplayName].
-	CheckID   uuid.UUID
-	CheckName string
-	// ChannelID, ChannelName and ChannelKind are those of the channel that it goes to.
-	ChannelID   uuid.UUID
-	ChannelName string
-	ChannelKind channels.Kind
-	// Recipient is the one of several recipients of the channel that the delivery is for alone, because an earlier attempt to
-	// send to it failed, or "". A long one is a hash.
-	Recipient string
-	// Status is the status that the alert reports.
-	Status channels.Status
-	// Reason says why the status changed. It is "" if the flip was pruned.
-	Reason flips.Reason
-	// Close says why the delivery closes an incident at its receiver without an alert, such as "the check was paused". It is
-	// "" for an alert.
-	Close string
-	// Reminder is 0 for the alert itself and counts the reminders from 1.
-	Reminder int
-	// State is the state of the delivery.
-	State DeliveryState
-	// Attempts counts the attempts to send it, including one in progress.
-	Attempts int
-	// CreatedAt is when the alert was raised, in UTC.
-	CreatedAt time.Time
-	// Due is when a pending delivery can be claimed next. It is the zero time in a final state.
-	Due time.Time
-	// FinishedAt is when the delivery reached its final state, or the zero time.
-	FinishedAt time.Time
-	// Error is the error of the last attempt, at most 500 characters.
-	Error string
-	// InPart says that some of the recipients have the alert already, or deliveries of their own.
-	InPart bool
-}
-
-// DeliveryQuery selects deliveries. The zero value of a field selects all.
-type DeliveryQuery struct {
-	// IDs selects the deliveries with these identifiers.
-	IDs []int64
-	// Check and Channel select the deliveries of one check and to one channel.
-	Check, Channel uuid.UUID
-	// State selects the deliveries in one state.
-	State DeliveryState
-	// Before selects lower identifiers.
-	Before int64
-	// Limit bounds the number of deliveries.
-	Limit int
-}
-
 // deliveryPage is the number of deliveries that a query reads.
 const deliveryPage = 100
 
@@ -112,24 +43,24 @@ const deliveryPage = 100
 // flips, for the current month and the two before it, and pending ones until they are final. A query reads 100 deliveries,
 // so that an iteration that ends early is cheap. After an error the iteration ends. Error: *[checks.FieldError] for the
 // state or the limit.
-func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Delivery, error] {
-	return func(yield func(Delivery, error) bool) {
-		page := store.DeliveryQuery{Project: p.id, IDs: q.IDs, Check: q.Check, Channel: q.Channel, State: store.DeliveryState(q.State), Before: q.Before}
-		for first, left := true, q.Limit; first || q.Limit == 0 || left > 0; first = false {
+func (p *Project) Deliveries(ctx context.Context, q checks.DeliveryQuery) iter.Seq2[checks.Delivery, error] {
+	return func(yield func(checks.Delivery, error) bool) {
+		page, bounded := q, q.Limit != 0
+		for first, left := true, q.Limit; first || !bounded || left > 0; first = false {
 			page.Limit = deliveryPage
-			if q.Limit != 0 {
+			if bounded {
 				page.Limit = min(left, deliveryPage)
 			}
-			list, err := p.courier.List(ctx, page)
+			list, err := p.courier.List(ctx, p.id, page)
 			if first {
 				err = p.admin.Exists(ctx, p.id, len(list), err)
 			}
 			if err != nil {
-				yield(Delivery{}, p.about(err))
+				yield(checks.Delivery{}, p.about(err))
 				return
 			}
 			for _, d := range list {
-				if !yield(deliveryOf(d), nil) {
+				if !yield(d, nil) {
 					return
 				}
 			}
@@ -140,22 +71,6 @@ func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Del
 			page.Before = list[len(list)-1].ID
 		}
 	}
-}
-
-func deliveryOf(d store.Delivery) Delivery {
-	return Delivery{
-		ID: d.ID, CheckID: d.CheckID, CheckName: d.CheckName, ChannelID: d.ChannelID, ChannelName: d.ChannelName, ChannelKind: d.ChannelKind,
-		Recipient: d.Recipient, Status: d.Status, Reason: d.Reason, Close: d.Close, Reminder: d.Reminder, State: DeliveryState(d.State),
-		Attempts: d.Attempts, CreatedAt: d.CreatedAt, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
-	}
-}
-
-func deliveriesOf(stored []store.Delivery) []Delivery {
-	list := make([]Delivery, len(stored))
-	for i, d := range stored {
-		list[i] = deliveryOf(d)
-	}
-	return list
 }
 
 // RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many. If
@@ -189,9 +104,9 @@ func (s *service) newCourier() (*courier.Courier, error) {
 			}
 			s.feed.Publish(ctx, notes...)
 		},
-		Attempted: func(kind channels.Kind, state store.DeliveryState, took time.Duration) {
+		Attempted: func(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
 			s.pulse.attempt()
-			c.Observer.Attempted(kind, DeliveryState(state), took)
+			c.Observer.Attempted(kind, state, took)
 		},
 	}
 	if c.Bodies != nil {

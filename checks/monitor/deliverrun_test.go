@@ -127,7 +127,7 @@ func TestHangingChannel(t *testing.T) {
 			t.Errorf("%d at once to one integration, want 2", most.Load())
 		}
 		stop()
-		for _, d := range o.history(t, monitor.DeliveryQuery{Limit: 1000}) {
+		for _, d := range o.history(t, checks.DeliveryQuery{Limit: 1000}) {
 			if d.ChannelName == "dead" && d.Attempts > 1 {
 				t.Fatalf("tried twice in half a minute: %+v", d)
 			}
@@ -229,7 +229,7 @@ func TestPauseOfMany(t *testing.T) {
 			t.Errorf("%d attempts, want the 16 that were under way after %d", calls.Load(), quick)
 		}
 		waiting := 0
-		for _, d := range o.history(t, monitor.DeliveryQuery{Limit: jobs}) {
+		for _, d := range o.history(t, checks.DeliveryQuery{Limit: jobs}) {
 			if d.Attempts == 0 {
 				waiting++
 			}
@@ -277,7 +277,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		o.states(t, "down sent 1", "down pending 0", "down pending 0", "down sent 1")
-		for _, d := range o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+		for _, d := range o.history(t, checks.DeliveryQuery{State: checks.DeliveryPending}) {
 			if d.Due.After(o.Now()) {
 				t.Errorf("due only at %v, now is %v", d.Due, o.Now())
 			}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -87,7 +86,7 @@ func ExampleProject_Deliveries() {
 		mon.Advance(time.Minute)
 	}
 
-	for d, err := range jobs.Deliveries(ctx, monitor.DeliveryQuery{}) { // newest first
+	for d, err := range jobs.Deliveries(ctx, checks.DeliveryQuery{}) { // newest first
 		check(err)
 		fmt.Println(d.CreatedAt.Format("15:04"), d.Status, d.State)
 	}

@@ -171,7 +171,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("a negative limit: error %v", err)
 		}
 		o.clock.Advance(24*time.Hour + 17*time.Minute)
-		list := func(q monitor.EventQuery, want ...checks.Status) []monitor.Event {
+		list := func(q monitor.EventQuery, want ...checks.Status) []checks.Event {
 			t.Helper()
 			list, err := o.Events(t.Context(), c.ID, q)
 			must(t, err)
@@ -196,7 +196,7 @@ func TestEvents(t *testing.T) {
 		_, err := o.Pause(t.Context(), c.ID)
 		must(t, err)
 		got := list(monitor.EventQuery{}, checks.StatusPaused, checks.StatusDown, checks.StatusUp)
-		if d := got[1].Deliveries; len(d) != 1 || d[0].State != monitor.DeliverySent || d[0].ChannelName != "ops" || got[1].Reason != flips.Overdue {
+		if d := got[1].Deliveries; len(d) != 1 || d[0].State != checks.DeliverySent || d[0].ChannelName != "ops" || got[1].Reason != flips.Overdue {
 			t.Errorf("down: %+v", got[1])
 		}
 		list(monitor.EventQuery{Limit: 1}, checks.StatusPaused)

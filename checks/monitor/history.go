@@ -31,14 +31,6 @@ type EventQuery struct {
 	Limit int
 }
 
-// Event is a transition or a pause of a check, which has no Reason.
-type Event struct {
-	checks.Transition
-	// Deliveries are those of the alert about the transition and of its reminders, newest first, at most 100. Of more, it
-	// has those of the alert itself and the newest. It is empty for a pause, and if nobody was to be told.
-	Deliveries []Delivery
-}
-
 // eventPage is the number of events that a query reads.
 const eventPage = 100
 
@@ -46,10 +38,10 @@ const eventPage = 100
 // transition of an overdue check that the watcher has not recorded yet. The monitor keeps events as long as flips: those of
 // the current month and the two before it. A query reads 100 events, so that an iteration that ends early is cheap. After
 // an error the iteration ends. Errors: *[checks.FieldError] for the limit, [checks.ErrNotFound].
-func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.Seq2[checks.Event, error] {
+	return func(yield func(checks.Event, error) bool) {
 		if err := checks.ValidateLimit(q.Limit); err != nil {
-			yield(Event{}, about("check", id, err))
+			yield(checks.Event{}, about("check", id, err))
 			return
 		}
 		for left, bounded := q.Limit, q.Limit > 0; !bounded || left > 0; {
@@ -59,11 +51,11 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 			}
 			list, err := p.events(ctx, id, page)
 			if err != nil {
-				yield(Event{}, about("check", id, err))
+				yield(checks.Event{}, about("check", id, err))
 				return
 			}
 			for _, e := range list {
-				if !yield(Event{e.Transition, deliveriesOf(e.Deliveries)}, nil) {
+				if !yield(e, nil) {
 					return
 				}
 			}
@@ -77,7 +69,7 @@ func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.S
 }
 
 // events reads one page.
-func (p *Project) events(ctx context.Context, id uuid.UUID, q EventQuery) ([]store.Event, error) {
+func (p *Project) events(ctx context.Context, id uuid.UUID, q EventQuery) ([]checks.Event, error) {
 	now := p.now()
 	c, err := p.check(ctx, id)
 	if err != nil {
@@ -92,9 +84,9 @@ func (p *Project) events(ctx context.Context, id uuid.UUID, q EventQuery) ([]sto
 	_, effects := c.Settle(now)
 	for _, t := range effects.Transitions {
 		// The watcher may have recorded it after the check was read.
-		recorded := slices.ContainsFunc(list, func(e store.Event) bool { return !e.At.Before(t.At) })
+		recorded := slices.ContainsFunc(list, func(e checks.Event) bool { return !e.At.Before(t.At) })
 		if (q.Before.IsZero() || t.At.Before(q.Before)) && !recorded {
-			list = slices.Insert(list, 0, store.Event{Transition: t})
+			list = slices.Insert(list, 0, checks.Event{Transition: t})
 		}
 	}
 	return list, nil
@@ -118,9 +110,9 @@ func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 		if err != nil {
 			return nil, err
 		}
-		events := slices.DeleteFunc(all[id], func(e store.Event) bool { return e.ID == 0 })
+		events := slices.DeleteFunc(all[id], func(e checks.Event) bool { return e.ID == 0 })
 		// By the order of commits: instants can be out of order after a clock was set back.
-		slices.SortFunc(events, func(a, b store.Event) int { return cmp.Compare(b.ID, a.ID) })
+		slices.SortFunc(events, func(a, b checks.Event) int { return cmp.Compare(b.ID, a.ID) })
 		stored := make([]flips.Flip, len(events))
 		for i, e := range events {
 			stored[i] = e.Flip()

@@ -195,7 +195,7 @@ func TestRefresh(t *testing.T) {
 	if diff := cmp.Diff([]string{"1 down", "1 down", "1 down", "1 down"}, desk.said()); diff != "" {
 		t.Error(diff)
 	}
-	if list := o.history(t, monitor.DeliveryQuery{}); len(list) != 1 {
+	if list := o.history(t, checks.DeliveryQuery{}); len(list) != 1 {
 		t.Errorf("refreshes are in the history: %+v", list)
 	}
 	o.ping(t, c.ID, pings.Success)
@@ -217,8 +217,8 @@ func TestClosedIncidentsInHistory(t *testing.T) {
 	o.pause(t, c)
 	o.clock.Advance(time.Minute)
 	work(t, o.Monitor)
-	list := o.history(t, monitor.DeliveryQuery{})
-	if len(list) != 2 || list[0].Close != "the check was paused" || list[0].Status != channels.Up || list[0].State != monitor.DeliverySent {
+	list := o.history(t, checks.DeliveryQuery{})
+	if len(list) != 2 || list[0].Close != "the check was paused" || list[0].Status != channels.Up || list[0].State != checks.DeliverySent {
 		t.Errorf("%+v", list)
 	}
 }
@@ -237,7 +237,7 @@ func TestReceiverOfIncidentsAway(t *testing.T) {
 		work(t, o.Monitor)
 		o.clock.Advance(30 * time.Minute)
 	}
-	if list := o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed}); len(list) == 0 {
+	if list := o.history(t, checks.DeliveryQuery{State: checks.DeliveryFailed}); len(list) == 0 {
 		t.Fatal("no alert was given up")
 	}
 	desk.set(nil, false)
@@ -272,7 +272,7 @@ func TestDirection(t *testing.T) {
 			if diff := cmp.Diff(want, o.received()); diff != "" {
 				t.Error(diff)
 			}
-			skipped := o.history(t, monitor.DeliveryQuery{State: monitor.DeliverySkipped})
+			skipped := o.history(t, checks.DeliveryQuery{State: checks.DeliverySkipped})
 			if len(skipped) != 2*(3-len(want)) {
 				t.Errorf("%d skipped, want those that did not arrive: %+v", len(skipped), skipped)
 			}
@@ -417,8 +417,8 @@ func TestIncidentsOfAnyCourse(t *testing.T) {
 		if len(open) > 0 && !(down && assigned) {
 			rt.Fatalf("%q are open, but the check is down: %v, and assigned: %v", open, down, assigned)
 		}
-		list := o.history(t, monitor.DeliveryQuery{Limit: 1})
-		if len(list) > 0 && list[0].Status == channels.Down && list[0].State == monitor.DeliverySent && len(open) == 0 {
+		list := o.history(t, checks.DeliveryQuery{Limit: 1})
+		if len(list) > 0 && list[0].Status == channels.Down && list[0].State == checks.DeliverySent && len(open) == 0 {
 			rt.Fatalf("nothing is open, but the last delivery said that the check is down")
 		}
 	})

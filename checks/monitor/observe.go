@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -32,7 +33,7 @@ type Observer interface {
 	Swept(at time.Time, lags []time.Duration)
 	// Attempted reports an attempt to deliver an alert and how long it took. The state is DeliverySent, DeliveryFailed if the
 	// alert was given up, or DeliveryPending if it will be retried.
-	Attempted(kind channels.Kind, state DeliveryState, took time.Duration)
+	Attempted(kind channels.Kind, state checks.DeliveryState, took time.Duration)
 }
 
 // silent is the observer of a monitor without one.
@@ -40,11 +41,11 @@ type silent struct{}
 
 var _ Observer = silent{}
 
-func (silent) PingsWritten(map[pings.Kind]int, time.Duration)        {}
-func (silent) PingsFailed(int)                                       {}
-func (silent) PingsSpooled(int)                                      {}
-func (silent) PingsReplayed(int, int)                                {}
-func (silent) SpoolHeld()                                            {}
-func (silent) PingRefused()                                          {}
-func (silent) Swept(time.Time, []time.Duration)                      {}
-func (silent) Attempted(channels.Kind, DeliveryState, time.Duration) {}
+func (silent) PingsWritten(map[pings.Kind]int, time.Duration)               {}
+func (silent) PingsFailed(int)                                              {}
+func (silent) PingsSpooled(int)                                             {}
+func (silent) PingsReplayed(int, int)                                       {}
+func (silent) SpoolHeld()                                                   {}
+func (silent) PingRefused()                                                 {}
+func (silent) Swept(time.Time, []time.Duration)                             {}
+func (silent) Attempted(channels.Kind, checks.DeliveryState, time.Duration) {}

@@ -69,7 +69,7 @@ func (s *seen) Swept(at time.Time, lags []time.Duration) {
 	s.Sweeps, s.Lags = append(s.Sweeps, at), append(s.Lags, lags...)
 }
 
-func (s *seen) Attempted(channels.Kind, monitor.DeliveryState, time.Duration) {}
+func (s *seen) Attempted(channels.Kind, checks.DeliveryState, time.Duration) {}
 
 // is compares what the observer was told since the last call.
 func (s *seen) is(t *testing.T, what string, want *seen) {

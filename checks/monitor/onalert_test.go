@@ -87,10 +87,10 @@ func TestOnAlert(t *testing.T) {
 			}
 		}
 
-		list, err := on(mon).Deliveries(t.Context(), f.project.ID, monitor.DeliveryQuery{})
+		list, err := on(mon).Deliveries(t.Context(), f.project.ID, checks.DeliveryQuery{})
 		must(t, err)
 		for _, d := range list {
-			if d.ChannelKind != channels.Function || d.ChannelName != "OnAlert" || d.State != monitor.DeliverySent || d.CheckName != "backup" {
+			if d.ChannelKind != channels.Function || d.ChannelName != "OnAlert" || d.State != checks.DeliverySent || d.CheckName != "backup" {
 				t.Errorf("delivery %+v", d)
 			}
 		}
@@ -239,7 +239,7 @@ func TestOnAlertAlone(t *testing.T) {
 		f.clock.Advance(23 * time.Hour)
 		_, err := mon.Prune(t.Context())
 		must(t, err)
-		list := f.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})
+		list := f.history(t, checks.DeliveryQuery{State: checks.DeliveryFailed})
 		if len(list) != 1 || list[0].ChannelName != "ops" || list[0].Error != unsent {
 			t.Errorf("failed: %+v", list)
 		}

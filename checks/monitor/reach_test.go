@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -118,6 +119,10 @@ func TestReachInPart(t *testing.T) {
 		o.ping(t, b.ID, pings.Failure)
 		tick()
 		is("one of two recipients refuses", verdict.ReachPartial)
+		list, err := o.Deliveries(t.Context(), o.project.ID, checks.DeliveryQuery{Channel: ch.ID, Limit: 1})
+		if must(t, err); len(list) != 1 || list[0].State != checks.DeliveryFailed || !list[0].InPart {
+			t.Errorf("one of two recipients refuses: the deliveries are %+v, want one that failed in part", list)
+		}
 		box.failing["ann"] = errors.New("451 later")
 		o.ping(t, b.ID, pings.Success)
 		tick()

@@ -528,7 +528,7 @@ func TestSpoolsMerge(t *testing.T) {
 // alerts returns the alerts of a check, newest first.
 func (s *spoolers) alerts(t *testing.T, id uuid.UUID) (list []string) {
 	t.Helper()
-	all, err := s.Deliveries(t.Context(), s.project.ID, monitor.DeliveryQuery{Check: id})
+	all, err := s.Deliveries(t.Context(), s.project.ID, checks.DeliveryQuery{Check: id})
 	must(t, err)
 	for _, d := range all {
 		list = append(list, string(d.Status))

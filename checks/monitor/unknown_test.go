@@ -100,7 +100,7 @@ func unknownIn(
 	_, _, errs["Upsert"] = p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)
 	_, _, errs["UpsertChannel"] = p.UpsertChannel(ctx, channel)
 	_, _, errs["CreateKey"] = p.CreateKey(ctx, checks.ReadOnly)
-	for _, err := range p.Deliveries(ctx, monitor.DeliveryQuery{}) {
+	for _, err := range p.Deliveries(ctx, checks.DeliveryQuery{}) {
 		errs["Deliveries"] = err
 	}
 	for name, err := range map[string]error{

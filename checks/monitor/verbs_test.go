@@ -120,7 +120,7 @@ func (v verbs) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (lis
 	return list, nil
 }
 
-func (v verbs) Events(ctx context.Context, id uuid.UUID, q monitor.EventQuery) (list []monitor.Event, err error) {
+func (v verbs) Events(ctx context.Context, id uuid.UUID, q monitor.EventQuery) (list []checks.Event, err error) {
 	for e, err := range v.of(ctx, id).Events(ctx, id, q) {
 		if err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func (v verbs) Events(ctx context.Context, id uuid.UUID, q monitor.EventQuery) (
 	return list, nil
 }
 
-func (v verbs) Deliveries(ctx context.Context, project uuid.UUID, q monitor.DeliveryQuery) (list []monitor.Delivery, err error) {
+func (v verbs) Deliveries(ctx context.Context, project uuid.UUID, q checks.DeliveryQuery) (list []checks.Delivery, err error) {
 	for d, err := range v.Monitor.Project(project).Deliveries(ctx, q) {
 		if err != nil {
 			return nil, err

@@ -113,7 +113,7 @@ func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) (
 	}
 	q.Limit = max(q.Limit, 1)
 	oldest := flips.RetentionBoundary(now)
-	all := map[uuid.UUID][]store.Event{}
+	all := map[uuid.UUID][]checks.Event{}
 	for span := 48 * time.Hour; len(ids) > 0; span *= 4 {
 		from := until.Add(-span)
 		if all, err = v.store.Events(ctx, store.EventQuery{Checks: ids, From: from, Until: until, Limit: q.Limit}); err != nil {
@@ -130,7 +130,7 @@ func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) (
 	for _, c := range list {
 		_, effects := c.Settle(now)
 		for _, t := range effects.Transitions {
-			recorded := slices.ContainsFunc(all[c.ID], func(e store.Event) bool { return !e.At.Before(t.At) })
+			recorded := slices.ContainsFunc(all[c.ID], func(e checks.Event) bool { return !e.At.Before(t.At) })
 			if t.At.Before(until) && !recorded {
 				newest = append(newest, CheckEvent{c.ID, t})
 			}

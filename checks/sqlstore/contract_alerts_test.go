@@ -27,14 +27,14 @@ type queued struct {
 // queued returns the new deliveries of a check, oldest first.
 func (f fixture) queued(t *testing.T, id uuid.UUID) []queued {
 	t.Helper()
-	list, err := f.Deliveries(t.Context(), store.DeliveryQuery{Project: f.project.ID, Check: id, Limit: 100})
+	list, err := f.Deliveries(t.Context(), f.project.ID, checks.DeliveryQuery{Check: id, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(list)
 	claimed := make([]store.QueuedDelivery, len(list))
 	for i, d := range list {
-		if d.State != store.DeliveryPending || d.Attempts != 0 || !d.Due.Equal(d.CreatedAt) {
+		if d.State != checks.DeliveryPending || d.Attempts != 0 || !d.Due.Equal(d.CreatedAt) {
 			t.Errorf("a new delivery: %+v", d)
 		}
 		claimed[i] = store.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt}
@@ -191,11 +191,11 @@ func testAlertOrder(t *testing.T, f fixture) {
 		}
 	}
 	// Each alert has a flip of its own.
-	list, err := f.Deliveries(t.Context(), store.DeliveryQuery{Project: f.project.ID, Limit: 100})
+	list, err := f.Deliveries(t.Context(), f.project.ID, checks.DeliveryQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 40 || !slices.IsSortedFunc(list, func(a, b store.Delivery) int { return int(b.ID - a.ID) }) {
+	if len(list) != 40 || !slices.IsSortedFunc(list, func(a, b checks.Delivery) int { return int(b.ID - a.ID) }) {
 		t.Errorf("%d deliveries", len(list))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -75,7 +76,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if len(first) != 1 {
 		t.Fatalf("claimed %+v, want the first", first)
 	}
-	same(t, "claimed", first[0], store.QueuedDelivery{ID: first[0].ID, ChannelID: c.Channels[0], State: store.DeliveryPending,
+	same(t, "claimed", first[0], store.QueuedDelivery{ID: first[0].ID, ChannelID: c.Channels[0], State: checks.DeliveryPending,
 		Attempts: 1, CreatedAt: noon, Due: now.Add(lease)})
 	if list := f.claimed(t, now.Add(lease-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed while others have it: %+v", list)
@@ -96,7 +97,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		t.Fatalf("after a failure: %+v", third)
 	}
 	same(t, "after a failure", third[0], retry)
-	if d := f.history(t, store.DeliveryQuery{})[1]; d.Error != "away" || d.State != store.DeliveryPending || d.Attempts != 3 {
+	if d := f.history(t, checks.DeliveryQuery{})[1]; d.Error != "away" || d.State != checks.DeliveryPending || d.Attempts != 3 {
 		t.Errorf("while it is pending: %+v", d)
 	}
 	// The next of the line is claimed in the same transaction that saves the end of the first.
@@ -104,17 +105,17 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if len(next) != 1 || next[0].ID <= first[0].ID || next[0].Attempts != 1 {
 		t.Fatalf("next: %+v", next)
 	}
-	failed := resultsOf(ended(next[0], store.DeliveryFailed, "refused"))
+	failed := resultsOf(ended(next[0], checks.DeliveryFailed, "refused"))
 	failed[0].Mark = &store.ChannelMark{FailedAt: now, Error: "refused"}
 	f.exchange(t, now, 0, failed...)
 	if list := f.claimed(t, now.Add(time.Hour)); len(list) != 0 {
 		t.Errorf("claimed what has ended: %+v", list)
 	}
-	want := []store.Delivery{
-		{Status: channels.Up, Reason: flips.Success, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
-		{Status: channels.Down, Reason: flips.Failure, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
+	want := []checks.Delivery{
+		{Status: channels.Up, Reason: flips.Success, State: checks.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
+		{Status: channels.Down, Reason: flips.Failure, State: checks.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
-	list := f.history(t, store.DeliveryQuery{})
+	list := f.history(t, checks.DeliveryQuery{})
 	for i := range want {
 		want[i].ID, want[i].CheckID, want[i].CheckName = list[i].ID, c.ID, "watched"
 		want[i].ChannelID, want[i].ChannelName, want[i].ChannelKind = c.Channels[0], "ops", "email"
@@ -134,7 +135,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	f.marked(t, now, "refused")
 	// A delivery that has failed can be made pending again.
 	f.retry(t, now, 1, first[0].ID, next[0].ID, 1<<40)
-	list = f.history(t, store.DeliveryQuery{State: store.DeliveryPending})
+	list = f.history(t, checks.DeliveryQuery{State: checks.DeliveryPending})
 	again := f.claimed(t, now)
 	if len(list) != 1 || !list[0].FinishedAt.IsZero() || list[0].Error != "" || len(again) != 1 || again[0].Attempts != 1 {
 		t.Fatalf("pending again: %+v, claimed %+v", list, again)
@@ -286,18 +287,18 @@ func testDeliveryLines(t *testing.T, f fixture) {
 		// The third takes the place of the first two.
 		third := line[2].QueuedDelivery
 		third.Due, third.Since, third.Error = now.Add(lease), noon, "away"
-		results := resultsOf(ended(line[0].QueuedDelivery, store.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, store.DeliverySuperseded, "y"), third)
+		results := resultsOf(ended(line[0].QueuedDelivery, checks.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, checks.DeliverySuperseded, "y"), third)
 		results[2].Attempts = 2
 		return tx.RecordResults(ctx, now, results)
 	})
 	if list := f.claimed(t, now); len(list) != 0 {
 		t.Errorf("claimed %+v while the third is being sent", list)
 	}
-	list := f.history(t, store.DeliveryQuery{Check: c.ID})
-	if list[2].State != store.DeliverySuperseded || list[2].Error != "y" || !list[2].FinishedAt.Equal(now) {
+	list := f.history(t, checks.DeliveryQuery{Check: c.ID})
+	if list[2].State != checks.DeliverySuperseded || list[2].Error != "y" || !list[2].FinishedAt.Equal(now) {
 		t.Errorf("superseded: %+v", list[2])
 	}
-	if list[1].State != store.DeliveryPending || list[1].Attempts != 2 || list[1].Error != "away" {
+	if list[1].State != checks.DeliveryPending || list[1].Attempts != 2 || list[1].Error != "away" {
 		t.Errorf("in place of it: %+v", list[1])
 	}
 	alerts := f.alerts(t, []store.QueuedDelivery{{ID: list[1].ID}})

@@ -23,16 +23,16 @@ func testHistory(t *testing.T, f fixture) {
 	f.ping(t, other.ID, pings.Signal{Kind: pings.Failure}, at(1))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(1))
 	for _, q := range f.claimed(t, at(2)) {
-		state := store.DeliverySent
+		state := checks.DeliverySent
 		if q.ChannelID == pager.ID {
-			state = store.DeliveryFailed
+			state = checks.DeliveryFailed
 		}
 		f.save(t, at(2), ended(q, state, "refused"))
 	}
 	f.ping(t, c.ID, pings.Signal{}, at(3))
 	f.pause(t, c.ID, at(3))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(4))
-	page := func(before time.Time, limit int) []store.Event {
+	page := func(before time.Time, limit int) []checks.Event {
 		t.Helper()
 		all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID}, Until: before, Limit: limit, Deliveries: true})
 		must(t, err)
@@ -54,12 +54,12 @@ func testHistory(t *testing.T, f fixture) {
 			t.Errorf("event %d has %d deliveries, want %d", i, n, want)
 		}
 	}
-	same(t, "the delivery to pager", all[3].Deliveries, f.history(t, store.DeliveryQuery{Check: c.ID})[4:])
+	same(t, "the delivery to pager", all[3].Deliveries, f.history(t, checks.DeliveryQuery{Check: c.ID})[4:])
 	same(t, "first page", page(time.Time{}, 1), all[:1])
 	same(t, "two at one instant", page(at(4), 1), all[1:3])
 	same(t, "the same, and no more", page(at(4), 2), all[1:3])
 	same(t, "older ones", page(at(3), 100), all[3:])
-	same(t, "nothing", page(noon.Add(-time.Hour), 100), []store.Event(nil))
+	same(t, "nothing", page(noon.Add(-time.Hour), 100), []checks.Event(nil))
 	both := func(from, before time.Time, limit int) (found [2]int) {
 		t.Helper()
 		all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID, other.ID}, From: from, Until: before, Limit: limit})
@@ -71,7 +71,7 @@ func testHistory(t *testing.T, f fixture) {
 	same(t, "all of two checks", both(time.Time{}, time.Time{}, 9), [2]int{4, 1})
 	same(t, "those since an instant", both(at(3), time.Time{}, 9), [2]int{3, 0})
 	f.deleteCheck(t, c.ID)
-	same(t, "history of a deleted check", page(time.Time{}, 10), []store.Event(nil))
+	same(t, "history of a deleted check", page(time.Time{}, 10), []checks.Event(nil))
 }
 
 // testManyReminders: an event has the alert itself and as many of the newest reminders as fit.

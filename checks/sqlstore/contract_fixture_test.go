@@ -196,7 +196,7 @@ func (f fixture) transitions(t *testing.T, since time.Time, ids ...uuid.UUID) ma
 	return transitionsOf(all)
 }
 
-func transitionsOf(all map[uuid.UUID][]store.Event) map[uuid.UUID][]checks.Transition {
+func transitionsOf(all map[uuid.UUID][]checks.Event) map[uuid.UUID][]checks.Transition {
 	lists := make(map[uuid.UUID][]checks.Transition)
 	for id, events := range all {
 		for _, e := range events {
@@ -212,7 +212,7 @@ func (f fixture) flips(t *testing.T, id uuid.UUID, from, until time.Time) (list 
 	all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{id}, From: from, Until: until})
 	must(t, err)
 	events := all[id]
-	slices.SortFunc(events, func(a, b store.Event) int { return int(b.ID - a.ID) })
+	slices.SortFunc(events, func(a, b checks.Event) int { return int(b.ID - a.ID) })
 	for _, e := range events {
 		if e.ID != 0 {
 			list = append(list, e.Flip())

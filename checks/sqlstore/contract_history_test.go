@@ -105,7 +105,7 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 	again := sent(toGroup)
 	again[0].Copies = first[0].Copies
 	f.exchange(t, now, 0, again...)
-	if n := len(f.history(t, store.DeliveryQuery{})); n != 3 {
+	if n := len(f.history(t, checks.DeliveryQuery{})); n != 3 {
 		t.Errorf("%d deliveries after a second copy, want 3", n)
 	}
 
@@ -120,11 +120,11 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 		results[0].Copies = []uuid.UUID{a.ID, b.ID}
 		f.exchange(t, now, 0, results...)
 		f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))}, now)
-		got := f.history(t, store.DeliveryQuery{Channel: b.ID, Limit: 1})
+		got := f.history(t, checks.DeliveryQuery{Channel: b.ID, Limit: 1})
 		if len(got) != 1 || got[0].Reminder != 1 || !got[0].CreatedAt.Equal(now) {
 			t.Errorf("newest delivery to b: %+v, want the reminder of %v", got, now)
 		}
-		toA, toGroup := f.history(t, store.DeliveryQuery{Channel: a.ID}), f.history(t, store.DeliveryQuery{Channel: group.ID})
+		toA, toGroup := f.history(t, checks.DeliveryQuery{Channel: a.ID}), f.history(t, checks.DeliveryQuery{Channel: group.ID})
 		if len(toA) != len(toGroup) {
 			t.Errorf("%d deliveries to a, want %d, as many as to the group", len(toA), len(toGroup))
 		}
@@ -156,33 +156,36 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	f.flip(t, b, noon.Add(time.Minute), 1)
 	now := noon.Add(time.Hour)
 	for i, q := range f.claimed(t, now) {
-		state := store.DeliveryFailed
+		state := checks.DeliveryFailed
 		if i > 0 && q.ChannelID == ops.ID && q.CreatedAt.Equal(noon) {
-			state = store.DeliverySent
+			state = checks.DeliverySent
 		}
 		f.save(t, now, ended(q, state, "refused"))
 	}
-	all := f.history(t, store.DeliveryQuery{})
+	all := f.history(t, checks.DeliveryQuery{})
 	for _, test := range []struct {
-		query store.DeliveryQuery
+		query checks.DeliveryQuery
 		want  int
 	}{
-		{store.DeliveryQuery{Check: a.ID}, 2},
-		{store.DeliveryQuery{Channel: ops.ID}, 2},
-		{store.DeliveryQuery{Check: b.ID, Channel: pager.ID}, 0},
-		{store.DeliveryQuery{State: store.DeliveryPending}, 0},
-		{store.DeliveryQuery{Limit: 2}, 2},
-		{store.DeliveryQuery{Before: all[1].ID}, 1},
-		{store.DeliveryQuery{Project: uuid.New()}, 0},
-		{store.DeliveryQuery{IDs: []int64{all[0].ID, all[2].ID, 999_999}}, 2},
-		{store.DeliveryQuery{IDs: []int64{all[0].ID}, Project: uuid.New()}, 0},
+		{checks.DeliveryQuery{Check: a.ID}, 2},
+		{checks.DeliveryQuery{Channel: ops.ID}, 2},
+		{checks.DeliveryQuery{Check: b.ID, Channel: pager.ID}, 0},
+		{checks.DeliveryQuery{State: checks.DeliveryPending}, 0},
+		{checks.DeliveryQuery{Limit: 2}, 2},
+		{checks.DeliveryQuery{Before: all[1].ID}, 1},
+		{checks.DeliveryQuery{IDs: []int64{all[0].ID, all[2].ID, 999_999}}, 2},
 	} {
 		if n := len(f.history(t, test.query)); n != test.want {
 			t.Errorf("%+v selects %d deliveries, want %d", test.query, n, test.want)
 		}
 	}
+	for _, query := range []checks.DeliveryQuery{{}, {IDs: []int64{all[0].ID}}} {
+		if n := len(f.historyOf(t, uuid.New(), query)); n != 0 {
+			t.Errorf("%+v selects %d deliveries of another project", query, n)
+		}
+	}
 
-	failed := f.history(t, store.DeliveryQuery{State: store.DeliveryFailed})
+	failed := f.history(t, checks.DeliveryQuery{State: checks.DeliveryFailed})
 	for _, d := range failed {
 		f.retry(t, now, 1, d.ID)
 	}
@@ -192,7 +195,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.history(t, store.DeliveryQuery{})); n != len(failed) {
+	if n := len(f.history(t, checks.DeliveryQuery{})); n != len(failed) {
 		t.Errorf("%d deliveries are left after pruning, want the %d that are pending", n, len(failed))
 	}
 	for _, alert := range f.alerts(t, f.claimed(t, now.Add(time.Minute))) {

@@ -123,7 +123,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 	if len(closing) != 1 {
 		t.Fatalf("claimed %+v, want the delivery that closes", closing)
 	}
-	same(t, "claimed", closing[0], store.QueuedDelivery{ID: closing[0].ID, ChannelID: ops.ID, State: store.DeliveryPending,
+	same(t, "claimed", closing[0], store.QueuedDelivery{ID: closing[0].ID, ChannelID: ops.ID, State: checks.DeliveryPending,
 		Attempts: 1, CreatedAt: now, Due: now.Add(lease)})
 	alert := f.alerts(t, closing)[0]
 	same(t, "alert", []any{alert.Close, alert.Open, alert.Flip.At, alert.Flip.Up}, []any{"the check was paused", "key", noon, false})
@@ -137,7 +137,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 	}
 	f.exchange(t, now, 0, sent(closing...)...)
 	waiting(false)
-	list := f.history(t, store.DeliveryQuery{})
+	list := f.history(t, checks.DeliveryQuery{})
 	if len(list) != 2 || list[0].Close != "the check was paused" || list[0].Status != channels.Up || list[1].Close != "" || list[1].Status != channels.Down {
 		t.Errorf("history %+v", list)
 	}
@@ -157,7 +157,7 @@ func testDone(t *testing.T, f fixture) {
 	}
 	same(t, "done", next[0].Done, again.Done)
 	same(t, "done of the alert", f.alerts(t, next)[0].Done, again.Done)
-	failed := ended(next[0], store.DeliveryFailed, "refused")
+	failed := ended(next[0], checks.DeliveryFailed, "refused")
 	f.save(t, noon, failed)
 	f.retry(t, noon, 1, failed.ID)
 	same(t, "done of the failed", f.claimed(t, noon)[0].Done, again.Done)
@@ -170,7 +170,7 @@ func testHandovers(t *testing.T, f fixture) {
 	now := noon.Add(time.Minute)
 	hand := func(q store.QueuedDelivery, list ...store.Handover) []store.QueuedDelivery {
 		t.Helper()
-		results := resultsOf(ended(q, store.DeliverySent, ""))
+		results := resultsOf(ended(q, checks.DeliverySent, ""))
 		results[0].Handovers = list
 		var claimed []store.QueuedDelivery
 		f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
@@ -192,13 +192,13 @@ func testHandovers(t *testing.T, f fixture) {
 	}
 	same(t, "held", f.alerts(t, next[:1])[0].Held, []string{"b", "c"})
 	same(t, "held of a single one", f.alerts(t, next[1:])[0].Held, []string{})
-	f.save(t, now, ended(next[1], store.DeliverySent, ""))
+	f.save(t, now, ended(next[1], checks.DeliverySent, ""))
 	if list := hand(next[0], store.Handover{Recipient: "b", Due: now}); len(list) != 0 {
 		t.Errorf("claimed %+v, which waits for the first to b", list)
 	}
 	now = now.Add(time.Hour)
 	own := f.claimed(t, now)
-	want := store.QueuedDelivery{ChannelID: c.Channels[0], State: store.DeliveryPending, Attempts: 2, CreatedAt: noon, Due: now.Add(lease),
+	want := store.QueuedDelivery{ChannelID: c.Channels[0], State: checks.DeliveryPending, Attempts: 2, CreatedAt: noon, Due: now.Add(lease),
 		Error: "away", Recipient: "b", Origin: first[0].ID}
 	if len(own) != 1 {
 		t.Fatalf("claimed %+v, want the first to b", own)
@@ -209,7 +209,7 @@ func testHandovers(t *testing.T, f fixture) {
 	if len(last) != 1 || last[0].Recipient != "b" || last[0].Origin != next[0].ID {
 		t.Errorf("claimed %+v, want the second to b", last)
 	}
-	list := f.history(t, store.DeliveryQuery{})
+	list := f.history(t, checks.DeliveryQuery{})
 	var recipients []string
 	for _, d := range list {
 		recipients = append(recipients, d.Recipient)

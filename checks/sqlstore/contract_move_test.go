@@ -63,15 +63,15 @@ func testMoveCheck(t *testing.T, f fixture) {
 	if n, m := len(f.log(t, c.ID)), len(f.flips(t, c.ID, time.Time{}, time.Time{})); n != 2 || m != 1 {
 		t.Errorf("%d pings and %d flips after the move, want 2 and 1", n, m)
 	}
-	left := other.history(t, store.DeliveryQuery{})
+	left := other.history(t, checks.DeliveryQuery{})
 	if len(left) != 1 || left[0].ChannelKind != channels.Function {
 		t.Errorf("deliveries after the move: %+v, want that to OnAlert", left)
 	}
-	if n := len(f.history(t, store.DeliveryQuery{})); n != 2 {
+	if n := len(f.history(t, checks.DeliveryQuery{})); n != 2 {
 		t.Errorf("%d deliveries of the check that stays, want 2", n)
 	}
 	f.ping(t, c.ID, pings.Signal{}, noon.Add(time.Minute))
-	if alerts := other.history(t, store.DeliveryQuery{Channel: theirs.ID}); len(alerts) != 1 || alerts[0].Status != channels.Up {
+	if alerts := other.history(t, checks.DeliveryQuery{Channel: theirs.ID}); len(alerts) != 1 || alerts[0].Status != channels.Up {
 		t.Errorf("alerts to the new channel: %+v", alerts)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
@@ -114,7 +114,7 @@ func testMoveWhileDelivering(t *testing.T, f fixture) {
 		wg.Wait()
 		moved := f
 		moved.project = other
-		if left := moved.history(t, store.DeliveryQuery{Check: c.ID}); len(left) != 0 {
+		if left := moved.history(t, checks.DeliveryQuery{Check: c.ID}); len(left) != 0 {
 			t.Fatalf("deliveries after the move: %+v, want none", left)
 		}
 	}

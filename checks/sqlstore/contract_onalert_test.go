@@ -53,7 +53,7 @@ func testOnAlert(t *testing.T, f fixture) {
 		}
 	}
 	same(t, "of a check with a channel", got, want)
-	if list := f.history(t, store.DeliveryQuery{Check: both.ID, Channel: ops.ID}); len(list) != 4 {
+	if list := f.history(t, checks.DeliveryQuery{Check: both.ID, Channel: ops.ID}); len(list) != 4 {
 		t.Errorf("%d deliveries to the channel, want 4", len(list))
 	}
 
@@ -105,23 +105,23 @@ func testOnAlertDeliveries(t *testing.T, f fixture) {
 		t.Fatalf("alerts %+v", alert)
 	}
 	same(t, "its channel", alert[0].Channel, store.OnAlert)
-	second := claim(ended(first[0], store.DeliveryFailed, "away"))
+	second := claim(ended(first[0], checks.DeliveryFailed, "away"))
 	if len(second) != 1 || second[0].ID <= first[0].ID {
 		t.Fatalf("claimed %+v after the first has failed, want the second", second)
 	}
-	claim(ended(second[0], store.DeliverySent, ""))
+	claim(ended(second[0], checks.DeliverySent, ""))
 
-	list := f.history(t, store.DeliveryQuery{Channel: store.OnAlert.ID})
-	if len(list) != 2 || list[0].State != store.DeliverySent || list[1].State != store.DeliveryFailed || list[1].Error != "away" ||
+	list := f.history(t, checks.DeliveryQuery{Channel: store.OnAlert.ID})
+	if len(list) != 2 || list[0].State != checks.DeliverySent || list[1].State != checks.DeliveryFailed || list[1].Error != "away" ||
 		list[1].ChannelKind != store.OnAlert.Kind || list[1].ChannelName != store.OnAlert.Name || list[1].CheckID != c.ID {
 		t.Errorf("history %+v", list)
 	}
 	other := f.addProject(t, newProject("second"))
-	if list := f.history(t, store.DeliveryQuery{Project: other.ID}); len(list) != 0 {
+	if list := f.historyOf(t, other.ID, checks.DeliveryQuery{}); len(list) != 0 {
 		t.Errorf("another project sees %+v", list)
 	}
 	f.deleteCheck(t, c.ID)
-	if list := f.history(t, store.DeliveryQuery{}); len(list) != 0 {
+	if list := f.history(t, checks.DeliveryQuery{}); len(list) != 0 {
 		t.Errorf("of a deleted check: %+v", list)
 	}
 }

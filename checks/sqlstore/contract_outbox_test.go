@@ -97,25 +97,28 @@ func resultsOf(list ...store.QueuedDelivery) (results []store.DeliveryResult) {
 
 func sent(list ...store.QueuedDelivery) (results []store.DeliveryResult) {
 	for _, q := range list {
-		results = append(results, resultsOf(ended(q, store.DeliverySent, ""))...)
+		results = append(results, resultsOf(ended(q, checks.DeliverySent, ""))...)
 	}
 	return results
 }
 
-func ended(q store.QueuedDelivery, state store.DeliveryState, text string) store.QueuedDelivery {
+func ended(q store.QueuedDelivery, state checks.DeliveryState, text string) store.QueuedDelivery {
 	q.State, q.Error = state, text
 	return q
 }
 
-func (f fixture) history(t *testing.T, q store.DeliveryQuery) []store.Delivery {
+func (f fixture) history(t *testing.T, q checks.DeliveryQuery) []checks.Delivery {
 	t.Helper()
-	if q.Project == uuid.Nil {
-		q.Project = f.project.ID
-	}
+	return f.historyOf(t, f.project.ID, q)
+}
+
+// historyOf is history in any project.
+func (f fixture) historyOf(t *testing.T, project uuid.UUID, q checks.DeliveryQuery) []checks.Delivery {
+	t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 1000
 	}
-	list, err := f.Deliveries(t.Context(), q)
+	list, err := f.Deliveries(t.Context(), project, q)
 	if err != nil {
 		t.Fatal(err)
 	}

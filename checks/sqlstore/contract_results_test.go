@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -18,17 +19,17 @@ func testDeliveryResults(t *testing.T, f fixture) {
 	for _, tt := range []struct {
 		name  string
 		claim int
-		state store.DeliveryState
+		state checks.DeliveryState
 		mark  *store.ChannelMark
 		ends  bool // whether the delivery gets the state
 	}{
-		{"sent", 3, store.DeliverySent, nil, true},
-		{"failed", 3, store.DeliveryFailed, failed, true},
-		{"skipped", 3, store.DeliverySkipped, nil, true},
-		{"sent under a former claim", 2, store.DeliverySent, nil, true},
-		{"failed under a former claim", 2, store.DeliveryFailed, failed, false},
-		{"again under a former claim", 2, store.DeliveryPending, nil, false},
-		{"again", 3, store.DeliveryPending, nil, false},
+		{"sent", 3, checks.DeliverySent, nil, true},
+		{"failed", 3, checks.DeliveryFailed, failed, true},
+		{"skipped", 3, checks.DeliverySkipped, nil, true},
+		{"sent under a former claim", 2, checks.DeliverySent, nil, true},
+		{"failed under a former claim", 2, checks.DeliveryFailed, failed, false},
+		{"again under a former claim", 2, checks.DeliveryPending, nil, false},
+		{"again", 3, checks.DeliveryPending, nil, false},
 	} {
 		ops := f.addChannel(t, tt.name, noon)
 		copied := f.addChannel(t, "", noon)
@@ -47,13 +48,13 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		}
 		r := store.DeliveryResult{QueuedDelivery: q, Claim: tt.claim, Mark: tt.mark}
 		r.State, r.Attempts, r.Due, r.Error = tt.state, tt.claim-1, now.Add(time.Minute), "refused"
-		if tt.state == store.DeliverySent {
+		if tt.state == checks.DeliverySent {
 			r.Copies = []uuid.UUID{copied.ID}
 		}
 		f.update(t, func(ctx context.Context, tx store.Tx) error {
 			return tx.RecordResults(ctx, now, []store.DeliveryResult{r})
 		})
-		list := f.history(t, store.DeliveryQuery{Channel: ops.ID})
+		list := f.history(t, checks.DeliveryQuery{Channel: ops.ID})
 		next, got := list[0], list[1] // the newest first
 		want := got
 		want.Attempts = 3
@@ -63,7 +64,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		case tt.claim == 3:
 			want.Due, want.Error = now.Add(time.Minute), "refused"
 		default:
-			want.State, want.Due, want.Error = store.DeliveryPending, q.Due, ""
+			want.State, want.Due, want.Error = checks.DeliveryPending, q.Due, ""
 		}
 		if tt.claim == 3 {
 			want.Attempts = 2
@@ -73,7 +74,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		if claimable != tt.ends {
 			t.Errorf("%s: the next of the line can be claimed: %v", tt.name, claimable)
 		}
-		if n := len(f.history(t, store.DeliveryQuery{Channel: copied.ID})); (n == 1) != (tt.state == store.DeliverySent) {
+		if n := len(f.history(t, checks.DeliveryQuery{Channel: copied.ID})); (n == 1) != (tt.state == checks.DeliverySent) {
 			t.Errorf("%s: %d copies", tt.name, n)
 		}
 		for _, ch := range f.channels(t) {
@@ -91,6 +92,6 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		}))
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error { // deliveries that do not exist
-		return tx.RecordResults(ctx, now, []store.DeliveryResult{{QueuedDelivery: store.QueuedDelivery{ID: 1 << 40, State: store.DeliverySent}}})
+		return tx.RecordResults(ctx, now, []store.DeliveryResult{{QueuedDelivery: store.QueuedDelivery{ID: 1 << 40, State: checks.DeliverySent}}})
 	})
 }

@@ -181,7 +181,7 @@ func TestMemberDeletedDuringExpansion(t *testing.T) {
 func (r race) copyAlert(ctx context.Context, hold func()) error {
 	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		err := tx.RecordResults(ctx, time.Now(), []store.DeliveryResult{{
-			QueuedDelivery: store.QueuedDelivery{ID: 1, State: store.DeliverySent}, Copies: []uuid.UUID{r.channel.ID},
+			QueuedDelivery: store.QueuedDelivery{ID: 1, State: checks.DeliverySent}, Copies: []uuid.UUID{r.channel.ID},
 		}})
 		hold()
 		return err

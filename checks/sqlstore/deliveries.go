@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -43,7 +44,7 @@ const (
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
-		ID: r.ID, ChannelID: r.ChannelID, State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
+		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
 		Recipient: r.Recipient, Origin: r.Origin,
 	}
@@ -300,7 +301,7 @@ func (t *transaction) followUp(ctx context.Context, now time.Time, results []sto
 	var ended []int64
 	marks := make(map[uuid.UUID]store.ChannelMark)
 	for _, r := range results {
-		if r.State != store.DeliveryPending {
+		if r.State != checks.DeliveryPending {
 			ended = append(ended, r.ID)
 		}
 		if r.Mark != nil {

@@ -41,10 +41,10 @@ func (s *database) selectDeliveries() *bun.SelectQuery {
 		Where("ch.id IS NOT NULL OR d.channel_id = ?", store.OnAlert.ID).OrderExpr("d.id DESC")
 }
 
-// Deliveries returns deliveries, newest first.
-func (s *database) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]store.Delivery, error) {
+// Deliveries returns deliveries of a project, newest first.
+func (s *database) Deliveries(ctx context.Context, projectID uuid.UUID, query checks.DeliveryQuery) ([]checks.Delivery, error) {
 	var rows []historyRow
-	q := s.selectDeliveries().Where("c.project_id = ?", query.Project).Limit(int64(query.Limit))
+	q := s.selectDeliveries().Where("c.project_id = ?", projectID).Limit(int64(query.Limit))
 	if query.IDs != nil {
 		q = q.Where("d.id IN (?)", bun.List(query.IDs))
 	}
@@ -63,7 +63,7 @@ func (s *database) Deliveries(ctx context.Context, query store.DeliveryQuery) ([
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, translate(err)
 	}
-	list := make([]store.Delivery, len(rows))
+	list := make([]checks.Delivery, len(rows))
 	for i, r := range rows {
 		list[i] = r.delivery()
 	}
@@ -110,19 +110,19 @@ func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time
 	return waiting, nil
 }
 
-func (r *historyRow) delivery() store.Delivery {
+func (r *historyRow) delivery() checks.Delivery {
 	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
-	d := store.Delivery{
+	d := checks.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: check.DisplayName(),
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind), Recipient: r.Recipient,
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
-		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
+		State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: r.Done != "",
 	}
 	if r.FlipUp {
 		d.Status = channels.Up
 	}
-	if d.State == store.DeliveryPending {
+	if d.State == checks.DeliveryPending {
 		d.Due = instant(r.DueAt)
 	}
 	return d

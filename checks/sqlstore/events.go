@@ -15,7 +15,7 @@ import (
 const anyInstant = int64(1) << 62
 
 // Events returns the flips and pauses of checks, by time.
-func (s *database) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]store.Event, error) {
+func (s *database) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]checks.Event, error) {
 	if len(q.Checks) == 0 {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (s *database) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUI
 	return lists, nil
 }
 
-func (s *database) eventsBetween(ctx context.Context, ids []uuid.UUID, from, until int64) (map[uuid.UUID][]store.Event, error) {
+func (s *database) eventsBetween(ctx context.Context, ids []uuid.UUID, from, until int64) (map[uuid.UUID][]checks.Event, error) {
 	where := s.d.anyOf("c.uuid", "uuid") + " AND t.at >= ? AND t.at < ?"
 	query := `SELECT uuid, id, at, to_status, from_status, reason, pause FROM (
 			SELECT c.uuid, t.at, CASE WHEN t.up THEN ? ELSE ? END AS to_status, t.from_status, t.reason, FALSE AS pause, t.id
@@ -67,9 +67,9 @@ func (s *database) eventsBetween(ctx context.Context, ids []uuid.UUID, from, unt
 	if err != nil {
 		return nil, err
 	}
-	changes, pauses := make(map[uuid.UUID][]store.Event), make(map[uuid.UUID][]store.Event)
+	changes, pauses := make(map[uuid.UUID][]checks.Event), make(map[uuid.UUID][]checks.Event)
 	for _, r := range found {
-		e := store.Event{ID: r.id, Transition: checks.Transition{At: instant(r.at), Reason: flips.Reason(r.reason)}}
+		e := checks.Event{ID: r.id, Transition: checks.Transition{At: instant(r.at), Reason: flips.Reason(r.reason)}}
 		if e.To, err = decode(statuses[:], r.to); err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (s *database) eventsBetween(ctx context.Context, ids []uuid.UUID, from, unt
 
 // mergePauses returns the transitions of a check and its pauses in one list, in the order in which they happened. Each of
 // the two has that order already. A pause at the instant of a transition comes after it, unless that transition ended it.
-func mergePauses(transitions, pauses []store.Event) []store.Event {
-	merged := make([]store.Event, 0, len(transitions)+len(pauses))
+func mergePauses(transitions, pauses []checks.Event) []checks.Event {
+	merged := make([]checks.Event, 0, len(transitions)+len(pauses))
 	var status checks.Status
 	for len(transitions) > 0 && len(pauses) > 0 {
 		t, pause := transitions[0].Transition, pauses[0].Transition
@@ -124,8 +124,8 @@ func (s *database) oldest(ctx context.Context, ids []uuid.UUID, from, until int6
 }
 
 // addDeliveries adds the deliveries of a check to its events, newest first.
-func (s *database) addDeliveries(ctx context.Context, checkID uuid.UUID, events []store.Event) error {
-	byFlip, ids := make(map[int64]*store.Event), []int64(nil)
+func (s *database) addDeliveries(ctx context.Context, checkID uuid.UUID, events []checks.Event) error {
+	byFlip, ids := make(map[int64]*checks.Event), []int64(nil)
 	for i, e := range events {
 		if e.ID != 0 {
 			byFlip[e.ID], ids = &events[i], append(ids, e.ID)

@@ -90,7 +90,7 @@ func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 		results, claimed = nil, claimed+len(got)
 		for i, q := range got {
 			r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts, Mark: &store.ChannelMark{}}
-			if r.State = store.DeliverySent; i == 0 {
+			if r.State = checks.DeliverySent; i == 0 {
 				r.Copies = []uuid.UUID{q.ChannelID}
 			}
 			results = append(results, r)

@@ -171,7 +171,7 @@ type view struct {
 	Slug, Tag  []uuid.UUID
 	Pings      []pings.Ping
 	Flips      []flips.Flip
-	Deliveries []monitor.Delivery
+	Deliveries []checks.Delivery
 	Backlog    monitor.Backlog
 }
 
@@ -211,14 +211,14 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 		v.Channels = append(v.Channels, assigned)
 		v.Checks[n].ProjectID, v.Checks[n].BadgeKey, v.Checks[n].Channels = uuid.Nil, uuid.Nil, nil
 	}
-	for d, err := range mon.Project(project).Deliveries(ctx, monitor.DeliveryQuery{}) {
+	for d, err := range mon.Project(project).Deliveries(ctx, checks.DeliveryQuery{}) {
 		must(t, err)
 		v.Deliveries = append(v.Deliveries, d)
 	}
 	for n := range v.Deliveries {
 		v.Deliveries[n].ID, v.Deliveries[n].ChannelID = 0, uuid.Nil
 	}
-	slices.SortStableFunc(v.Deliveries, func(a, b monitor.Delivery) int { // those of one alert have no order
+	slices.SortStableFunc(v.Deliveries, func(a, b checks.Delivery) int { // those of one alert have no order
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.CheckID.String()+a.ChannelName, b.CheckID.String()+b.ChannelName))
 	})
 	v.Backlog, err = mon.Vitals().Backlog(ctx)

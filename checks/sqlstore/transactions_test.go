@@ -69,12 +69,12 @@ func (w *world) worksOn(t tb) {
 		}
 		return errors.Join(err, tx.RecordResults(ctx, noon, results))
 	}))
-	list, err := w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Limit: 100})
+	list, err := w.Deliveries(ctx, w.project, checks.DeliveryQuery{Limit: 100})
 	must(t, err)
 	uploads, err := w.ClaimBodies(ctx, store.UploadTask, noon.Add(time.Hour), noon.Add(2*time.Hour), 100)
 	must(t, err)
 	must(t, w.attempt(w.ping(w.second, pings.Signal{Kind: pings.Failure})))
-	alerts, err := w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Check: w.second, Limit: 100})
+	alerts, err := w.Deliveries(ctx, w.project, checks.DeliveryQuery{Check: w.second, Limit: 100})
 	must(t, err)
 	removed, err := w.PrunePings(ctx, nil)
 	must(t, err)
@@ -365,8 +365,8 @@ func (w *world) steps() []act {
 			results := resultsOf(claimed...)
 			for i := range results {
 				r := &results[i]
-				if r.State, r.Error = store.DeliverySent, "x"; i%2 == 0 {
-					r.State, r.Due = store.DeliveryPending, noon.Add(time.Hour)
+				if r.State, r.Error = checks.DeliverySent, "x"; i%2 == 0 {
+					r.State, r.Due = checks.DeliveryPending, noon.Add(time.Hour)
 				}
 				r.Copies, r.Mark = []uuid.UUID{w.ops.ID, w.group.ID, w.pager}, &store.ChannelMark{FailedAt: noon, Error: "refused"}
 			}
@@ -380,7 +380,7 @@ func (w *world) steps() []act {
 			if len(list) == 0 {
 				return err
 			}
-			list[0].State = store.DeliveryFailed
+			list[0].State = checks.DeliveryFailed
 			err = errors.Join(err, tx.RecordResults(ctx, noon, resultsOf(list[0])))
 			_, retried := tx.RetryDeliveries(ctx, []int64{list[0].ID}, noon)
 			return errors.Join(err, retried)
@@ -421,7 +421,7 @@ func (w *world) end(now time.Time, choose func(n int) int) func(ctx context.Cont
 			return err
 		}
 		q := list[choose(len(list))]
-		q.State = store.DeliverySuperseded
+		q.State = checks.DeliverySuperseded
 		return tx.RecordResults(ctx, now, resultsOf(q))
 	}
 }
@@ -442,9 +442,9 @@ type dump struct {
 	Due        []*store.Locked
 	Pings      []pings.Ping
 	Bodies     []pings.Ping
-	Events     []store.Event
+	Events     []checks.Event
 	Durations  map[uuid.UUID][]pings.Ping
-	Deliveries []store.Delivery
+	Deliveries []checks.Delivery
 	Alerts     []store.Alert
 	Lines      []map[int64][]store.WaitingDelivery
 	Backlog    store.Backlog
@@ -491,7 +491,7 @@ func (w *world) dump(t tb) (d dump) {
 	}
 	d.Durations, err = w.Pings(ctx, store.PingQuery{Project: w.project, Limit: 5, Timed: true})
 	read(err)
-	d.Deliveries, err = w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Limit: 1000})
+	d.Deliveries, err = w.Deliveries(ctx, w.project, checks.DeliveryQuery{Limit: 1000})
 	read(err)
 	for _, delivery := range d.Deliveries {
 		alerts, err := w.Alerts(ctx, []store.QueuedDelivery{{ID: delivery.ID}})

@@ -59,8 +59,8 @@ func (b *builder) quiet(until time.Time) {
 
 // told says which integrations got the alert, and about reminders.
 func (b *builder) told() {
-	first := b.deliveries(func(d Delivery) bool { return d.Reminder == 0 })
-	of := func(state string) (list []Delivery) {
+	first := b.deliveries(func(d checks.Delivery) bool { return d.Reminder == 0 })
+	of := func(state checks.DeliveryState) (list []checks.Delivery) {
 		for _, d := range first {
 			if d.State == state {
 				list = append(list, d)
@@ -68,23 +68,23 @@ func (b *builder) told() {
 		}
 		return list
 	}
-	if list := of(sent); len(list) > 0 {
+	if list := of(checks.DeliverySent); len(list) > 0 {
 		b.sent(list)
 	}
-	for _, d := range cut(of(pending)) {
+	for _, d := range cut(of(checks.DeliveryPending)) {
 		b.pending(d)
 	}
-	for _, d := range cut(of(failed)) {
+	for _, d := range cut(of(checks.DeliveryFailed)) {
 		verb := " was not notified"
 		if d.InPart {
 			verb = " was notified only in part"
 		}
-		b.say(d.part(), plain(verb+errorText(d.Error)+"."))
+		b.say(labelOf(d), plain(verb+errorText(d.Error)+"."))
 	}
-	if list := of(superseded); len(list) > 0 {
-		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(list)...), plain("."))...)
+	if list := of(checks.DeliverySuperseded); len(list) > 0 {
+		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(labelsOf(list))...), plain("."))...)
 	}
-	if list := of(skipped); len(list) > 0 {
+	if list := of(checks.DeliverySkipped); len(list) > 0 {
 		verb, alerts := " do", "recovery"
 		if len(list) == 1 {
 			verb = " does"
@@ -92,7 +92,7 @@ func (b *builder) told() {
 		if b.Check.Stored == checks.StatusDown {
 			alerts = "down"
 		}
-		b.say(append(names(list), plain(verb+" not send "+alerts+" alerts."))...)
+		b.say(append(names(labelsOf(list)), plain(verb+" not send "+alerts+" alerts."))...)
 	}
 	switch {
 	case len(first) > 0 || len(b.Check.Channels) == 0:
@@ -106,18 +106,18 @@ func (b *builder) told() {
 
 // deliveries returns the deliveries that fn selects, those that ended first at the beginning. The delivery to a group
 // ends with copies to its members, which speak for it.
-func (b *builder) deliveries(fn func(d Delivery) bool) []Delivery {
-	list := slices.DeleteFunc(slices.Clone(b.Deliveries), func(d Delivery) bool {
-		return !fn(d) || d.Kind == channels.Group && d.State == sent
+func (b *builder) deliveries(fn func(d checks.Delivery) bool) []checks.Delivery {
+	list := slices.DeleteFunc(slices.Clone(b.Deliveries), func(d checks.Delivery) bool {
+		return !fn(d) || d.ChannelKind == channels.Group && d.State == checks.DeliverySent
 	})
-	slices.SortStableFunc(list, func(a, b Delivery) int {
-		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.Name, b.Name))
+	slices.SortStableFunc(list, func(a, b checks.Delivery) int {
+		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(nameOf(a), nameOf(b)))
 	})
 	return list
 }
 
 // sent says who was notified, and when to the second.
-func (b *builder) sent(list []Delivery) {
+func (b *builder) sent(list []checks.Delivery) {
 	verb := " was notified "
 	if len(list) > 1 {
 		verb = " were notified "
@@ -125,7 +125,7 @@ func (b *builder) sent(list []Delivery) {
 	precise := func(t time.Time) Part { return Part{Kind: Instant, At: t.Truncate(time.Second), precise: true} }
 	first, last := precise(list[0].FinishedAt), precise(list[len(list)-1].FinishedAt)
 	last.follows = first.At
-	parts := append(names(list), plain(verb))
+	parts := append(names(labelsOf(list)), plain(verb))
 	switch {
 	case first.At.Equal(last.At):
 		first.adverbial = true
@@ -140,9 +140,9 @@ func (b *builder) sent(list []Delivery) {
 }
 
 // pending tells about a delivery on its way.
-func (b *builder) pending(d Delivery) {
+func (b *builder) pending(d checks.Delivery) {
 	if d.Error == "" {
-		b.say(d.part(), plain(" is being notified."))
+		b.say(labelOf(d), plain(" is being notified."))
 		return
 	}
 	next := []Part{plain(".")}
@@ -150,7 +150,7 @@ func (b *builder) pending(d Delivery) {
 		next = []Part{plain("; next attempt "), {Kind: Instant, At: d.Due, precise: true, adverbial: true}, plain(".")}
 	}
 	text := fmt.Sprintf(" has not been notified: %s failed so far%s", prose.Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
-	b.say(append([]Part{d.part(), plain(text)}, next...)...)
+	b.say(append([]Part{labelOf(d), plain(text)}, next...)...)
 }
 
 // reminders tells about the last reminder and the next one.
@@ -158,7 +158,7 @@ func (b *builder) reminders() {
 	if b.Check.Stored != checks.StatusDown {
 		return
 	}
-	list := b.deliveries(func(d Delivery) bool { return d.Reminder > 0 && d.State == sent })
+	list := b.deliveries(func(d checks.Delivery) bool { return d.Reminder > 0 && d.State == checks.DeliverySent })
 	next := b.Check.Alerting.Next
 	more := b.Check.RepeatEvery > 0 && !next.IsZero() && b.Check.Alerting.Failures == 0
 	switch {
@@ -189,31 +189,49 @@ func (b *builder) integrations() {
 	}
 }
 
-// part returns the name of the integration, or else its kind.
-func (d Delivery) part() Part {
-	return Part{Kind: Integration, Text: cmp.Or(line(d.Name, maxName), line(string(d.Kind), maxName), "an integration")}
+// nameOf returns the name of the channel of a delivery, with the recipient that it is for alone.
+func nameOf(d checks.Delivery) string {
+	if d.Recipient == "" {
+		return d.ChannelName
+	}
+	return cmp.Or(d.ChannelName, string(d.ChannelKind)) + ": " + d.Recipient
 }
 
-// names lists integrations: "a, b and c".
-func names(list []Delivery) (parts []Part) {
-	shown := cut(list)
-	for i, d := range shown {
+// label returns the name of an integration, or else its kind.
+func label(name string, kind channels.Kind) Part {
+	return Part{Kind: Integration, Text: cmp.Or(line(name, maxName), line(string(kind), maxName), "an integration")}
+}
+
+func labelOf(d checks.Delivery) Part { return label(nameOf(d), d.ChannelKind) }
+
+func labelsOf(list []checks.Delivery) []Part {
+	labels := make([]Part, len(list))
+	for i, d := range list {
+		labels[i] = labelOf(d)
+	}
+	return labels
+}
+
+// names lists labels: "a, b and c".
+func names(labels []Part) (parts []Part) {
+	shown := cut(labels)
+	for i, l := range shown {
 		switch {
 		case i == 0:
-		case i == len(shown)-1 && len(shown) == len(list):
+		case i == len(shown)-1 && len(shown) == len(labels):
 			parts = append(parts, plain(" and "))
 		default:
 			parts = append(parts, plain(", "))
 		}
-		parts = append(parts, d.part())
+		parts = append(parts, l)
 	}
-	if rest := len(list) - len(shown); rest > 0 {
+	if rest := len(labels) - len(shown); rest > 0 {
 		parts = append(parts, plain(" and "+prose.Count(rest, "other")))
 	}
 	return parts
 }
 
-func cut(list []Delivery) []Delivery { return list[:min(len(list), maxListed)] }
+func cut[T any](list []T) []T { return list[:min(len(list), maxListed)] }
 
 // errorText returns ": " and an error without its full stop, or "".
 func errorText(text string) string {

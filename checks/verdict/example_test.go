@@ -27,9 +27,9 @@ func ExampleExplain() {
 	down := effects.Transitions[0].At
 	v := verdict.Explain(verdict.Input{
 		Check: c, Now: now, Transitions: effects.Transitions,
-		Deliveries: []verdict.Delivery{
-			{Name: "ops", State: "sent", FinishedAt: down.Add(2 * time.Second)},
-			{Name: "pager", State: "sent", FinishedAt: down.Add(3 * time.Second)},
+		Deliveries: []checks.Delivery{
+			{ChannelName: "ops", State: checks.DeliverySent, FinishedAt: down.Add(2 * time.Second)},
+			{ChannelName: "pager", State: checks.DeliverySent, FinishedAt: down.Add(3 * time.Second)},
 		},
 	})
 	for _, sentence := range v.Sentences {

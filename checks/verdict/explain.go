@@ -33,6 +33,7 @@ func newBuilder(in Input) *builder {
 	settled, effects := in.Check.Settle(b.Now)
 	b.Check, b.raising = settled, len(effects.Alerts) > 0
 	b.Transitions = append(in.Transitions[:len(in.Transitions):len(in.Transitions)], effects.Transitions...)
+	b.Deliveries = slices.DeleteFunc(slices.Clone(in.Deliveries), func(d checks.Delivery) bool { return d.Close != "" })
 	if len(effects.Transitions) > 0 {
 		b.Deliveries = nil // they are about an earlier transition
 	}

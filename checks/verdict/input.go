@@ -3,7 +3,6 @@ package verdict
 import (
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -19,41 +18,11 @@ type Input struct {
 	// Pings are the newest pings of the check, newest first. The verdict looks for the last success, for the failure that
 	// took the check down, and for the start of a run that took too long. Only that failure needs its Body.
 	Pings []pings.Ping
-	// Deliveries are those of the alert about the newest transition, and of its reminders, in any order.
-	Deliveries []Delivery
+	// Deliveries are those of the alert about the newest transition, and of its reminders, in any order. Those with a Close are
+	// ignored.
+	Deliveries []checks.Delivery
 	// Receivers are the integrations that get the alerts of the check; see [Receivers].
 	Receivers []Receiver
-}
-
-// The states of a delivery.
-const (
-	pending    = "pending"
-	sent       = "sent"
-	failed     = "failed"
-	superseded = "superseded"
-	skipped    = "skipped"
-)
-
-// Delivery is the delivery of an alert to one integration.
-type Delivery struct {
-	// Name and Kind are those of the integration.
-	Name string
-	Kind channels.Kind
-	// State is the state of the delivery: "pending", "sent", "failed", "superseded" by a newer alert, or "skipped" because
-	// the integration does not want alerts about that status.
-	State string
-	// Reminder is 0 for the alert itself and counts the reminders from 1.
-	Reminder int
-	// Attempts counts the attempts to send it, including one in progress.
-	Attempts int
-	// Due is when a pending delivery is tried next.
-	Due time.Time
-	// FinishedAt is when the delivery reached its final state.
-	FinishedAt time.Time
-	// Error is the error of the last attempt.
-	Error string
-	// InPart says that a failed delivery has reached some recipients of the integration.
-	InPart bool
 }
 
 // Flip is the change of status that an alert is about.

@@ -221,4 +221,4 @@ func membersOf(group channels.Channel, available []channels.Channel) (list []cha
 // Label returns the name of the channel, or else its kind.
 func (r Receiver) Label() string { return r.part().Text }
 
-func (r Receiver) part() Part { return Delivery{Name: r.Name, Kind: r.Kind}.part() }
+func (r Receiver) part() Part { return label(r.Name, r.Kind) }

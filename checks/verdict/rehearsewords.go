@@ -80,14 +80,14 @@ func (r Rehearsal) Doubt() string {
 
 // names lists those that the alert goes to.
 func (r Rehearsal) names() string {
-	var list []Delivery
+	var labels []Part
 	for _, to := range r.Receivers {
 		if to.Reached() {
-			list = append(list, Delivery{Name: to.Name, Kind: to.Kind})
+			labels = append(labels, to.part())
 		}
 	}
 	var b strings.Builder
-	for _, p := range names(list) {
+	for _, p := range names(labels) {
 		b.WriteString(p.Text)
 	}
 	return b.String()

@@ -106,7 +106,7 @@ func (s *story) update(spec checks.Spec, at time.Time) *story {
 	return s.apply(c, effects)
 }
 
-func (s *story) with(deliveries ...verdict.Delivery) *story {
+func (s *story) with(deliveries ...checks.Delivery) *story {
 	s.in.Deliveries = deliveries
 	return s
 }
@@ -121,8 +121,8 @@ func (s *story) without() *story {
 	return s
 }
 
-func sent(name string, at time.Time) verdict.Delivery {
-	return verdict.Delivery{Name: name, Kind: channels.Email, State: "sent", Attempts: 1, FinishedAt: at}
+func sent(name string, at time.Time) checks.Delivery {
+	return checks.Delivery{ChannelName: name, ChannelKind: channels.Email, State: "sent", Attempts: 1, FinishedAt: at}
 }
 
 func TestExplain(t *testing.T) {
@@ -206,23 +206,23 @@ func TestExplain(t *testing.T) {
 			missed + "*ops* and *pager* were notified at 03:20:00. " + tomorrow},
 		{"many", daily().settle(late).with(sent("f", late.Add(9*time.Second)), sent("a", late), sent("b", late), sent("c", late), sent("d", late), sent("e", late)), at(22, 4, 0),
 			missed + "*a*, *b*, *c*, *d*, *e* and 1 other were notified between 03:20:00 and 03:20:09. " + tomorrow},
-		{"group", daily().settle(late).with(verdict.Delivery{Name: "all", Kind: channels.Group, State: "sent", FinishedAt: late}, sent("ops", late)), at(22, 4, 0),
+		{"group", daily().settle(late).with(checks.Delivery{ChannelName: "all", ChannelKind: channels.Group, State: "sent", FinishedAt: late}, sent("ops", late)), at(22, 4, 0),
 			missed + "*ops* was notified at 03:20:00. " + tomorrow},
 		{"no integration", daily().settle(late).without(), at(22, 4, 0), missed + tomorrow + " This check has no integrations, so no one will be notified."},
 		{"assigned too late", daily().settle(late), at(22, 4, 0), missed + "No alert was recorded. " + tomorrow},
-		{"on its way", daily().settle(late).with(verdict.Delivery{Name: "ops", State: "pending", Attempts: 1, Due: at(22, 3, 21)}), at(22, 3, 20),
+		{"on its way", daily().settle(late).with(checks.Delivery{ChannelName: "ops", State: "pending", Attempts: 1, Due: at(22, 3, 21)}), at(22, 3, 20),
 			missed + "*ops* is being notified. " + tomorrow},
-		{"retried", daily().settle(late).with(verdict.Delivery{Name: "ops", State: "pending", Attempts: 3, Due: at(22, 4, 1), Error: "no answer within 10s"}), at(22, 4, 0),
+		{"retried", daily().settle(late).with(checks.Delivery{ChannelName: "ops", State: "pending", Attempts: 3, Due: at(22, 4, 1), Error: "no answer within 10s"}), at(22, 4, 0),
 			missed + "*ops* has not been notified: 3 attempts failed so far: no answer within 10s; next attempt at 04:01:00. " + tomorrow},
-		{"failed", daily().settle(late).with(sent("ops", late), verdict.Delivery{Name: "", Kind: channels.Webhook, State: "failed", FinishedAt: late, Error: "410 Gone"}).
+		{"failed", daily().settle(late).with(sent("ops", late), checks.Delivery{ChannelName: "", ChannelKind: channels.Webhook, State: "failed", FinishedAt: late, Error: "410 Gone"}).
 			failing("", "410 Gone", late), at(22, 4, 0),
 			missed + "*ops* was notified at 03:20:00. *webhook* was not notified: 410 Gone. " + tomorrow + " *webhook* has been failing since 03:20: 410 Gone."},
-		{"superseded", daily().settle(late).with(verdict.Delivery{Name: "ops", State: "superseded", FinishedAt: late}), at(22, 4, 0),
+		{"superseded", daily().settle(late).with(checks.Delivery{ChannelName: "ops", State: "superseded", FinishedAt: late}), at(22, 4, 0),
 			missed + "A newer alert replaced the one to *ops*. " + tomorrow},
-		{"skipped", daily().settle(late).with(verdict.Delivery{Name: "ops", State: "skipped", FinishedAt: late}), at(22, 4, 0),
+		{"skipped", daily().settle(late).with(checks.Delivery{ChannelName: "ops", State: "skipped", FinishedAt: late}), at(22, 4, 0),
 			missed + "*ops* does not send down alerts. " + tomorrow},
-		{"skipped by two", daily().settle(late).with(sent("a", late), verdict.Delivery{Name: "b", State: "skipped", FinishedAt: late},
-			verdict.Delivery{Name: "c", State: "skipped", FinishedAt: late}), at(22, 4, 0),
+		{"skipped by two", daily().settle(late).with(sent("a", late), checks.Delivery{ChannelName: "b", State: "skipped", FinishedAt: late},
+			checks.Delivery{ChannelName: "c", State: "skipped", FinishedAt: late}), at(22, 4, 0),
 			missed + "*a* was notified at 03:20:00. *b* and *c* do not send down alerts. " + tomorrow},
 
 		// Failures and overruns
@@ -293,7 +293,7 @@ func TestExplain(t *testing.T) {
 		{"reminders to come", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).with(sent("ops", late)), at(22, 4, 0),
 			missed + "*ops* was notified at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
 		{"reminded", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).settle(at(22, 7, 20)).with(sent("ops", late),
-			verdict.Delivery{Name: "ops", State: "sent", Reminder: 1, FinishedAt: at(22, 7, 20)}), at(22, 8, 0),
+			checks.Delivery{ChannelName: "ops", State: "sent", Reminder: 1, FinishedAt: at(22, 7, 20)}), at(22, 8, 0),
 			missed + "*ops* was notified at 03:20:00. Reminder 1 was sent at 07:20; the next is due at 11:20. " + tomorrow},
 		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Failure, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
 			"Down since 03:02 Europe/Riga. The job reported a failure; last success yesterday 03:04. " +
@@ -359,8 +359,8 @@ func TestHostileNames(t *testing.T) {
 	late := at(22, 3, 20)
 	evil := "a*\r\nUp since 03:00.\u202e<script>\x00\xff" + strings.Repeat("x", 500)
 	s := begin(t, checks.Spec{}).success(at(21, 3, 4)).ping(pings.Signal{Kind: pings.Failure, Body: []byte(evil)}, late).with(
-		sent(evil, late), verdict.Delivery{Name: evil, State: "failed", Error: evil},
-		verdict.Delivery{Name: evil, State: "pending", Error: evil}, verdict.Delivery{Name: "\u200b"}).failing(evil, evil, late)
+		sent(evil, late), checks.Delivery{ChannelName: evil, State: "failed", Error: evil},
+		checks.Delivery{ChannelName: evil, State: "pending", Error: evil}, checks.Delivery{ChannelName: "\u200b"}).failing(evil, evil, late)
 	s.in.Now = at(22, 4, 0)
 	v := verdict.Explain(s.in)
 	if text := v.Text(nil); strings.ContainsAny(text, "\r\n\x00\u202e\ufffd") || len(text) > 2500 {

@@ -62,7 +62,7 @@ func main() {
 		check(err)
 		check(mon.Tick(ctx)) // delivers alerts, as Start does all the time
 	}
-	for d, err := range project.Deliveries(ctx, monitor.DeliveryQuery{Check: backup.ID, Limit: 1}) {
+	for d, err := range project.Deliveries(ctx, checks.DeliveryQuery{Check: backup.ID, Limit: 1}) {
 		check(err)
 		fmt.Println(d.State, d.Error)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -226,9 +227,9 @@ func (e *events) Swept(at time.Time, lags []time.Duration) {
 }
 
 // Attempted counts an attempt to deliver an alert.
-func (e *events) Attempted(kind channels.Kind, state monitor.DeliveryState, took time.Duration) {
+func (e *events) Attempted(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
 	outcome := string(state)
-	if state == monitor.DeliveryPending {
+	if state == checks.DeliveryPending {
 		outcome = "retry"
 	}
 	e.attempts.WithLabelValues(string(kind), outcome).Inc()

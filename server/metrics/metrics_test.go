@@ -180,7 +180,7 @@ func TestMetrics(t *testing.T) {
 		m.PingsReplayed(2, 1)
 		m.SpoolHeld()
 		m.PingsFailed(3)
-		m.Attempted("email", monitor.DeliveryPending, time.Second)
+		m.Attempted("email", checks.DeliveryPending, time.Second)
 
 		want := idle()
 		maps.Copy(want, map[string]float64{

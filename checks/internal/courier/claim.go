@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -76,7 +77,7 @@ func (l *loop) due(ctx context.Context, now time.Time) (due []store.DueChannel, 
 		due = append(due, rest...)
 	}
 	for _, r := range l.results {
-		if r.State != store.DeliveryPending {
+		if r.State != checks.DeliveryPending {
 			for _, channel := range append([]uuid.UUID{r.ChannelID}, r.Copies...) {
 				due = append(due, store.DueChannel{Channel: channel, Project: r.about.Project, Due: now})
 			}

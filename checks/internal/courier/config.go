@@ -49,7 +49,7 @@ type Config struct {
 	// Changed gets the deliveries that have changed, after the commit.
 	Changed func(ctx context.Context, changed []Change)
 	// Attempted gets the end of each attempt: sent, failed, or pending if it will be retried.
-	Attempted func(kind channels.Kind, state store.DeliveryState, took time.Duration)
+	Attempted func(kind channels.Kind, state checks.DeliveryState, took time.Duration)
 }
 
 // Change is a change of deliveries about a check. The zero value stands for any check.

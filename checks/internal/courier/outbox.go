@@ -13,16 +13,16 @@ import (
 )
 
 // List returns deliveries of a project, newest first. Error: *[checks.FieldError].
-func (c *Courier) List(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+func (c *Courier) List(ctx context.Context, projectID uuid.UUID, q checks.DeliveryQuery) ([]checks.Delivery, error) {
 	switch q.State {
-	case "", store.DeliveryPending, store.DeliverySent, store.DeliveryFailed, store.DeliverySuperseded, store.DeliverySkipped:
+	case "", checks.DeliveryPending, checks.DeliverySent, checks.DeliveryFailed, checks.DeliverySuperseded, checks.DeliverySkipped:
 	default:
 		return nil, &checks.FieldError{Field: "state", Reason: fmt.Sprintf("must be pending, sent, failed, superseded or skipped: %q", q.State)}
 	}
 	if q.Limit < 0 {
 		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", q.Limit)}
 	}
-	return c.Store.Deliveries(ctx, q)
+	return c.Store.Deliveries(ctx, projectID, q)
 }
 
 // Retry makes failed deliveries of a project pending again, with no attempts counted, and returns how many. If an
@@ -32,8 +32,8 @@ func (c *Courier) Retry(ctx context.Context, projectID uuid.UUID, ids []int64) (
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	query := store.DeliveryQuery{Project: projectID, IDs: ids, State: store.DeliveryFailed, Limit: len(ids)}
-	list, err := c.Store.Deliveries(ctx, query)
+	query := checks.DeliveryQuery{IDs: ids, State: checks.DeliveryFailed, Limit: len(ids)}
+	list, err := c.Store.Deliveries(ctx, projectID, query)
 	if err != nil {
 		return 0, err
 	}
@@ -48,9 +48,9 @@ const retryPage = 500
 
 // RetryFailed makes all failed deliveries of a project pending again, with no attempts counted, and returns how many.
 func (c *Courier) RetryFailed(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
-	query := store.DeliveryQuery{Project: projectID, State: store.DeliveryFailed, Limit: retryPage}
+	query := checks.DeliveryQuery{State: checks.DeliveryFailed, Limit: retryPage}
 	for {
-		list, err := c.Store.Deliveries(ctx, query)
+		list, err := c.Store.Deliveries(ctx, projectID, query)
 		if err != nil || len(list) == 0 {
 			return retried, err
 		}
@@ -65,7 +65,7 @@ func (c *Courier) RetryFailed(ctx context.Context, projectID uuid.UUID) (retried
 
 // retry makes the failed ones among deliveries of a project pending again. If there are fewer than least, it changes
 // nothing and returns [checks.ErrNotFound].
-func (c *Courier) retry(ctx context.Context, projectID uuid.UUID, list []store.Delivery, least int) (retried int, err error) {
+func (c *Courier) retry(ctx context.Context, projectID uuid.UUID, list []checks.Delivery, least int) (retried int, err error) {
 	ids := make([]int64, len(list))
 	changed := make([]Change, len(list))
 	for i, d := range list {
@@ -168,7 +168,7 @@ func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []store
 			if w.ChannelID == store.OnAlert.ID {
 				missing = "OnAlert"
 			}
-			r := over(w.QueuedDelivery, store.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has %s", c.GiveUp, missing))
+			r := over(w.QueuedDelivery, checks.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has %s", c.GiveUp, missing))
 			if i == 0 {
 				r.Attempts-- // the claim was no attempt
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -26,14 +26,14 @@ func (c *Courier) Outcomes(ctx context.Context, projectID uuid.UUID, list []chan
 		w := waiting[to.ID]
 		o := verdict.Outcome{Waiting: w.Alerts, Attempts: w.Attempts, Oldest: w.Oldest, Newest: w.Newest, Error: w.Error}
 		if last || w.Alerts > 0 || !to.FailedAt.IsZero() {
-			d, err := c.newest(ctx, projectID, to.ID, store.DeliverySent)
+			d, err := c.newest(ctx, projectID, to.ID, checks.DeliverySent)
 			if err != nil {
 				return nil, err
 			}
 			o.Delivered = d.FinishedAt
 		}
 		if !to.FailedAt.IsZero() {
-			d, err := c.newest(ctx, projectID, to.ID, store.DeliveryFailed)
+			d, err := c.newest(ctx, projectID, to.ID, checks.DeliveryFailed)
 			if err != nil {
 				return nil, err
 			}
@@ -45,10 +45,10 @@ func (c *Courier) Outcomes(ctx context.Context, projectID uuid.UUID, list []chan
 }
 
 // newest returns the newest delivery to a channel in a state, or the zero value.
-func (c *Courier) newest(ctx context.Context, projectID, channel uuid.UUID, state store.DeliveryState) (store.Delivery, error) {
-	list, err := c.Store.Deliveries(ctx, store.DeliveryQuery{Project: projectID, Channel: channel, State: state, Limit: 1})
+func (c *Courier) newest(ctx context.Context, projectID, channel uuid.UUID, state checks.DeliveryState) (checks.Delivery, error) {
+	list, err := c.Store.Deliveries(ctx, projectID, checks.DeliveryQuery{Channel: channel, State: state, Limit: 1})
 	if err != nil || len(list) == 0 {
-		return store.Delivery{}, err
+		return checks.Delivery{}, err
 	}
 	return list[0], nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -50,12 +51,12 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 		r.Error = l.errorText(s.Channel, err)
 	}
 	switch r.State {
-	case store.DeliverySent:
+	case checks.DeliverySent:
 		l.sent++
 		if len(r.Handovers) == 0 {
 			r.Mark = &store.ChannelMark{}
 		}
-	case store.DeliveryFailed:
+	case checks.DeliveryFailed:
 		r.Mark = &store.ChannelMark{FailedAt: now, Error: r.Error}
 	}
 	if keeps {
@@ -103,7 +104,7 @@ func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
 		text = l.causeText(s.Channel, s.err)
 	}
 	switch {
-	case r.State == store.DeliveryFailed:
+	case r.State == checks.DeliveryFailed:
 		l.Log.WarnContext(ctx, "an alert was given up", append(attributes, "error", text)...)
 	case s.err != nil && !l.failing[s.ChannelID]:
 		l.failing[s.ChannelID] = true

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -37,17 +38,17 @@ const (
 )
 
 // judge returns the state of a delivery after an attempt, and when to retry a pending one.
-func (l *Limits) judge(q store.QueuedDelivery, err error, now time.Time) (to store.DeliveryState, due time.Time) {
+func (l *Limits) judge(q store.QueuedDelivery, err error, now time.Time) (to checks.DeliveryState, due time.Time) {
 	switch {
 	case err == nil:
-		return store.DeliverySent, time.Time{}
+		return checks.DeliverySent, time.Time{}
 	case channels.IsPermanent(err), now.Sub(q.CreatedAt) >= l.GiveUp && q.Attempts >= giveUpAttempts:
-		return store.DeliveryFailed, time.Time{}
+		return checks.DeliveryFailed, time.Time{}
 	}
 	if after, found := channels.RetryDelay(err); found && after > 0 {
-		return store.DeliveryPending, now.Add(max(min(after, maxRetryAfter), l.RetryFirst))
+		return checks.DeliveryPending, now.Add(max(min(after, maxRetryAfter), l.RetryFirst))
 	}
-	return store.DeliveryPending, now.Add(background.Backoff(l.RetryFirst, l.RetryMost, q.Attempts))
+	return checks.DeliveryPending, now.Add(background.Backoff(l.RetryFirst, l.RetryMost, q.Attempts))
 }
 
 // remainder is what an attempt leaves undone of a delivery.
@@ -90,7 +91,7 @@ func (l *Limits) divide(q store.QueuedDelivery, held []string, err error, now ti
 	}
 	var failed []error
 	for _, u := range rest {
-		if to, due := l.judge(q, u.Err, now); to == store.DeliveryPending {
+		if to, due := l.judge(q, u.Err, now); to == checks.DeliveryPending {
 			handOver(u.Recipient, q.Attempts, due, u.Err)
 		} else {
 			failed = append(failed, u.Err)
@@ -147,7 +148,7 @@ func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult,
 		if from := flipsFrom(w); from.Before(since) {
 			since = from
 		}
-		superseded = append(superseded, over(w.QueuedDelivery, store.DeliverySuperseded, supersededText(w.Error)))
+		superseded = append(superseded, over(w.QueuedDelivery, checks.DeliverySuperseded, supersededText(w.Error)))
 	}
 	first = pending(kept.QueuedDelivery, kept.Due)
 	if len(superseded) == 0 {
@@ -312,7 +313,7 @@ type results map[int64]result
 // add adds a result. Of two for one delivery, that it was sent counts, or else the later claim.
 func (rs results) add(r result) {
 	old, found := rs[r.ID]
-	if !found || r.State == store.DeliverySent || old.State != store.DeliverySent && old.Claim <= r.Claim {
+	if !found || r.State == checks.DeliverySent || old.State != checks.DeliverySent && old.Claim <= r.Claim {
 		rs[r.ID] = r
 	}
 }
@@ -325,7 +326,7 @@ func pending(q store.QueuedDelivery, due time.Time) store.DeliveryResult {
 }
 
 // over returns the result of a delivery that reaches a final state.
-func over(q store.QueuedDelivery, state store.DeliveryState, text string) store.DeliveryResult {
+func over(q store.QueuedDelivery, state checks.DeliveryState, text string) store.DeliveryResult {
 	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
 	r.State, r.Error = state, text
 	return r

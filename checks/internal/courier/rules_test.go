@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -29,28 +30,28 @@ func TestJudge(t *testing.T) {
 		attempts    int
 		age         time.Duration
 		err         error
-		to          store.DeliveryState
+		to          checks.DeliveryState
 		least, most time.Duration // until the next attempt
 	}{
-		"sent":                    {1, 0, nil, store.DeliverySent, 0, 0},
-		"sent late":               {9, 2 * time.Hour, nil, store.DeliverySent, 0, 0},
-		"first failure":           {1, 0, away, store.DeliveryPending, time.Second / 2, time.Second},
-		"fourth failure":          {4, 0, away, store.DeliveryPending, 4 * time.Second, 8 * time.Second},
-		"many failures":           {50, 0, away, store.DeliveryPending, 30 * time.Second, time.Minute},
-		"permanent":               {1, 0, channels.Permanent(away), store.DeliveryFailed, 0, 0},
-		"old, too few attempts":   {4, 2 * time.Hour, away, store.DeliveryPending, 4 * time.Second, 8 * time.Second},
-		"not old enough":          {5, time.Hour - 1, away, store.DeliveryPending, 8 * time.Second, 16 * time.Second},
-		"old and tried":           {5, time.Hour, away, store.DeliveryFailed, 0, 0},
-		"pause":                   {1, 0, channels.RetryAfter(away, 5*time.Minute), store.DeliveryPending, 5 * time.Minute, 5 * time.Minute},
-		"pause that is too long":  {1, 0, channels.RetryAfter(away, 5*time.Hour), store.DeliveryPending, time.Hour, time.Hour},
-		"pause that is too short": {1, 0, channels.RetryAfter(away, time.Millisecond), store.DeliveryPending, time.Second, time.Second},
-		"pause, old and tried":    {5, time.Hour, channels.RetryAfter(away, time.Minute), store.DeliveryFailed, 0, 0},
+		"sent":                    {1, 0, nil, checks.DeliverySent, 0, 0},
+		"sent late":               {9, 2 * time.Hour, nil, checks.DeliverySent, 0, 0},
+		"first failure":           {1, 0, away, checks.DeliveryPending, time.Second / 2, time.Second},
+		"fourth failure":          {4, 0, away, checks.DeliveryPending, 4 * time.Second, 8 * time.Second},
+		"many failures":           {50, 0, away, checks.DeliveryPending, 30 * time.Second, time.Minute},
+		"permanent":               {1, 0, channels.Permanent(away), checks.DeliveryFailed, 0, 0},
+		"old, too few attempts":   {4, 2 * time.Hour, away, checks.DeliveryPending, 4 * time.Second, 8 * time.Second},
+		"not old enough":          {5, time.Hour - 1, away, checks.DeliveryPending, 8 * time.Second, 16 * time.Second},
+		"old and tried":           {5, time.Hour, away, checks.DeliveryFailed, 0, 0},
+		"pause":                   {1, 0, channels.RetryAfter(away, 5*time.Minute), checks.DeliveryPending, 5 * time.Minute, 5 * time.Minute},
+		"pause that is too long":  {1, 0, channels.RetryAfter(away, 5*time.Hour), checks.DeliveryPending, time.Hour, time.Hour},
+		"pause that is too short": {1, 0, channels.RetryAfter(away, time.Millisecond), checks.DeliveryPending, time.Second, time.Second},
+		"pause, old and tried":    {5, time.Hour, channels.RetryAfter(away, time.Minute), checks.DeliveryFailed, 0, 0},
 	} {
 		to, due := d.judge(store.QueuedDelivery{Attempts: tt.attempts, CreatedAt: noon.Add(-tt.age)}, tt.err, noon)
 		if to != tt.to {
 			t.Errorf("%s: %s, want %s", name, to, tt.to)
 		}
-		if to != store.DeliveryPending && !due.IsZero() || to == store.DeliveryPending && (due.Before(noon.Add(tt.least)) || due.After(noon.Add(tt.most))) {
+		if to != checks.DeliveryPending && !due.IsZero() || to == checks.DeliveryPending && (due.Before(noon.Add(tt.least)) || due.After(noon.Add(tt.most))) {
 			t.Errorf("%s: due %v, want %v to %v after noon", name, due, tt.least, tt.most)
 		}
 	}
@@ -58,18 +59,18 @@ func TestJudge(t *testing.T) {
 
 // TestResults adds results of one delivery under several claims. The store drops those whose claim is not the latest.
 func TestResults(t *testing.T) {
-	under := func(claim int, state store.DeliveryState) result {
+	under := func(claim int, state checks.DeliveryState) result {
 		return result{DeliveryResult: store.DeliveryResult{QueuedDelivery: store.QueuedDelivery{ID: 7, State: state}, Claim: claim}}
 	}
 	for name, tt := range map[string]struct{ first, second, want result }{
-		"renewed, then sent":       {under(3, store.DeliveryPending), under(3, store.DeliverySent), under(3, store.DeliverySent)},
-		"renewed, then failed":     {under(3, store.DeliveryPending), under(3, store.DeliveryFailed), under(3, store.DeliveryFailed)},
-		"sent, then failed":        {under(2, store.DeliverySent), under(3, store.DeliveryFailed), under(2, store.DeliverySent)},
-		"failed, then sent":        {under(3, store.DeliveryFailed), under(2, store.DeliverySent), under(2, store.DeliverySent)},
-		"again, then a later one":  {under(2, store.DeliveryPending), under(3, store.DeliveryFailed), under(3, store.DeliveryFailed)},
-		"a later one, then again":  {under(3, store.DeliveryFailed), under(2, store.DeliveryPending), under(3, store.DeliveryFailed)},
-		"sent, then sent again":    {under(2, store.DeliverySent), under(3, store.DeliverySent), under(3, store.DeliverySent)},
-		"sent, then lease renewed": {under(2, store.DeliverySent), under(3, store.DeliveryPending), under(2, store.DeliverySent)},
+		"renewed, then sent":       {under(3, checks.DeliveryPending), under(3, checks.DeliverySent), under(3, checks.DeliverySent)},
+		"renewed, then failed":     {under(3, checks.DeliveryPending), under(3, checks.DeliveryFailed), under(3, checks.DeliveryFailed)},
+		"sent, then failed":        {under(2, checks.DeliverySent), under(3, checks.DeliveryFailed), under(2, checks.DeliverySent)},
+		"failed, then sent":        {under(3, checks.DeliveryFailed), under(2, checks.DeliverySent), under(2, checks.DeliverySent)},
+		"again, then a later one":  {under(2, checks.DeliveryPending), under(3, checks.DeliveryFailed), under(3, checks.DeliveryFailed)},
+		"a later one, then again":  {under(3, checks.DeliveryFailed), under(2, checks.DeliveryPending), under(3, checks.DeliveryFailed)},
+		"sent, then sent again":    {under(2, checks.DeliverySent), under(3, checks.DeliverySent), under(3, checks.DeliverySent)},
+		"sent, then lease renewed": {under(2, checks.DeliverySent), under(3, checks.DeliveryPending), under(2, checks.DeliverySent)},
 	} {
 		rs := make(results)
 		rs.add(tt.first)
@@ -122,7 +123,7 @@ func TestSupersede(t *testing.T) {
 				flip = store.WaitingDelivery{FlipID: int64(i + 2), FlipAt: noon.Add(time.Duration(i) * time.Minute), FlipUp: kind == 'u'}
 			}
 			w := flip
-			w.QueuedDelivery = store.QueuedDelivery{ID: int64(10 + i), State: store.DeliveryPending}
+			w.QueuedDelivery = store.QueuedDelivery{ID: int64(10 + i), State: checks.DeliveryPending}
 			if i == 0 {
 				w.Attempts, w.Error, w.Due = 4, "away", lease
 			}
@@ -137,7 +138,7 @@ func TestSupersede(t *testing.T) {
 			if q.ID == 10 {
 				text += "; before that: away"
 			}
-			if q.State != store.DeliverySuperseded || q.Error != text {
+			if q.State != checks.DeliverySuperseded || q.Error != text {
 				t.Errorf("%s: superseded %+v", flips, q)
 			}
 		}
@@ -146,7 +147,7 @@ func TestSupersede(t *testing.T) {
 		}
 		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
 		wantFirst := store.DeliveryResult{QueuedDelivery: store.QueuedDelivery{
-			ID: int64(10 + i), State: store.DeliveryPending, Attempts: 4, Error: "away", Due: lease,
+			ID: int64(10 + i), State: checks.DeliveryPending, Attempts: 4, Error: "away", Due: lease,
 		}}
 		if i == 0 {
 			wantFirst.Claim = 4

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -33,13 +34,13 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
-			l.settle(a, over(a.QueuedDelivery, store.DeliverySkipped, ""))
+			l.settle(a, over(a.QueuedDelivery, checks.DeliverySkipped, ""))
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
-			r := over(a.QueuedDelivery, store.DeliveryFailed, errNoMembers.Error())
+			r := over(a.QueuedDelivery, checks.DeliveryFailed, errNoMembers.Error())
 			r.Mark = &store.ChannelMark{FailedAt: l.Now(), Error: r.Error}
 			l.settle(a, r)
 		case a.Channel.Kind == channels.Group:
-			r := over(a.QueuedDelivery, store.DeliverySent, "")
+			r := over(a.QueuedDelivery, checks.DeliverySent, "")
 			r.Copies = a.Members
 			l.settle(a, r)
 		case notifier == nil && l.Elsewhere:
@@ -132,7 +133,7 @@ func (l *loop) failOrphans(alerts []store.Alert, claimed []store.QueuedDelivery)
 	}
 	for _, q := range claimed {
 		if !found[q.ID] {
-			l.results.add(result{DeliveryResult: over(q, store.DeliveryFailed, "the check or the channel no longer exists")})
+			l.results.add(result{DeliveryResult: over(q, checks.DeliveryFailed, "the check or the channel no longer exists")})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
@@ -26,9 +27,9 @@ type Courier interface {
 	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
 	// exists.
 	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
-	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
-	// longer exists.
-	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+	// Deliveries returns deliveries of a project, highest ID first. It leaves out those whose check or channel no longer
+	// exists. The query has a Limit.
+	Deliveries(ctx context.Context, projectID uuid.UUID, q checks.DeliveryQuery) ([]checks.Delivery, error)
 	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or raised before an
 	// instant.
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)

@@ -11,18 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DeliveryState is the state of a delivery.
-type DeliveryState string
-
-// The states of a delivery. All but DeliveryPending are final.
-const (
-	DeliveryPending    DeliveryState = "pending"    // to be sent, being sent, or to be sent again
-	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
-	DeliveryFailed     DeliveryState = "failed"     // it was given up
-	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
-	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status
-)
-
 // OnAlert is the channel of the deliveries to the function OnAlert of a monitor's configuration. Every store has it,
 // but no list of channels does, no check is assigned to it, it has no mark and cannot be deleted. Deliveries to it differ
 // from others only in how they come about; see [CourierTx].OnAlertUntil.
@@ -34,8 +22,8 @@ type QueuedDelivery struct {
 	ID int64
 	// ChannelID is the channel that the delivery goes to.
 	ChannelID uuid.UUID
-	// State is DeliveryPending when the delivery was claimed.
-	State DeliveryState
+	// State is checks.DeliveryPending when the delivery was claimed.
+	State checks.DeliveryState
 	// Attempts counts the claims, unless a result has written another number. It tells one claim from the next.
 	Attempts int
 	// CreatedAt is when the alert was raised.
@@ -176,60 +164,6 @@ type AlertFlip struct {
 
 // MaxEarlier bounds the earlier flips that an alert sums up. It sums up the newest.
 const MaxEarlier = 100
-
-// Delivery is an entry of the history of deliveries.
-type Delivery struct {
-	// ID identifies the delivery within its database.
-	ID int64
-	// CheckID and CheckName are those of the check that the alert is about: its ID and its [checks.Check.DisplayName].
-	CheckID   uuid.UUID
-	CheckName string
-	// ChannelID, ChannelName and ChannelKind are those of the channel that it goes to.
-	ChannelID   uuid.UUID
-	ChannelName string
-	ChannelKind channels.Kind
-	// Recipient is the one of several recipients of the channel that the delivery is for alone, because an earlier attempt to
-	// send to it failed, or "". A long one is a hash.
-	Recipient string
-	// Status is the status that the alert reports.
-	Status channels.Status
-	// Reason is the reason of the flip that the alert is about, or "" if the flip was pruned.
-	Reason flips.Reason
-	// Close says why the delivery closes an incident. It is "" for an alert.
-	Close string
-	// Reminder is 0 for the alert itself and counts the reminders from 1.
-	Reminder int
-	// State is the state of the delivery.
-	State DeliveryState
-	// Attempts counts the attempts to send it, including one in progress.
-	Attempts int
-	// CreatedAt is when the alert was raised, in UTC.
-	CreatedAt time.Time
-	// Due is when a pending delivery can be claimed next. It is the zero time in a final state.
-	Due time.Time
-	// FinishedAt is when the delivery reached its final state, or the zero time.
-	FinishedAt time.Time
-	// Error is the error of the last attempt, at most 500 characters.
-	Error string
-	// InPart says that some of the recipients have the alert already, or deliveries of their own.
-	InPart bool
-}
-
-// DeliveryQuery selects deliveries. The zero value of a field other than Project and Limit selects all.
-type DeliveryQuery struct {
-	// Project is the project that the deliveries belong to.
-	Project uuid.UUID
-	// IDs selects the deliveries with these identifiers.
-	IDs []int64
-	// Check and Channel select the deliveries of one check and to one channel.
-	Check, Channel uuid.UUID
-	// State selects the deliveries in one state.
-	State DeliveryState
-	// Before selects lower identifiers. 0 selects all.
-	Before int64
-	// Limit bounds the number of deliveries. It is positive.
-	Limit int
-}
 
 // Waiting sums up the alerts that wait for a channel.
 type Waiting struct {

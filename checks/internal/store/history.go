@@ -23,7 +23,7 @@ type History interface {
 	// the order in which they happened: a pause at the instant of a transition comes after it, unless that transition ended
 	// it. Each has the fields with which SaveChecks got it. The number of queries does not depend on that of the checks,
 	// unless q has Deliveries.
-	Events(ctx context.Context, q EventQuery) (map[uuid.UUID][]Event, error)
+	Events(ctx context.Context, q EventQuery) (map[uuid.UUID][]checks.Event, error)
 	// Months returns the months of a check from that of one instant to that of another, by time.
 	Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]Month, error)
 	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:

@@ -29,7 +29,7 @@ type IngestTx interface {
 	// a new check, of which it also writes the settings and Channels; the error is [checks.ErrExists] for an ID that is
 	// in use. From [checks.Check.Wake] on, LockDue finds the check.
 	//
-	// For each of Alerts and each of the check's channels that exists, SaveChecks adds a [DeliveryPending] delivery with
+	// For each of Alerts and each of the check's channels that exists, SaveChecks adds a [checks.DeliveryPending] delivery with
 	// no Attempts to the outbox. The check's channels are those after this call and, until the instant of OnAlertUntil,
 	// [OnAlert]. CreatedAt and Due are RaisedAt of the alert. The IDs of one check's deliveries grow in the order of its
 	// Alerts, and those of one alert have no order.

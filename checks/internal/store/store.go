@@ -120,18 +120,7 @@ type EventQuery struct {
 	Deliveries bool
 }
 
-// Event is a transition or a pause of a check.
-type Event struct {
-	checks.Transition
-	// ID is the store's number of a transition, and 0 for a pause. It grows in the order of the commits, also if the clock
-	// was set back.
-	ID int64
-	// Deliveries are those that refer to the transition, highest ID first. Of more than [MaxEventDeliveries] it has those
-	// of the alert itself before the newest reminders.
-	Deliveries []Delivery
-}
-
-// MaxEventDeliveries bounds the deliveries of an [Event].
+// MaxEventDeliveries bounds the deliveries of a [checks.Event].
 const MaxEventDeliveries = 100
 
 // Locked is a check that a transaction has locked, with the changes that SaveChecks writes. It is of use only in that

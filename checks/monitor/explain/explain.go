@@ -34,7 +34,7 @@ const (
 // short queries. Error: [checks.ErrNotFound] if the check was deleted.
 func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []pings.Ping) (verdict.Verdict, error) {
 	in := verdict.Input{Check: c, Now: mon.Now(), Pings: slices.Clone(log[:min(len(log), newestPings)])}
-	var events []monitor.Event
+	var events []checks.Event
 	for e, err := range mon.Project(c.ProjectID).Events(ctx, c.ID, monitor.EventQuery{Limit: newestEvents}) {
 		if err != nil {
 			return verdict.Verdict{}, err
@@ -48,7 +48,7 @@ func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []ping
 		in.Transitions = append(in.Transitions, e.Transition)
 	}
 	if len(events) > 0 {
-		in.Deliveries = alerts(events[0].Deliveries)
+		in.Deliveries = events[0].Deliveries
 	}
 	addOutput(ctx, mon, &in)
 	available, reach, err := Channels(ctx, mon, c.ProjectID, false)
@@ -79,23 +79,4 @@ func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
 			return
 		}
 	}
-}
-
-// alerts returns the deliveries of alerts as those of a verdict.
-func alerts(list []monitor.Delivery) []verdict.Delivery {
-	var result []verdict.Delivery
-	for _, d := range list {
-		if d.Close != "" {
-			continue
-		}
-		name := d.ChannelName
-		if d.Recipient != "" {
-			name = cmp.Or(name, string(d.ChannelKind)) + ": " + d.Recipient
-		}
-		result = append(result, verdict.Delivery{
-			Name: name, Kind: d.ChannelKind, InPart: d.InPart, State: string(d.State), Reminder: d.Reminder,
-			Attempts: d.Attempts, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
-		})
-	}
-	return result
 }

@@ -55,11 +55,11 @@ const newestDeliveries = 20
 
 // marked returns the channel of Config.OnAlert with the mark that the database keeps of all other channels.
 func marked(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, c channels.Channel) (channels.Channel, error) {
-	for d, err := range mon.Project(projectID).Deliveries(ctx, monitor.DeliveryQuery{Channel: c.ID, Limit: newestDeliveries}) {
-		if err != nil || d.State == monitor.DeliverySent {
+	for d, err := range mon.Project(projectID).Deliveries(ctx, checks.DeliveryQuery{Channel: c.ID, Limit: newestDeliveries}) {
+		if err != nil || d.State == checks.DeliverySent {
 			return c, err
 		}
-		if d.State == monitor.DeliveryFailed {
+		if d.State == checks.DeliveryFailed {
 			c.FailedAt, c.Error = d.FinishedAt, d.Error
 			break
 		}

@@ -174,7 +174,7 @@ func (m *Monitor) next() (next time.Time) {
 				consider(wake.Add(m.margin))
 			}
 		}
-		for d, err := range m.Project(p.ID).Deliveries(ctx, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+		for d, err := range m.Project(p.ID).Deliveries(ctx, checks.DeliveryQuery{State: checks.DeliveryPending}) {
 			check(err)
 			consider(d.Due)
 		}

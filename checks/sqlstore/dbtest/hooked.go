@@ -72,8 +72,8 @@ func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.U
 }
 
 // Events reads transitions and pauses.
-func (h hooks) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]store.Event, error) {
-	return hooked(h, "Events", func() (map[uuid.UUID][]store.Event, error) { return h.Store.Events(ctx, q) })
+func (h hooks) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]checks.Event, error) {
+	return hooked(h, "Events", func() (map[uuid.UUID][]checks.Event, error) { return h.Store.Events(ctx, q) })
 }
 
 // Setting reads or stores a setting.

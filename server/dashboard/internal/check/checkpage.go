@@ -65,7 +65,7 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	var history []monitor.Event
+	var history []checks.Event
 	for e, err := range q.Mon.Project(c.ProjectID).Events(q.Ctx(), c.ID, monitor.EventQuery{Limit: eventsShown}) {
 		if err != nil {
 			return err
@@ -164,12 +164,12 @@ type eventView struct {
 
 // deliveryLine is a delivery in the history of a check.
 type deliveryLine struct {
-	monitor.Delivery
+	checks.Delivery
 	Name string
 }
 
 // eventViews prepares the newest events, newest first.
-func eventViews(q *ui.Request, history []monitor.Event, log []pings.Ping) []eventView {
+func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping) []eventView {
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {

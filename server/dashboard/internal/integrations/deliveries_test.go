@@ -11,7 +11,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -43,8 +42,8 @@ func TestDeliveries(t *testing.T) {
 	b.Get(s.Path("deliveries?check=two")).Is(http.StatusOK).Has("No deliveries match the filter")
 	b.Get(s.Path("deliveries?state=explode&before=-3")).Is(http.StatusOK).Has("went down")
 
-	var failed []monitor.Delivery
-	for d, err := range s.Mon.Project(s.Project.ID).Deliveries(t.Context(), monitor.DeliveryQuery{Channel: mail.ID, State: monitor.DeliveryFailed}) {
+	var failed []checks.Delivery
+	for d, err := range s.Mon.Project(s.Project.ID).Deliveries(t.Context(), checks.DeliveryQuery{Channel: mail.ID, State: checks.DeliveryFailed}) {
 		if err != nil {
 			t.Fatal(err)
 		}

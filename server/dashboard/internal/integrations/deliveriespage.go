@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -31,7 +30,7 @@ type deliveriesView struct {
 	Channels []ui.Choice
 	Checks   []string
 	all      []checks.Check
-	States   []monitor.DeliveryState
+	States   []checks.DeliveryState
 	// Problem says what is wrong with the filter.
 	Problem string
 	// Failed reports whether deliveries of the project have failed.
@@ -42,7 +41,7 @@ type deliveriesView struct {
 
 // deliveryRow is a delivery in the list.
 type deliveryRow struct {
-	monitor.Delivery
+	checks.Delivery
 	Check, Channel string // names
 	Key            string // the unique key of the check, for links
 	Why            string // why the check changed
@@ -53,14 +52,14 @@ type deliveryRow struct {
 
 // deliveryQuery is what the address of the history says.
 type deliveryQuery struct {
-	State   monitor.DeliveryState
+	State   checks.DeliveryState
 	Check   string // a unique key, or a UUID, name or slug as a person types it
 	Channel string // a UUID
 	Before  int64
 }
 
 func parseDeliveryQuery(v url.Values) deliveryQuery {
-	q := deliveryQuery{State: monitor.DeliveryState(v.Get("state")), Check: words.Start(strings.TrimSpace(v.Get("check")), ui.MaxSearch), Channel: v.Get("integration")}
+	q := deliveryQuery{State: checks.DeliveryState(v.Get("state")), Check: words.Start(strings.TrimSpace(v.Get("check")), ui.MaxSearch), Channel: v.Get("integration")}
 	if !slices.Contains(deliveryStates, q.State) {
 		q.State = ""
 	}
@@ -70,8 +69,8 @@ func parseDeliveryQuery(v url.Values) deliveryQuery {
 	return q
 }
 
-var deliveryStates = []monitor.DeliveryState{
-	monitor.DeliveryFailed, monitor.DeliveryPending, monitor.DeliverySent, monitor.DeliverySuperseded, monitor.DeliverySkipped,
+var deliveryStates = []checks.DeliveryState{
+	checks.DeliveryFailed, checks.DeliveryPending, checks.DeliverySent, checks.DeliverySuperseded, checks.DeliverySkipped,
 }
 
 // Filtered reports whether the query leaves out some deliveries.
@@ -104,7 +103,7 @@ func deliveriesPage(q *ui.Request) error {
 	for _, c := range list {
 		view.Channels = append(view.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Selected: c.ID.String() == view.Query.Channel})
 	}
-	query := monitor.DeliveryQuery{State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
+	query := checks.DeliveryQuery{State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
 	if query.Check, err = findCheck(q, &view); err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func deliveriesPage(q *ui.Request) error {
 			return err
 		}
 	}
-	for _, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{State: monitor.DeliveryFailed, Limit: 1}) {
+	for _, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), checks.DeliveryQuery{State: checks.DeliveryFailed, Limit: 1}) {
 		if err != nil {
 			return err
 		}
@@ -127,8 +126,8 @@ func deliveriesPage(q *ui.Request) error {
 	return q.Render("deliveries", "Deliveries", view)
 }
 
-func readDeliveries(q *ui.Request, view *deliveriesView, query monitor.DeliveryQuery) error {
-	var rows []monitor.Delivery
+func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQuery) error {
+	var rows []checks.Delivery
 	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), query) {
 		if err != nil {
 			return err
@@ -163,14 +162,14 @@ func (v *deliveriesView) addCauses(q *ui.Request) error {
 	return err
 }
 
-func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
+func deliveryRowOf(d checks.Delivery, edit bool) deliveryRow {
 	to := ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind})
 	if d.Recipient != "" {
 		to += ": " + d.Recipient
 	}
 	return deliveryRow{
 		Delivery: d, Check: words.Name(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
-		Channel: to, Why: d.Reason.Words(), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
+		Channel: to, Why: d.Reason.Words(), Sending: d.State == checks.DeliveryPending && d.Attempts > 0 && d.Error == "",
 		Link: edit && d.ChannelKind != channels.Function,
 	}
 }
@@ -258,7 +257,7 @@ func retryFailedPage(q *ui.Request) error {
 		Rows  []deliveryRow
 		More  bool
 	}{Query: parseDeliveryQuery(q.R.URL.Query()).Encode(0)}
-	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{State: monitor.DeliveryFailed, Limit: maxListed + 1}) {
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), checks.DeliveryQuery{State: checks.DeliveryFailed, Limit: maxListed + 1}) {
 		if err != nil {
 			return err
 		}
@@ -292,11 +291,11 @@ func (r deliveryRow) Word() string {
 	switch {
 	case r.Sending:
 		return "sending"
-	case r.State == monitor.DeliveryPending && r.Error != "":
+	case r.State == checks.DeliveryPending && r.Error != "":
 		return "retrying"
-	case r.State == monitor.DeliveryPending:
+	case r.State == checks.DeliveryPending:
 		return "waiting"
-	case r.State == monitor.DeliverySuperseded:
+	case r.State == checks.DeliverySuperseded:
 		return "replaced"
 	}
 	return string(r.State)
@@ -305,9 +304,9 @@ func (r deliveryRow) Word() string {
 // Hint says what the state means, where that is not obvious.
 func (r deliveryRow) Hint() string {
 	switch r.State {
-	case monitor.DeliverySuperseded:
+	case checks.DeliverySuperseded:
 		return "replaced by a newer alert about this check"
-	case monitor.DeliverySkipped:
+	case checks.DeliverySkipped:
 		if r.Status == "up" {
 			return "this integration does not send recovery alerts"
 		}

@@ -110,7 +110,7 @@ func historyPage(q *ui.Request) error {
 		return err
 	}
 	view := historyView{Later: !cursor.before.IsZero(), query: url.Values{}}
-	query := monitor.DeliveryQuery{Before: cursor.delivery, Limit: historyPerPage + 1}
+	query := checks.DeliveryQuery{Before: cursor.delivery, Limit: historyPerPage + 1}
 	find := deliveriesView{Query: parseDeliveryQuery(values)}
 	if query.Check, err = findCheck(q, &find); err != nil {
 		return err
@@ -243,7 +243,7 @@ func reported(q *ui.Request, events []monitor.CheckEvent) (map[uuid.UUID][]pings
 
 // alertRows are deliveries. The time of each is at most that of the one before it, as is its identifier: a copy for a member
 // of a group is later than its alert.
-func alertRows(q *ui.Request, query monitor.DeliveryQuery) (rows []historyRow, err error) {
+func alertRows(q *ui.Request, query checks.DeliveryQuery) (rows []historyRow, err error) {
 	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), query) {
 		if err != nil {
 			return nil, err
@@ -259,7 +259,7 @@ func alertRows(q *ui.Request, query monitor.DeliveryQuery) (rows []historyRow, e
 }
 
 // changeRows are what the database knows of changes to checks and channels before an instant.
-func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel, query monitor.DeliveryQuery, before time.Time) (rows []historyRow) {
+func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel, query checks.DeliveryQuery, before time.Time) (rows []historyRow) {
 	audits := q.Mon.Installation().Audits()
 	add := func(at time.Time, row historyRow) {
 		if audits && row.Word == "" {
@@ -289,7 +289,7 @@ func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel
 }
 
 // withAudit adds the entries of the audit log. A pause is among the rows already, and gets who made it.
-func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available []channels.Channel, query monitor.DeliveryQuery, before time.Time) ([]historyRow, error) {
+func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available []channels.Channel, query checks.DeliveryQuery, before time.Time) ([]historyRow, error) {
 	changes, err := q.Changes(audit.Query{Check: query.Check, Until: before, Limit: historyPerPage + 1})
 	if err != nil {
 		return nil, err

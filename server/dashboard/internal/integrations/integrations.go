@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -135,7 +134,7 @@ func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.U
 }
 
 func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
-	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{Channel: channel, Limit: 1}) {
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), checks.DeliveryQuery{Channel: channel, Limit: 1}) {
 		if err != nil {
 			return nil, err
 		}

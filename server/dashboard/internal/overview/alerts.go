@@ -7,7 +7,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -26,14 +25,14 @@ func (v *view) addTold(q *ui.Request, rows []row, sends func(checks.Check) bool,
 		return nil
 	}
 	project := q.Mon.Project(q.Project.ID)
-	alerts := map[uuid.UUID][]monitor.Delivery{} // the newest alert of each check
-	add := func(d monitor.Delivery) {
+	alerts := map[uuid.UUID][]checks.Delivery{} // the newest alert of each check
+	add := func(d checks.Delivery) {
 		list := alerts[d.CheckID]
 		if d.Status == channels.Down && d.Close == "" && d.Reminder == 0 && (len(list) == 0 || list[0].CreatedAt.Equal(d.CreatedAt)) {
 			alerts[d.CheckID] = append(list, d)
 		}
 	}
-	for d, err := range project.Deliveries(q.Ctx(), monitor.DeliveryQuery{Limit: readDeliveries}) {
+	for d, err := range project.Deliveries(q.Ctx(), checks.DeliveryQuery{Limit: readDeliveries}) {
 		if err != nil {
 			return err
 		}
@@ -47,7 +46,7 @@ func (v *view) addTold(q *ui.Request, rows []row, sends func(checks.Check) bool,
 		r := &rows[i]
 		if alerts[r.check.ID] == nil && apart < olderRows {
 			apart++
-			for d, err := range project.Deliveries(q.Ctx(), monitor.DeliveryQuery{Check: r.check.ID, Limit: rowDeliveries}) {
+			for d, err := range project.Deliveries(q.Ctx(), checks.DeliveryQuery{Check: r.check.ID, Limit: rowDeliveries}) {
 				if err != nil {
 					return err
 				}

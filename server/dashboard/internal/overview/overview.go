@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -350,8 +349,8 @@ func listed(names []string) string {
 }
 
 // told says who was notified that a check is down. untold reports that nobody was.
-func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
-	names := map[monitor.DeliveryState][]string{}
+func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
+	names := map[checks.DeliveryState][]string{}
 	var parts, beingTold, inPart []string
 	say := func(state string, names []string) {
 		if len(names) > 0 {
@@ -365,20 +364,20 @@ func told(c checks.Check, deliveries []monitor.Delivery, reached bool, now time.
 			name += ": " + d.Recipient
 		}
 		switch {
-		case d.ChannelKind == channels.Group && d.State == monitor.DeliverySent: // the members of a group have their own
-		case d.State == monitor.DeliveryFailed && d.InPart:
+		case d.ChannelKind == channels.Group && d.State == checks.DeliverySent: // the members of a group have their own
+		case d.State == checks.DeliveryFailed && d.InPart:
 			inPart = append(inPart, name)
-		case d.State == monitor.DeliveryPending && d.Error == "" && now.Sub(d.CreatedAt) <= soon:
+		case d.State == checks.DeliveryPending && d.Error == "" && now.Sub(d.CreatedAt) <= soon:
 			beingTold = append(beingTold, name+" is being notified")
 		default:
 			names[d.State] = append(names[d.State], name)
 		}
 	}
-	say(" notified", names[monitor.DeliverySent])
+	say(" notified", names[checks.DeliverySent])
 	say(" notified only in part", inPart)
-	say(" not notified", names[monitor.DeliveryFailed])
-	say(" not notified yet", names[monitor.DeliveryPending])
-	if len(names[monitor.DeliverySent])+len(inPart) > 0 {
+	say(" not notified", names[checks.DeliveryFailed])
+	say(" not notified yet", names[checks.DeliveryPending])
+	if len(names[checks.DeliverySent])+len(inPart) > 0 {
 		return strings.Join(append(parts, beingTold...), "; "), false
 	}
 	a := c.Alerting

@@ -45,25 +45,25 @@ func (c *deliveriesListCmd) Validate() error { return console.AtLeast("-n", c.Nu
 
 // deliveryDoc is a delivery in JSON.
 type deliveryDoc struct {
-	ID          int64                 `json:"id"`
-	Check       string                `json:"check"`
-	CheckName   string                `json:"check_name"`
-	Channel     string                `json:"channel"`
-	ChannelName string                `json:"channel_name"`
-	Kind        channels.Kind         `json:"kind"`
-	Recipient   string                `json:"recipient"`
-	Status      channels.Status       `json:"status"`
-	Reminder    int                   `json:"reminder"`
-	Close       string                `json:"close"`
-	State       monitor.DeliveryState `json:"state"`
-	Attempts    int                   `json:"attempts"`
-	Created     string                `json:"created"`
-	Due         *string               `json:"due"`
-	Finished    *string               `json:"finished"`
-	Error       string                `json:"error"`
+	ID          int64                `json:"id"`
+	Check       string               `json:"check"`
+	CheckName   string               `json:"check_name"`
+	Channel     string               `json:"channel"`
+	ChannelName string               `json:"channel_name"`
+	Kind        channels.Kind        `json:"kind"`
+	Recipient   string               `json:"recipient"`
+	Status      channels.Status      `json:"status"`
+	Reminder    int                  `json:"reminder"`
+	Close       string               `json:"close"`
+	State       checks.DeliveryState `json:"state"`
+	Attempts    int                  `json:"attempts"`
+	Created     string               `json:"created"`
+	Due         *string              `json:"due"`
+	Finished    *string              `json:"finished"`
+	Error       string               `json:"error"`
 }
 
-func newDeliveryDoc(d monitor.Delivery) deliveryDoc {
+func newDeliveryDoc(d checks.Delivery) deliveryDoc {
 	return deliveryDoc{
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
 		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind, Recipient: d.Recipient,
@@ -92,7 +92,7 @@ func (d deliveryDoc) row() []string {
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		query := monitor.DeliveryQuery{State: monitor.DeliveryState(c.State), Before: c.Before, Limit: c.Number}
+		query := checks.DeliveryQuery{State: checks.DeliveryState(c.State), Before: c.Before, Limit: c.Number}
 		if c.Check != "" {
 			check, err := c.check(ctx, mon, project)
 			if err != nil {
@@ -107,7 +107,7 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
 			}
 			query.Channel = channel.ID
 		}
-		var list []monitor.Delivery
+		var list []checks.Delivery
 		for d, err := range mon.Project(project.ID).Deliveries(ctx, query) {
 			if err != nil {
 				return err

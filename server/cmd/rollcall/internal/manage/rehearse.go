@@ -93,9 +93,9 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 		doc := receiverDoc{ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error}
 		switch {
 		case !to.GaveUp.IsZero():
-			doc.LastState, doc.LastAt = string(monitor.DeliveryFailed), console.OptionalTimestamp(to.GaveUp)
+			doc.LastState, doc.LastAt = string(checks.DeliveryFailed), console.OptionalTimestamp(to.GaveUp)
 		case !to.Delivered.IsZero():
-			doc.LastState, doc.LastAt = string(monitor.DeliverySent), console.OptionalTimestamp(to.Delivered)
+			doc.LastState, doc.LastAt = string(checks.DeliverySent), console.OptionalTimestamp(to.Delivered)
 		}
 		d.Receivers = append(d.Receivers, doc)
 	}
