@@ -53,6 +53,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	line := commandLine{args: args, helpTo: stdout, stderr: stderr}
 	if len(args) == 0 {
 		line = commandLine{args: []string{"--help"}, helpTo: stderr, helpStatus: console.ExitUsage, stderr: stderr}
+	} else if args[0] == completeCommand {
+		return complete(args[1:], stdout, stderr)
 	}
 	c, command, err := line.parse()
 	if err != nil && isRun(command) {

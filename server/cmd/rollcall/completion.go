@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type completionCmd struct {
@@ -18,8 +18,8 @@ type completionCmd struct {
 }
 
 func (completionCmd) Help() string {
-	return `The Debian and RPM packages install the completion of all three shells. Without a package, run one of these commands,
-and again after an upgrade. Then start a new shell.
+	return `The Debian and RPM packages install the completion of all three shells. Without a package, run one of these commands and
+start a new shell.
 
 For bash, with the package bash-completion:
 
@@ -42,156 +42,185 @@ For fish:
     rollcall completion fish > ~/.config/fish/completions/rollcall.fish`
 }
 
-func (c *completionCmd) Run(a *app, command *kong.Context) error {
-	return writeCompletion(a.stdout, c.Shell, command.Model)
-}
+func (c *completionCmd) Run(a *app) error { return writeCompletion(a.stdout, c.Shell) }
 
-// completionFiles holds a template for each shell.
+// completionFiles holds the script of each shell. They ask the program by its command __complete.
 //
-//go:embed completions
+//go:embed completions/*
 var completionFiles embed.FS
 
-// writeCompletion writes the completion script of a shell: bash, zsh or fish. The script does not call rollcall.
-func writeCompletion(w io.Writer, shell string, model *kong.Application) error {
-	functions := template.FuncMap{
-		"join":        func(words []string) string { return strings.Join(words, " ") },
-		"valued":      valuedFlags,
-		"quote":       quoteShell,
-		"quoteFish":   quoteFish,
-		"function":    func(path string) string { return "_" + strings.NewReplacer(" ", "_", "-", "_").Replace(path) },
-		"bashValue":   bashValue,
-		"zshFlag":     zshFlag,
-		"zshArgument": zshArgument,
-		"fishValue":   fishValue,
-	}
-	parsed, err := template.New("").Funcs(functions).ParseFS(completionFiles, "completions/*.tmpl")
+// completionNames are the names of the scripts, by shell, as the shells look for them.
+var completionNames = map[string]string{"bash": "rollcall.bash", "zsh": "_rollcall", "fish": "rollcall.fish"}
+
+// writeCompletion writes the completion script of a shell: bash, zsh or fish.
+func writeCompletion(w io.Writer, shell string) error {
+	script, err := completionFiles.ReadFile("completions/" + completionNames[shell])
 	if err != nil {
 		return err
 	}
-	if err := parsed.ExecuteTemplate(w, shell+".tmpl", completionCommands(model.Node)); err != nil {
-		return fmt.Errorf("completion of %s: %w", shell, err)
+	_, err = w.Write(script)
+	return err
+}
+
+// completeCommand is the command with which the scripts ask for completions. It is not part of the command line, so that no
+// word after it is parsed.
+const completeCommand = "__complete"
+
+// complete prints the completions of the last word of a command line and returns the exit status.
+func complete(words []string, stdout, stderr io.Writer) int {
+	parser, err := kong.New(new(cli), options(stdout, stderr, console.ExitOK)...)
+	if err != nil {
+		return console.Fail(stderr, err)
+	}
+	for _, line := range completions(parser.Model.Node, words) {
+		fmt.Fprintln(stdout, line)
+	}
+	return console.ExitOK
+}
+
+// completions returns what a shell may put in the place of the last word of a command line, whose first word is the one after
+// rollcall: words, each with a tab and a description if it has one. If only the shell knows them, it returns ":file",
+// ":directory", or ":command" with the number of the word at which another command line begins, if rollcall is word 0.
+func completions(root *kong.Node, words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	line := typedLine{node: root}
+	last := len(words) - 1
+	for i, word := range words[:last] {
+		if line.read(word) {
+			return []string{fmt.Sprintf(":command %d", i+1)}
+		}
+	}
+	word := words[last]
+	name, _, valued := strings.Cut(word, "=")
+	switch {
+	case line.flag != nil:
+		return completeValue(line.flag.Value, "")
+	case !line.ended && strings.HasPrefix(word, "--") && valued:
+		if flag := line.find(name); flag != nil && !flag.IsBool() {
+			return completeValue(flag.Value, name+"=")
+		}
+		return nil
+	case !line.ended && strings.HasPrefix(word, "-"):
+		return line.flagWords()
+	case line.wraps():
+		return []string{fmt.Sprintf(":command %d", last+1)}
+	case line.node.Leaf() || line.args > 0:
+		if arg := line.argument(); arg != nil {
+			return completeValue(arg, "")
+		}
+		return nil
+	}
+	var list []string
+	for _, child := range visibleCommands(line.node) {
+		list = append(list, described(child.Name, child.Help))
+	}
+	return list
+}
+
+// typedLine is what stands before the word to complete.
+type typedLine struct {
+	node  *kong.Node // the command so far
+	args  int        // arguments of the command so far
+	flag  *kong.Flag // takes the next word as its value, or nil
+	ended bool       // by --: no flag follows
+}
+
+// read reads a word. It reports whether another command line begins there.
+func (l *typedLine) read(word string) (wrapped bool) {
+	switch {
+	case l.flag != nil:
+		l.flag = nil
+	case !l.ended && word == "--":
+		l.ended = true
+	case !l.ended && strings.HasPrefix(word, "-"):
+		if flag := l.find(word); flag != nil && !flag.IsBool() {
+			l.flag = flag
+		}
+	case l.wraps():
+		return true
+	default:
+		if command := findCommand(l.node, word); command != nil && l.args == 0 {
+			l.node = command
+		} else {
+			l.args++
+		}
+	}
+	return false
+}
+
+// flags returns the flags that the command takes: its own, those of its default command and those of the commands around it.
+func (l *typedLine) flags() (list []*kong.Flag) {
+	if l.node.DefaultCmd != nil {
+		list = visibleFlags(l.node.DefaultCmd)
+	}
+	for node := l.node; node != nil; node = node.Parent {
+		list = append(list, visibleFlags(node)...)
+	}
+	return list
+}
+
+// find returns the flag that a word is, or nil.
+func (l *typedLine) find(word string) *kong.Flag {
+	for _, flag := range l.flags() {
+		if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
+			return flag
+		}
 	}
 	return nil
 }
 
-// completionCommand is a command as a completion script knows it.
-type completionCommand struct {
-	Path     string // such as "rollcall project create"
-	Name     string
-	Help     string
-	Commands []completionCommand // without their own commands and flags
-	Flags    []completionFlag    // also those of the commands around it
-	Args     []completionValue
-	Wraps    bool // the rest of the command line is another command
-}
-
-// Valued returns the flags that take a value, as they are written.
-func (c completionCommand) Valued() []string {
-	var names []string
-	for _, flag := range c.Flags {
-		if flag.Value != nil {
-			names = append(names, flag.Names()...)
+func (l *typedLine) flagWords() (list []string) {
+	for _, flag := range l.flags() {
+		list = append(list, described("--"+flag.Name, flag.Help))
+		if flag.Short != 0 {
+			list = append(list, described("-"+string(flag.Short), flag.Help))
 		}
 	}
-	return names
+	return list
 }
 
-// valuedFlags returns the flags that take a value, of all commands. No flag takes one for some commands only.
-func valuedFlags(commands []completionCommand) []string {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Valued()...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+// wraps reports whether the arguments of the command are another command line.
+func (l *typedLine) wraps() bool {
+	arg := l.argument()
+	return arg != nil && arg.PassthroughMode != kong.PassThroughModeNone
 }
 
-type completionFlag struct {
-	Name    string
-	Short   string // "" for none
-	Help    string
-	Repeats bool
-	Value   *completionValue // nil for a switch
+// argument returns the next argument of the command, or nil if it takes no more.
+func (l *typedLine) argument() *kong.Positional {
+	if n := len(l.node.Positional); l.args < n {
+		return l.node.Positional[l.args]
+	} else if n > 0 && l.node.Positional[n-1].IsCumulative() {
+		return l.node.Positional[n-1]
+	}
+	return nil
 }
 
-// Names returns the flag as it is written, in its long form first.
-func (f completionFlag) Names() []string {
-	if f.Short == "" {
-		return []string{"--" + f.Name}
-	}
-	return []string{"--" + f.Name, "-" + f.Short}
-}
-
-// completionValue is the value of a flag, or an argument.
-type completionValue struct {
-	Label   string // a placeholder
-	Files   bool
-	Dirs    bool
-	Words   []string // the possible values, nil if any text is
-	Repeats bool
-}
-
-// completionCommands returns a command and all commands below it. Hidden ones are left out.
-func completionCommands(node *kong.Node) []completionCommand {
-	c := completionCommand{Path: node.FullPath(), Name: node.Name, Help: summary(node.Help)}
-	own := []*kong.Node{node}
-	if node.DefaultCmd != nil {
-		own = append(own, node.DefaultCmd)
-	}
-	for _, n := range own {
-		for _, flag := range visibleFlags(n) {
-			c.Flags = append(c.Flags, completionFlagOf(flag))
-		}
-		for _, arg := range n.Positional {
-			c.Wraps = c.Wraps || arg.PassthroughMode != kong.PassThroughModeNone
-			c.Args = append(c.Args, *completionValueOf(arg, arg.Name))
-		}
-	}
-	for parent := node.Parent; parent != nil; parent = parent.Parent {
-		for _, flag := range visibleFlags(parent) {
-			c.Flags = append(c.Flags, completionFlagOf(flag))
-		}
-	}
-	var below []completionCommand
-	for _, child := range visibleCommands(node) {
-		all := completionCommands(child)
-		c.Commands = append(c.Commands, completionCommand{Path: all[0].Path, Name: all[0].Name, Help: all[0].Help})
-		below = append(below, all...)
-	}
-	return append([]completionCommand{c}, below...)
-}
-
-func completionFlagOf(flag *kong.Flag) completionFlag {
-	f := completionFlag{Name: flag.Name, Help: summary(flag.Help), Repeats: flag.IsSlice()}
-	if flag.Short != 0 {
-		f.Short = string(flag.Short)
-	}
-	if !flag.IsBool() {
-		f.Value = completionValueOf(flag.Value, flag.PlaceHolder)
-	}
-	return f
-}
-
-// completionValueOf reads the tags enum and completion of a flag or an argument. completion is file, directory, kind
-// (of integrations), or words separated by commas.
-func completionValueOf(v *kong.Value, label string) *completionValue {
-	value := &completionValue{Label: label, Repeats: v.IsSlice()}
+// completeValue returns the values of a flag or an argument after a prefix, by the tags enum and completion. completion is
+// file, directory, kind (of integrations), or words separated by commas.
+func completeValue(v *kong.Value, prefix string) []string {
+	var words []string
 	switch what := v.Tag.Get("completion"); {
 	case v.Enum != "":
-		value.Words = slices.DeleteFunc(v.EnumSlice(), func(word string) bool { return word == "" })
-	case what == "file":
-		value.Files = true
-	case what == "directory":
-		value.Dirs = true
+		words = slices.DeleteFunc(v.EnumSlice(), func(word string) bool { return word == "" })
+	case what == "file", what == "directory":
+		return []string{":" + what}
 	case what == "kind":
 		for _, kind := range standard.Kinds() {
-			value.Words = append(value.Words, string(kind.Kind))
+			words = append(words, string(kind.Kind))
 		}
 	case what != "":
-		value.Words = strings.Split(what, ",")
+		words = strings.Split(what, ",")
 	}
-	return value
+	for i := range words {
+		words[i] = prefix + words[i]
+	}
+	return words
 }
+
+// described returns a word with a tab and its description: the first sentence of a help text.
+func described(word, help string) string { return word + "\t" + summary(help) }
 
 // summary returns the first sentence of a help text, without its period.
 func summary(help string) string {

@@ -106,17 +106,6 @@ func (s *typist) checkCompletions(cases []completionCase) {
 	}
 }
 
-// awkward completes the name of a file that a shell must quote.
-var awkward = []completionCase{{"rollcall backup tues", "tuesday's_$db.db"}}
-
-// awkwardFiles creates the file of [awkward].
-func awkwardFiles(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "tuesday's_$db.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // bashSettings are what a shell of a test needs, and nothing that changes completion.
 const bashSettings = `
 bind 'set bell-style none'
@@ -129,7 +118,6 @@ PS1='ready> '
 func TestCompletionBash(t *testing.T) {
 	bash := need(t, "bash", "bash")
 	dir := completionDir(t)
-	awkwardFiles(t, dir)
 	rc := filepath.Join(dir, "bashrc")
 	settings := "source " + script(t, "bash", filepath.Join(dir, "rollcall.bash")) + bashSettings
 	if err := os.WriteFile(rc, []byte(settings), 0o600); err != nil {
@@ -137,7 +125,6 @@ func TestCompletionBash(t *testing.T) {
 	}
 	s := startShell(t, dir, bash, "--noprofile", "--rcfile", rc, "-i")
 	s.checkCompletions(completionCases)
-	s.checkCompletions(awkward)
 }
 
 // TestCompletionBashPackage loads the package bash-completion, which looks up completions by itself.
@@ -148,7 +135,6 @@ func TestCompletionBashPackage(t *testing.T) {
 		need(t, library, "bash-completion")
 	}
 	dir := completionDir(t)
-	awkwardFiles(t, dir)
 	own := filepath.Join(dir, ".local/share/bash-completion/completions")
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		t.Fatal(err)
@@ -160,14 +146,12 @@ func TestCompletionBashPackage(t *testing.T) {
 	}
 	s := startShell(t, dir, bash, "--noprofile", "--rcfile", rc, "-i")
 	s.checkCompletions(completionCases)
-	s.checkCompletions(awkward)
 	s.checkCompletions([]completionCase{{"rollcall run -q -- rollcall project cr", "create"}})
 }
 
 func TestCompletionZsh(t *testing.T) {
 	zsh := need(t, "zsh", "zsh")
 	dir := completionDir(t)
-	awkwardFiles(t, dir)
 	script(t, "zsh", filepath.Join(dir, "_rollcall"))
 	settings := `
 fpath=($ZDOTDIR $fpath)
@@ -185,5 +169,4 @@ PS1='ready> '
 	}
 	s := startShell(t, dir, zsh, "--no-global-rcs", "-i")
 	s.checkCompletions(completionCases)
-	s.checkCompletions(awkward)
 }

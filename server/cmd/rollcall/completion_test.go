@@ -27,49 +27,85 @@ func need(t *testing.T, name, pkg string) string {
 	return ""
 }
 
+func TestCompletions(t *testing.T) {
+	root := model(t).Node
+	for line, want := range map[string]string{
+		"s":                                 "schedule serve",
+		"gen":                               "", // hidden
+		"project ":                          "create delete list",
+		"--database sqlite:x.db project cr": "create",
+		"--database=sqlite:x.db key rev":    "revoke",
+		"project create --pl":               "--plan",
+		"project create --data":             "--database",
+		"project create --plan ":            "free paid",
+		"project create backups --plan=f":   "--plan=free",
+		"serve --listen 127.0.0.1:80 --log-level i": "info",
+		"serve --no-dashboard --no-l":               "--no-legacy-api",
+		"serve --no-dashboard=t":                    "", // a switch
+		"serve --spool ":                            ":directory",
+		"channel create --name ops --kind ntf":      "ntfy",
+		"ping st":                                   "start",
+		"ping --slug start f":                       "fail flush",
+		"ping start ":                               "",
+		"completion ":                               "bash fish zsh",
+		"import ":                                   "healthchecks",
+		"deliveries ":                               "list retry",
+		"deliveries --stat":                         "--state",
+		"deliveries list --state f":                 "failed",
+		"apply -f ":                                 ":file",
+		"apply --dry-run --file=":                   ":file",
+		"apply --fi":                                "--file",
+		"apply -f":                                  "-f",
+		"apply -- -":                                "",
+		"project list ":                             "",
+		"run -q --slug backup -- ":                  ":command 6",
+		"run --slug backup rollca":                  ":command 4",
+		"run -- rollcall project cr":                ":command 3",
+		"nonsense --data":                           "--database",
+	} {
+		words := strings.Split(line, " ")
+		var got []string
+		for _, line := range completions(root, words) {
+			word, _, _ := strings.Cut(line, "\t")
+			if strings.HasPrefix(word, words[len(words)-1]) || strings.HasPrefix(word, ":") {
+				got = append(got, word)
+			}
+		}
+		if got := sortedWords(got); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if list := completions(root, []string{""}); !slices.ContainsFunc(list, func(line string) bool { return strings.HasPrefix(line, "serve\tRun the service") }) {
+		t.Errorf("no descriptions: %q", list)
+	}
+}
+
 // completionCase is a line with the words that a shell may put in the place of the last one.
 type completionCase struct{ line, want string }
 
-// completionCases hold for all shells, in a directory with the files of [completionDir].
+// completionCases have one of each kind of completion, and what is special to a shell. All shells complete them, in a
+// directory with the files of [completionDir].
 var completionCases = []completionCase{
 	{"rollcall s", "schedule serve"},
-	{"rollcall gen", "gen"}, // hidden, so that the word stays
-	{"rollcall project ", "create delete list"},
-	{"rollcall --database sqlite:x.db project cr", "create"},
-	{"rollcall --database=sqlite:x.db key rev", "revoke"},
 	{"rollcall --database 'postgres://u@[::1]:5432/x' key rev", "revoke"},
 	{"rollcall project create --pl", "--plan"},
-	{"rollcall project create --data", "--database"},
-	{"rollcall project create --plan ", "free paid"},
 	{"rollcall project create backups --plan=f", "--plan=free"},
-	{"rollcall serve --listen 127.0.0.1:80 --log-level i", "info"},
 	{"rollcall serve --listen=:80 --log-level=i", "--log-level=info"},
-	{"rollcall serve --no-dashboard --no-l", "--no-legacy-api"},
-	{"rollcall channel create --name ops --kind ntf", "ntfy"},
-	{"rollcall ping st", "start"},
-	{"rollcall ping --slug start f", "fail flush"},
-	{"rollcall completion ", "bash fish zsh"},
-	{"rollcall import ", "healthchecks"},
-	{"rollcall deliveries ", "list retry"},
-	{"rollcall deliveries --stat", "--state"},
-	{"rollcall deliveries list --state f", "failed"},
 	{"rollcall backup mon", "monday.db"},
-	{"rollcall apply -f che", "checks.yaml"},
+	{"rollcall backup tues", "tuesday's_$db.db"},
 	{"rollcall apply --dry-run --file=che", "--file=checks.yaml"},
-	{"rollcall apply --file che", "checks.yaml"},
 	{"rollcall serve --spool spo", "spool"},
 	{"rollcall serve --spool=spo", "--spool=spool"},
-	{"rollcall project list che", "che"},
+	{"rollcall project list che", "che"}, // takes no argument
 	{"rollcall run -q --slug backup -- rollca", "rollcall"},
-	{"rollcall run --slug backup rollca", "rollcall"},
 	{"rollcall run -- cat che", "checks.yaml"},
 }
 
-// completionDir returns a directory with files to complete and a program rollcall, which prints its arguments.
+// completionDir returns a directory with files to complete and a program rollcall, which completes, or prints its arguments.
 func completionDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"checks.yaml", "monday.db", "spoolfile"} {
+	for _, name := range []string{"checks.yaml", "monday.db", "tuesday's_$db.db", "spoolfile"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +116,11 @@ func completionDir(t *testing.T) string {
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	program := "#!/bin/sh\nprintf '<<'\nprintf '%s|' \"$@\"\nprintf '>>\\n'\n"
+	completer, err := exec.LookPath("rollcall") // this test binary
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := "#!/bin/sh\n[ \"$1\" = __complete ] && exec \"" + completer + "\" \"$@\"\nprintf '<<'\nprintf '%s|' \"$@\"\nprintf '>>\\n'\n"
 	if err := os.WriteFile(filepath.Join(dir, "bin", "rollcall"), []byte(program), 0o700); err != nil {
 		t.Fatal(err)
 	}

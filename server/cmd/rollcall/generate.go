@@ -19,8 +19,8 @@ type generateCmd struct {
 
 func (c *generateCmd) Run(command *kong.Context) error {
 	model := command.Model
-	for name, shell := range map[string]string{"rollcall.bash": "bash", "_rollcall": "zsh", "rollcall.fish": "fish"} {
-		err := c.write(filepath.Join("completions", name), func(w io.Writer) error { return writeCompletion(w, shell, model) })
+	for shell, name := range completionNames {
+		err := c.write(filepath.Join("completions", name), func(w io.Writer) error { return writeCompletion(w, shell) })
 		if err != nil {
 			return err
 		}

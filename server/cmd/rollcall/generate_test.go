@@ -60,55 +60,32 @@ func visit(node *kong.Node, hidden bool, f func(node *kong.Node, hidden bool)) {
 	}
 }
 
-// TestGenerateNamesEverything looks up every command and flag in the pages and the scripts. Hidden commands must be
+// TestGenerateNamesEverything looks up every command and flag in the pages and in the completions. Hidden commands must be
 // missing.
 func TestGenerateNamesEverything(t *testing.T) {
-	files := generated(t)
-	switches, valued := make(map[string]bool), make(map[string]bool)
-	visit(model(t).Node, false, func(node *kong.Node, hidden bool) {
-		path := node.FullPath()
-		words := strings.Fields(path)
+	files, root := generated(t), model(t)
+	visit(root.Node, false, func(node *kong.Node, hidden bool) {
+		words := strings.Fields(node.FullPath())
 		page := files["man/"+strings.Join(words[:min(len(words), 2)], "-")+".1"]
-		bash := section(files["completions/rollcall.bash"], "\n    '"+path+"')\n", ";;")
-		zsh := section(files["completions/_rollcall"], "\n_"+strings.NewReplacer(" ", "_", "-", "_").Replace(path)+"() {\n", "\n}\n")
 		if hidden {
-			if page+bash+zsh != "" || strings.Contains(files["completions/rollcall.fish"], path+"'") {
-				t.Errorf("%s is hidden, and generated", path)
+			if page != "" {
+				t.Errorf("%s is hidden, and generated", node.FullPath())
 			}
 			return
 		}
-		if !strings.Contains(page, bold(path)) && node.Leaf() {
-			t.Errorf("the synopsis of %s is missing", path)
+		if !strings.Contains(page, bold(node.FullPath())) && node.Leaf() {
+			t.Errorf("the synopsis of %s is missing", node.FullPath())
 		}
+		completed := strings.Join(completions(root.Node, append(words[1:], "-")), "\n") + "\n"
 		for _, flag := range node.Flags {
-			(map[bool]map[string]bool{true: switches, false: valued})[flag.IsBool()][flag.Name] = true
-			for name, found := range map[string]bool{
-				"man":  strings.Contains(page, ".TP\n"+bold("--"+flag.Name)) || strings.Contains(page, ", "+bold("--"+flag.Name)),
-				"bash": strings.Contains(strings.NewReplacer("'", " ", "\n", " ").Replace(bash), " --"+flag.Name+" "),
-				"zsh":  strings.Contains(zsh, "--"+flag.Name+"[") || strings.Contains(zsh, "--"+flag.Name+"=["),
-				"fish": regexp.MustCompile(`(?m)^complete -c rollcall -n '__rollcall_in ` + path + `'.* -l ` + flag.Name + ` .*-d '.`).MatchString(files["completions/rollcall.fish"]),
-			} {
-				if !found {
-					t.Errorf("%s: %s --%s is missing", name, path, flag.Name)
-				}
+			if !strings.Contains(page, ".TP\n"+bold("--"+flag.Name)) && !strings.Contains(page, ", "+bold("--"+flag.Name)) {
+				t.Errorf("the page lacks %s --%s", node.FullPath(), flag.Name)
+			}
+			if !strings.Contains(completed, "--"+flag.Name+"\t"+summary(flag.Help)+"\n") {
+				t.Errorf("the completion lacks %s --%s: %s", node.FullPath(), flag.Name, completed)
 			}
 		}
 	})
-	for name := range switches {
-		if valued[name] {
-			t.Errorf("--%s takes a value for some commands only, which the script of fish cannot tell", name)
-		}
-	}
-}
-
-// section returns the part of a text between two others, or "".
-func section(text, begin, end string) string {
-	_, rest, found := strings.Cut(text, begin)
-	inside, _, _ := strings.Cut(rest, end)
-	if !found {
-		return ""
-	}
-	return inside + " "
 }
 
 // TestManPages runs the pages through groff and mandoc, which must have nothing to say.

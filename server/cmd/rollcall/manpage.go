@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -85,7 +83,7 @@ func (p *manPage) overview(model *kong.Application) {
 func (p *manPage) command(model *kong.Application, command *kong.Node) {
 	p.heading("SH", "NAME")
 	p.WriteString(escapeRoff(p.name) + " \\-\n")
-	p.text(lowerFirst(summary(command.Help)))
+	p.text(summary(command.Help))
 	p.heading("SH", "SYNOPSIS")
 	leaves := leavesOf(command)
 	for i, leaf := range leaves {
@@ -293,9 +291,4 @@ func splitExamples(detail string) (text, examples string) {
 		return detail, ""
 	}
 	return strings.TrimSpace(detail[:at[0]]), strings.Trim(detail[at[1]:], "\n")
-}
-
-func lowerFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToLower(first)) + text[size:]
 }
