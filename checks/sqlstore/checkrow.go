@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -21,7 +19,6 @@ type checkRow struct {
 
 	decoded                    *checks.State // from the cache, or nil
 	stored                     []byte        // storedState
-	previous                   previousState
 	logHead, watchAt, revision int64
 }
 
@@ -75,20 +72,14 @@ var settingColumns = func() string {
 	return strings.Join(columns, ", ")
 }()
 
-const stateColumns = `coalesce(s.state, ''), coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision,
-	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run,
-	s.runs, s.alerting, s.history`
+const stateColumns = "s.state, coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision"
 
 func (r *checkRow) fields() (settings, state []any) {
 	settings = []any{&r.id}
 	for _, f := range r.settings() {
 		settings = append(settings, f.value)
 	}
-	p := &r.previous
-	return settings, []any{
-		&r.stored, &r.logHead, &r.watchAt, &r.revision,
-		&p.status, &p.since, &p.nPings, &p.lastPing, &p.lastStart, &p.lastStartRun, &p.runs, &p.alerting, &p.history,
-	}
+	return settings, []any{&r.stored, &r.logHead, &r.watchAt, &r.revision}
 }
 
 // checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
@@ -122,24 +113,14 @@ type dbQuerier interface {
 
 // check returns the check of a row, with its schedule compiled and without its channels.
 func (s *database) check(r *checkRow) (checks.Check, error) {
-	c, stored := r.check, storedState{State: r.decoded}
-	if stored.State == nil {
-		stored.State = new(checks.State)
-		switch err := json.Unmarshal(r.stored, &stored); {
-		case len(r.stored) == 0:
-			if *stored.State, err = r.previous.state(); err != nil {
-				return checks.Check{}, err
-			}
-		case stored.Version > stateVersion:
-			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
-				stored.Version, stateVersion)
-		case err != nil:
-			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
-		case stored.Version < stateVersion && (len(stored.Runs) > 0 || !stored.LastStart.IsZero()):
-			stored.adopt()
+	c, state := r.check, r.decoded
+	if state == nil {
+		var err error
+		if state, err = decodeState(r.stored); err != nil {
+			return checks.Check{}, err
 		}
 	}
-	c.State = *stored.State
+	c.State = *state
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
 	s.plans.Attach(&c)
@@ -150,32 +131,28 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 // version does not know.
 const stateVersion = 2
 
-// storedState is the JSON in rollcall_states.state. A state with at most one open run has version 1, so that servers of the
-// version before can run beside this one.
+// storedState is the JSON in rollcall_states.state.
 type storedState struct {
 	Version int `json:"version"`
-	// LastStart and LastStartRun are the open run in version 1. A server of the version before writes no others.
-	LastStart    time.Time     `json:"last_start,omitzero"`
-	LastStartRun uuid.NullUUID `json:"last_start_run,omitzero"`
 	*checks.State
 }
 
-// choose chooses the version for the runs of a state.
-func (s *storedState) choose() {
-	oldest, newest := s.Runs.Span()
-	if oldest != newest {
-		s.Version = 2
-		return
-	}
-	s.LastStart, s.LastStartRun = newest.StartedAt, newest.ID
+func encodeState(s *checks.State) (string, error) {
+	text, err := json.Marshal(storedState{stateVersion, s})
+	return string(text), err
 }
 
-// adopt gives a state of version 1 its open run.
-func (s *storedState) adopt() {
-	s.Runs = s.Runs.Only()
-	if !s.LastStart.IsZero() {
-		s.Runs = s.Runs.Only(checks.OpenRun{ID: s.LastStartRun, StartedAt: s.LastStart})
+func decodeState(text []byte) (*checks.State, error) {
+	stored := storedState{State: new(checks.State)}
+	err := json.Unmarshal(text, &stored)
+	switch {
+	case stored.Version > stateVersion:
+		return nil, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
+			stored.Version, stateVersion)
+	case err != nil:
+		return nil, fmt.Errorf("sqlstore: the state of a check: %w", err)
 	}
+	return stored.State, nil
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.

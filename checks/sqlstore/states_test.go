@@ -67,7 +67,7 @@ func TestRowChangedByHand(t *testing.T) {
 	tx, err := sqldb.BeginTx(t.Context(), nil)
 	must(t, err)
 	defer tx.Rollback()
-	_, err = tx.Exec(`UPDATE rollcall_states SET last_start = last_start`)
+	_, err = tx.Exec(`UPDATE rollcall_states SET n_pings = n_pings`)
 	must(t, err)
 	done := make(chan error)
 	go func() { done <- ping() }()
@@ -196,8 +196,7 @@ func stateOf(t *testing.T, db *bun.DB, id uuid.UUID) (checks.State, error) {
 	return list[0].State, nil
 }
 
-// TestStateColumn reads the column state back, and what it looks like: later versions read it too, and those of the version
-// before read version 1, which has at most one run in progress.
+// TestStateColumn reads the column state back, and what it looks like: later versions read it too.
 func TestStateColumn(t *testing.T) {
 	const head = `"status":"down","since":"2026-03-01T12:00:00.123456Z","n_pings":4711,` +
 		`"last_ping":"2026-03-01T12:00:01.123456Z","runs":[{"id":"01020300-0000-0000-0000-000000000004",` +
@@ -209,83 +208,22 @@ func TestStateColumn(t *testing.T) {
 		`"history":{"recent":"gMmH26b9pQbtAw==","last_success":"2026-03-01T12:00:11.123456Z","last_success_duration":20000000,` +
 		`"today":{"date":"2026-03-01T00:00:00Z","runs":300,"failures":2,"timed":3,"sum":3600000000000,"min":1000000000,` +
 		`"max":60000000000}}}`
-	one, two, none := newestState(), newestState(), newestState()
-	for _, s := range []*checks.State{&one, &two, &none} {
-		s.Ended = checks.EndedRuns{{ID: uuid.UUID{1, 2, 3}, At: s.LastPing}}
-	}
-	two.Runs[1].Open = true
-	none.Runs[0].Open = false
-	const last = `"last_start":"2026-03-01T12:00:02.123456Z","last_start_run":"01020300-0000-0000-0000-000000000004",`
+	want, full := `{"version":2,`+head+tail, newestState()
+	full.Ended = checks.EndedRuns{{ID: uuid.UUID{1, 2, 3}, At: full.LastPing}}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
 		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
-		for want, state := range map[string]checks.State{
-			`{"version":1,` + last + head + tail:                                  one,
-			`{"version":2,` + head + `,"open":true` + tail:                        two,
-			`{"version":1,` + strings.Replace(head, `,"open":true`, "", 1) + tail: none,
-		} {
-			saveState(t, s, c.ID, state)
-			var text string
-			var status int
-			must(t, pool.NewRaw("SELECT state, status FROM rollcall_states").Scan(t.Context(), &text, &status))
-			if diff := cmp.Diff(want, text); diff != "" {
-				t.Errorf("column (-want +got):\n%s", diff)
-			}
-			if status != -1 {
-				t.Errorf("status %d, want -1, so that no server judges by the columns of earlier versions", status)
-			}
-			got, err := stateOf(t, pool, c.ID)
-			must(t, err)
-			if diff := cmp.Diff(state, got); diff != "" {
-				t.Errorf("state (-want +got):\n%s", diff)
-			}
+		saveState(t, s, c.ID, full)
+		var text string
+		must(t, pool.NewRaw("SELECT state FROM rollcall_states").Scan(t.Context(), &text))
+		if diff := cmp.Diff(want, text); diff != "" {
+			t.Errorf("column (-want +got):\n%s", diff)
 		}
-	})
-}
-
-// TestStateOfVersion1 reads states as version 0.1 wrote them: the run in progress is last_start alone.
-func TestStateOfVersion1(t *testing.T) {
-	const started = `"runs":[{"started_at":"2026-03-01T11:00:00Z"},{"id":"01000000-0000-0000-0000-000000000000","started_at":"2026-03-01T12:00:00Z"}]`
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
-	older := checks.OpenRun{StartedAt: noon.Add(-time.Hour)}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Bun(t)
-		s := dbtest.OpenOn(t, pool).Database()
-		c := addCheck(t, monitorOn(t, s))
-		for state, want := range map[string]checks.OpenRuns{
-			`{"version":1,"last_start":"2026-03-01T12:00:00Z","last_start_run":"01000000-0000-0000-0000-000000000000",` + started + `}`: {older, {ID: run, StartedAt: noon, Open: true}},
-			`{"version":1,` + started + `}`:                     {older, {ID: run, StartedAt: noon}},
-			`{"version":1,"last_start":"2026-03-01T12:00:00Z"}`: {{StartedAt: noon, Open: true}},
-		} {
-			_, err := pool.NewRaw("UPDATE rollcall_states SET state = ?, revision = 4711", state).Exec(t.Context())
-			must(t, err)
-			got, err := stateOf(t, pool, c.ID)
-			if diff := cmp.Diff(want, got.Runs); diff != "" || err != nil {
-				t.Errorf("%s: error %v, runs (-want +got):\n%s", state, err, diff)
-			}
-		}
-	})
-}
-
-// TestStateOfPreviousVersion reads a state that was stored before the column state, and moves it there with the next ping.
-func TestStateOfPreviousVersion(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Bun(t)
-		s := dbtest.OpenOn(t, pool).Database()
-		c := addCheck(t, monitorOn(t, s))
-		saveState(t, s, c.ID, newestState())
-		must(t, sqlstore.StorePrevious(t.Context(), pool, newestState()))
 		got, err := stateOf(t, pool, c.ID)
 		must(t, err)
-		if diff := cmp.Diff(newestState(), got); diff != "" {
+		if diff := cmp.Diff(full, got); diff != "" {
 			t.Errorf("state (-want +got):\n%s", diff)
-		}
-		record(t, s, []uuid.UUID{c.ID}, pings.Signal{Kind: pings.Log}, newestState().LastPing)
-		got, err = stateOf(t, pool, c.ID)
-		if err != nil || got.NPings != newestState().NPings+1 || got.Stored != newestState().Stored {
-			t.Errorf("%d pings, status %s, error %v", got.NPings, got.Stored, err)
 		}
 	})
 }

@@ -218,7 +218,7 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 		if _, err := insert.Exec(ctx, &row.id); err != nil {
 			return err
 		}
-		if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", row.id).Exec(ctx); err != nil {
+		if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, n_pings) VALUES (?, 0)", row.id).Exec(ctx); err != nil {
 			return err
 		}
 		l.Row = row

@@ -194,34 +194,42 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
+// firstCheck adds a check with one ping to a database of the first version.
+func firstCheck(t *testing.T, db *bun.DB) (id uuid.UUID, pinged time.Time) {
+	t.Helper()
+	id, project := uuid.MustParse("11111111-2222-4333-8444-555555555555"), "11111111-2222-4333-8444-666666666666"
+	pinged = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := pinged.UnixMicro()
+	for _, query := range []struct {
+		sql  string
+		args []any
+	}{
+		{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
+		{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', ? FROM rollcall_accounts",
+			[]any{project, at}},
+		{`INSERT INTO rollcall_checks (uuid, project_id, unique_key, badge_key, created_at, name, slug, tags, description, timeout,
+			grace, schedule, tz, timing_since, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body,
+			filter_http_body, filter_default_fail)
+			VALUES (?, ?, 'u', ?, ?, 'n', 's', '', '', 3600, 60, '', 'UTC', ?, FALSE, '', '', '', '', FALSE, FALSE, FALSE, FALSE)`,
+			[]any{id, project, id, at, at}},
+		{"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT id, 1, 1, ? FROM rollcall_checks", []any{at}},
+	} {
+		if _, err := db.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
+			t.Fatalf("%s: %v", query.sql, err)
+		}
+	}
+	return id, pinged
+}
+
 // TestUpgradeFromTheFirst reads a check that the first version wrote. Settings that were added since have their defaults.
 func TestUpgradeFromTheFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), 1))
-		const id, project = "11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"
-		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()
-		for _, query := range []struct {
-			sql  string
-			args []any
-		}{
-			{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
-			{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', ? FROM rollcall_accounts",
-				[]any{project, at}},
-			{`INSERT INTO rollcall_checks (uuid, project_id, unique_key, badge_key, created_at, name, slug, tags, description, timeout,
-				grace, schedule, tz, timing_since, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body,
-				filter_http_body, filter_default_fail)
-				VALUES (?, ?, 'u', ?, ?, 'n', 's', '', '', 3600, 60, '', 'UTC', ?, FALSE, '', '', '', '', FALSE, FALSE, FALSE, FALSE)`,
-				[]any{id, project, id, at, at}},
-			{"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT id, 1, 1, ? FROM rollcall_checks", []any{at}},
-		} {
-			if _, err := bundb.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
-				t.Fatalf("%s: %v", query.sql, err)
-			}
-		}
+		id, pinged := firstCheck(t, bundb)
 		must(t, s.Migrate(t.Context()))
-		got, err := s.Checks(t.Context(), store.CheckFilter{ID: new(uuid.MustParse(id))})
+		got, err := s.Checks(t.Context(), store.CheckFilter{ID: &id})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%v, %v", got, err)
 		}
@@ -230,11 +238,73 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 		if diff := cmp.Diff(want, got[0].Settings); diff != "" {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}
-		state := checks.State{Stored: checks.StatusUp, NPings: 1, LastPing: time.UnixMicro(at).UTC()}
+		state := checks.State{Stored: checks.StatusUp, NPings: 1, LastPing: pinged}
 		if diff := cmp.Diff(state, got[0].State); diff != "" {
 			t.Errorf("state (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// beforeConversion is the number of migrations before that which converts states.
+const beforeConversion = 16
+
+// TestUpgradeOfStates reads states that were stored before the column state, in more rows than are converted at once.
+func TestUpgradeOfStates(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), beforeConversion))
+		id, _ := firstCheck(t, bundb)
+		const more = sqlstore.ConvertAtOnce * 2
+		_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+
+			"INSERT INTO rollcall_states (check_id, status, n_pings) SELECT 1000 + i, 0, 0 FROM n", more).Exec(t.Context())
+		must(t, err)
+		must(t, sqlstore.StorePrevious(t.Context(), bundb, newestState()))
+		must(t, s.Migrate(t.Context()))
+		got, err := stateOf(t, bundb, id)
+		if diff := cmp.Diff(newestState(), got); diff != "" || err != nil {
+			t.Errorf("error %v, state (-want +got):\n%s", err, diff)
+		}
+		var rows, kinds int
+		must(t, bundb.NewRaw("SELECT count(state), count(DISTINCT state) FROM rollcall_states").Scan(t.Context(), &rows, &kinds))
+		if rows != more+1 || kinds != 1 {
+			t.Errorf("%d states of %d kinds, want %d of 1", rows, kinds, more+1)
+		}
+		record(t, s, []uuid.UUID{id}, pings.Signal{Kind: pings.Log}, newestState().LastPing)
+		got, err = stateOf(t, bundb, id)
+		if err != nil || got.NPings != newestState().NPings+1 || got.Stored != newestState().Stored {
+			t.Errorf("%d pings, status %s, error %v", got.NPings, got.Stored, err)
+		}
+	})
+}
+
+// TestUpgradeOfOpenRuns reads states whose JSON has version 1: the run in progress is last_start alone.
+func TestUpgradeOfOpenRuns(t *testing.T) {
+	const started = `"runs":[{"started_at":"2026-03-01T11:00:00Z"},{"id":"01000000-0000-0000-0000-000000000000","started_at":"2026-03-01T12:00:00Z"}]`
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
+	older := checks.OpenRun{StartedAt: noon.Add(-time.Hour)}
+	for state, want := range map[string]checks.OpenRuns{
+		`{"version":1,"last_start":"2026-03-01T12:00:00Z","last_start_run":"01000000-0000-0000-0000-000000000000",` + started + `}`: {older, {ID: run, StartedAt: noon, Open: true}},
+		`{"version":1,` + started + `}`:                                            {older, {ID: run, StartedAt: noon}},
+		`{"version":1,"last_start":"2026-03-01T12:00:00Z"}`:                        {{StartedAt: noon, Open: true}},
+		`{"version":1,"n_pings":0}`:                                                nil,
+		`{"version":2,"runs":[{"started_at":"2026-03-01T11:00:00Z","open":true}]}`: {{StartedAt: older.StartedAt, Open: true}},
+	} {
+		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			bundb := db.Bun(t)
+			s := unmigrated(t, bundb)
+			must(t, s.MigrateOnly(t.Context(), beforeConversion))
+			id, _ := firstCheck(t, bundb)
+			_, err := bundb.NewRaw("UPDATE rollcall_states SET state = ?, status = -1", state).Exec(t.Context())
+			must(t, err)
+			must(t, s.Migrate(t.Context()))
+			got, err := stateOf(t, bundb, id)
+			if diff := cmp.Diff(want, got.Runs); diff != "" || err != nil {
+				t.Errorf("%s: error %v, runs (-want +got):\n%s", state, err, diff)
+			}
+		})
+	}
 }
 
 // TestUpgradeOfKeys reads keys that the first version wrote, and writes keys for servers that do not know their scopes.

@@ -57,7 +57,7 @@ func previousOf(s *checks.State) previousState {
 // StorePrevious writes a state to all rows as versions before the column state did.
 func StorePrevious(ctx context.Context, db *bun.DB, s checks.State) error {
 	p := previousOf(&s)
-	_, err := db.NewRaw(`UPDATE rollcall_states SET state = NULL, revision = 4711, status = ?, since = nullif(?, 0), n_pings = ?,
+	_, err := db.NewRaw(`UPDATE rollcall_states SET state = NULL, status = ?, since = nullif(?, 0), n_pings = ?,
 		last_ping = nullif(?, 0), last_start = nullif(?, 0), last_start_run = ?, runs = ?, alerting = ?, history = ?`,
 		p.status, p.since, p.nPings, p.lastPing, p.lastStart, p.lastStartRun, p.runs, p.alerting, p.history).Exec(ctx)
 	return err

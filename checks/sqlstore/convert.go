@@ -1,19 +1,89 @@
 package sqlstore
 
 import (
+	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// previousState has the columns of rollcall_states that held the state before the column state. A check that has not
-// changed since still has its state there. Instants are microseconds since 1970. The three lists of bytes are empty for
-// the zero value:
+// conversions has what runs before a migration that drops columns, to keep what they hold, where SQL cannot do it.
+var conversions = map[string]func(ctx context.Context, d dialect, tx bun.Tx) error{
+	"migrations/0017_state.sql": convertStates,
+}
+
+// convertAtOnce bounds the rows that a conversion has in memory.
+const convertAtOnce = 500
+
+var convertState = statement{
+	sqlite:   "UPDATE rollcall_states SET state = ? WHERE check_id = ?",
+	postgres: "UPDATE rollcall_states SET state = $1 WHERE check_id = $2",
+}
+
+// convertStates moves states from the columns of previousState, and from version 1 of the JSON, to what storedState is.
+func convertStates(ctx context.Context, d dialect, tx bun.Tx) error {
+	const query = `SELECT check_id, coalesce(state, ''), status, coalesce(since, 0), n_pings, coalesce(last_ping, 0),
+		coalesce(last_start, 0), last_start_run, runs, alerting, history FROM rollcall_states
+		WHERE (state IS NULL OR state LIKE '{"version":1,%') AND check_id > ? ORDER BY check_id LIMIT ?`
+	for after := int64(math.MinInt64); ; {
+		var row struct {
+			id    int64
+			state []byte
+			previousState
+		}
+		rows, err := tx.QueryContext(ctx, query, after, convertAtOnce)
+		found, err := scanList(rows, err, &row, &row.id, &row.state, &row.status, &row.since, &row.nPings, &row.lastPing,
+			&row.lastStart, &row.lastStartRun, &row.runs, &row.alerting, &row.history)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for _, r := range found {
+			state, err := r.converted(r.state)
+			if err != nil {
+				return fmt.Errorf("the state of check %d: %w", r.id, err)
+			}
+			if _, err := tx.Tx.ExecContext(ctx, d.text(convertState), state, r.id); err != nil {
+				return err
+			}
+			after = r.id
+		}
+	}
+}
+
+// converted returns the column state for a row: from version 1 of it or, without that, from the columns before it. The open
+// run of both stands beside the others.
+func (p *previousState) converted(stored []byte) (string, error) {
+	old := struct {
+		LastStart    time.Time     `json:"last_start"`
+		LastStartRun uuid.NullUUID `json:"last_start_run"`
+		*checks.State
+	}{LastStart: instant(p.lastStart), LastStartRun: p.lastStartRun, State: new(checks.State)}
+	var err error
+	if len(stored) > 0 {
+		err = json.Unmarshal(stored, &old)
+	} else {
+		*old.State, err = p.state()
+	}
+	old.Runs = old.Runs.Only()
+	if !old.LastStart.IsZero() {
+		old.Runs = old.Runs.Only(checks.OpenRun{ID: old.LastStartRun, StartedAt: old.LastStart})
+	}
+	if err != nil {
+		return "", err
+	}
+	return encodeState(old.State)
+}
+
+// previousState has the columns of rollcall_states that held the state before the column state. Instants are microseconds
+// since 1970. The three lists of bytes are empty for the zero value:
 //
 //   - runs: for each open run its start (8 bytes), then 1 and its identifier (16 bytes), or 0
 //   - alerting: a version byte, 1, then a varint for each field
@@ -33,7 +103,7 @@ const (
 
 var errPrevious = errors.New("sqlstore: the state of a check has a value that this version cannot read")
 
-// state returns the state that the columns have.
+// state returns the state that the columns have, with no run open.
 func (p *previousState) state() (s checks.State, err error) {
 	if s.Stored, err = decode(statuses[:], p.status); err != nil {
 		return checks.State{}, err
@@ -49,7 +119,6 @@ func (p *previousState) state() (s checks.State, err error) {
 	if s.History, err = decodeHistory(p.history); err != nil {
 		return checks.State{}, err
 	}
-	(&storedState{LastStart: instant(p.lastStart), LastStartRun: p.lastStartRun, State: &s}).adopt()
 	return s, nil
 }
 
