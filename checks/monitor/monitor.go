@@ -90,7 +90,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	s.ingest, err = ingest.New(ingest.Config{
-		Store: s.feed.Wrap(asking, wake, false), Sharder: db, Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer,
+		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer,
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return s.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)

@@ -184,7 +184,11 @@ func (s *database) subjects(ctx context.Context, alerts []alertRow) (map[int64]s
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	found, err := s.checkRows(ctx, s.db, s.db.DB, "c.id IN (?)", bun.List(ids))
+	var found []*checkRow
+	err := s.read(ctx, func(l layout) (err error) {
+		found, err = l.rows(ctx, s.db.DB, s.d.text(withKeys), s.d.list(ids))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -144,9 +144,6 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 	if len(results) == 0 {
 		return nil
 	}
-	if err := t.atomic(ctx); err != nil {
-		return err
-	}
 	ids := make([]int64, len(results))
 	for i, r := range results {
 		ids[i] = r.ID
@@ -271,9 +268,6 @@ func (t *transaction) removePings(ctx context.Context, entries []entry) (removed
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	if err := t.atomic(ctx); err != nil {
-		return 0, err
-	}
 	var removals []removalRow
 	d, list := t.s.d, t.s.d.list(entryIDs(entries))
 	var u uploadRow
@@ -287,7 +281,7 @@ func (t *transaction) removePings(ctx context.Context, entries []entry) (removed
 			removals = append(removals, removalRow{Object: u.Object, DueAt: u.DueAt + uploadSlack.Microseconds()})
 		}
 	}
-	objects, err := t.removeLogs(ctx, entries)
+	objects, err := t.layout.removeLogs(ctx, t, entries)
 	if err != nil {
 		return 0, err
 	}

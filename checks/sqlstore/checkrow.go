@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
@@ -80,35 +79,6 @@ func (r *checkRow) fields() (settings, state []any) {
 		settings = append(settings, f.value)
 	}
 	return settings, []any{&r.stored, &r.logHead, &r.watchAt, &r.revision}
-}
-
-// checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
-// distributed. It returns pointers because rows are large.
-func (s *database) checkRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) (list []*checkRow, err error) {
-	if s.shards() != nil {
-		return s.spreadRows(ctx, db, states, where, args...)
-	}
-	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+", "+stateColumns+
-		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var row checkRow
-	settings, state := row.fields()
-	into := append(settings, state...)
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		list = append(list, new(row))
-	}
-	return list, rows.Err()
-}
-
-// dbQuerier is a database or a transaction, of bun or not.
-type dbQuerier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // check returns the check of a row, with its schedule compiled and without its channels.

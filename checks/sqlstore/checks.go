@@ -29,9 +29,14 @@ func (s *database) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Ch
 
 // listChecks reads the checks of one project with their channels.
 func (s *database) listChecks(ctx context.Context, where string, args ...any) ([]checks.Check, error) {
-	rows, err := s.checkRows(ctx, s.db, s.db.DB, where, args...)
+	where = s.db.QueryGen().FormatQuery(where, args...)
+	var rows []*checkRow
+	err := s.read(ctx, func(l layout) (err error) {
+		rows, err = l.rows(ctx, s.db.DB, where)
+		return err
+	})
 	if err != nil || len(rows) == 0 {
-		return nil, translate(err)
+		return nil, err
 	}
 	// SQLite would sort whole rows.
 	slices.SortFunc(rows, func(a, b *checkRow) int { return cmp.Compare(a.id, b.id) })

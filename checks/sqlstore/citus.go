@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -12,11 +13,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // On Citus, Store.Distribute spreads rollcall_states and rollcall_pings over shards by check_id. All other tables stay on
 // the coordinator. A statement on the spread tables names the checks that it is about, and those of one shard only where
 // Citus demands it or is much faster: it then sends the statement as it is to one worker.
+
+// coordinator is the layout of a database that can be distributed and is not.
+type coordinator struct{ plain }
+
+// spread is the layout of a distributed database: the largest hash of each shard, ascending.
+type spread []int32
 
 var (
 	// errNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
@@ -25,15 +34,27 @@ var (
 	errWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
 )
 
-// shards holds the largest hash of each shard, ascending. On a database that is not distributed it is nil, and all
-// checks are in shard 0.
-type shards []int32
-
 // of returns the shard of a key.
-func (s shards) of(key int64) int {
+func (s spread) of(key int64) int {
 	at, _ := slices.BinarySearch(s, hashInt64(key))
 	return at
 }
+
+// byShard splits a list by shard, in the order of the shards. All transactions lock in this order.
+func byShard[T any](s spread, list []T, key func(T) int64) [][]T {
+	parts := make(map[int][]T)
+	for _, v := range list {
+		at := s.of(key(v))
+		parts[at] = append(parts[at], v)
+	}
+	groups := make([][]T, 0, len(parts))
+	for _, at := range slices.Sorted(maps.Keys(parts)) {
+		groups = append(groups, parts[at])
+	}
+	return groups
+}
+
+func itself(key int64) int64 { return key }
 
 // hashInt64 is PostgreSQL's function hashint8, by which Citus chooses shards.
 func hashInt64(key int64) int32 {
@@ -54,51 +75,45 @@ func hashInt64(key int64) int32 {
 	return int32(c)
 }
 
-// shards returns how the database is distributed.
-func (s *database) shards() shards {
-	if spread := s.spread.Load(); spread != nil {
-		return *spread
-	}
-	return nil
-}
-
-// loadShards reads from the catalog of Citus how the database is distributed.
-func (s *database) loadShards(ctx context.Context) error {
+// readLayout reads from the catalog of Citus how the database is distributed.
+func (s *database) readLayout(ctx context.Context) error {
 	if !s.d.postgres {
 		return nil
 	}
-	spread, err := readShards(ctx, s.db.DB)
+	l, err := layoutOf(ctx, s.db.DB)
 	if err == nil {
-		s.spread.Store(&spread)
+		s.place(l)
 	}
 	return err
 }
 
-func readShards(ctx context.Context, db querier) (spread shards, err error) {
+func layoutOf(ctx context.Context, db querier) (layout, error) {
 	var citus bool
 	if err := db.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL").Scan(&citus); err != nil || !citus {
-		return nil, err
+		return plain{}, err
 	}
 	rows, err := db.QueryContext(ctx, `SELECT shardmaxvalue::int FROM pg_catalog.pg_dist_shard
 		WHERE logicalrelid = to_regclass('rollcall_states') AND shardmaxvalue IS NOT NULL ORDER BY 1`)
 	var end int32
-	return scanList(rows, err, &end, &end)
+	shards, err := scanList(rows, err, &end, &end)
+	if err != nil || shards == nil {
+		return coordinator{}, err
+	}
+	return spread(shards), nil
 }
 
-// resharded reports whether a statement failed because the database was distributed, or its shards were split, after
-// the store has read how. It reads that again.
-func (s *database) resharded(ctx context.Context, err error) bool {
-	if state, _ := sqlState(err); state != "0A000" { // feature not supported
-		return false
+// Sharder returns what tells the shards of checks, or nil on a database that cannot be distributed.
+func (s *database) Sharder() store.Sharder {
+	if _, is := s.layout().(plain); is {
+		return nil
 	}
-	before := s.shards()
-	return s.loadShards(ctx) == nil && !slices.Equal(before, s.shards())
+	return s
 }
 
 // Shards returns the shard of each check; see [store.Sharder].
 func (s *database) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
-	spread := s.shards()
-	if spread == nil {
+	l, is := s.layout().(spread)
+	if !is {
 		return nil, nil
 	}
 	found, err := s.keysOf(ctx, s.db.DB, checks)
@@ -112,71 +127,26 @@ func (s *database) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error
 	list := make([]int, len(checks))
 	for i, id := range checks {
 		if key, ok := keys[id]; ok {
-			list[i] = spread.of(key)
+			list[i] = l.of(key)
 		}
 	}
 	return list, nil
 }
 
-// logSource is where a query for logs begins, as parts of its text: the checks, the condition on them, and conditions
-// that fix the shard of states and of pings.
-type logSource struct{ checks, where, state, ping string }
-
-// logSources returns the sources for the logs of the checks that meet a condition, one for each shard.
-func (s *database) logSources(ctx context.Context, where string, args ...any) ([]logSource, error) {
-	where = s.db.QueryGen().FormatQuery(where, args...)
-	spread := s.shards()
-	if spread == nil {
-		return []logSource{{checks: "rollcall_checks AS c", where: where}}, nil
-	}
-	rows, err := s.db.DB.QueryContext(ctx, "SELECT c.id, c.uuid FROM rollcall_checks AS c WHERE "+where)
-	var row checkKey
-	found, err := scanList(rows, err, &row, &row.id, &row.uuid)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	var sources []logSource
-	for _, part := range group(spread, found, func(k checkKey) int64 { return k.id }) {
-		values, keys := make([]string, len(part)), make([]int64, len(part))
-		for i, k := range part {
-			values[i], keys[i] = fmt.Sprintf("(%d, '%s'::uuid)", k.id, k.uuid), k.id
+func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked []lockedKey, err error) {
+	for _, part := range byShard(s, keys, itself) {
+		list, err := plain{}.lock(ctx, t, part)
+		if err != nil {
+			return nil, err
 		}
-		among := " = ANY ('" + s.d.list(keys) + "'::bigint[])"
-		sources = append(sources, logSource{
-			checks: "(VALUES " + strings.Join(values, ", ") + ") AS c (id, uuid)", where: "TRUE",
-			state: " AND s.check_id" + among, ping: " AND p.check_id" + among,
-		})
+		locked = append(locked, list...)
 	}
-	return sources, nil
+	return locked, nil
 }
 
-// spreadRows is checkRows on a distributed database. In a join, Citus would send all states to the coordinator.
-func (s *database) spreadRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
-	var row checkRow
-	settings, state := row.fields()
-	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+" FROM rollcall_checks AS c WHERE "+where, args...)
-	found, err := scanList(rows, err, &row, settings...)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	byKey, keys := make(map[int64]*checkRow, len(found)), make([]int64, len(found))
-	for i := range found {
-		keys[i], byKey[found[i].id] = found[i].id, &found[i]
-	}
-	query := "SELECT s.check_id, " + stateColumns + " FROM rollcall_states AS s WHERE " + s.d.among("s.check_id", "bigint")
-	rows, err = states.QueryContext(ctx, query, s.d.list(keys))
-	list, err := scanList(rows, err, &row, append([]any{&row.id}, state...)...)
-	joined := make([]*checkRow, len(list))
-	for i := range list {
-		joined[i] = &list[i]
-		joined[i].check = byKey[list[i].id].check
-	}
-	return joined, err
-}
-
-// lockDueSpread is LockDue's choice of rows on a distributed database. Citus cannot look for due rows and lock them in
-// one statement. So it looks first and then locks those that are still due, shard by shard.
-func (t *transaction) lockDueSpread(ctx context.Context, now time.Time, limit int) (due []lockedKey, err error) {
+// lockDue looks for due rows first and then locks those that are still due, shard by shard: Citus cannot do both in one
+// statement.
+func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limit int) (due []lockedKey, err error) {
 	const find = `SELECT check_id, watch_at FROM rollcall_states WHERE watch_at <= $1 AND (watch_at, check_id) > ($2, $3)
 		ORDER BY watch_at, check_id LIMIT $4`
 	lock := "SELECT check_id, revision FROM rollcall_states WHERE watch_at <= $2 AND " + t.s.d.among("check_id", "bigint") +
@@ -193,7 +163,7 @@ func (t *transaction) lockDueSpread(ctx context.Context, now time.Time, limit in
 		for _, row := range found[:min(len(found), limit-len(due))] {
 			keys, last = append(keys, row.id), row
 		}
-		for _, part := range group(t.s.shards(), keys, itself) {
+		for _, part := range byShard(s, keys, itself) {
 			rows, err := t.tx.Tx.QueryContext(ctx, lock, t.s.d.list(part), micros(now))
 			var row lockedKey
 			locked, err := scanList(rows, err, &row, &row.id, &row.revision)
@@ -208,30 +178,94 @@ func (t *transaction) lockDueSpread(ctx context.Context, now time.Time, limit in
 	}
 }
 
-// lockProject locks the states of a project's checks on a distributed database.
-func (t *transaction) lockProject(ctx context.Context, id uuid.UUID) error {
+func (s spread) lockProject(ctx context.Context, t *transaction, id uuid.UUID) error {
 	var keys []int64
 	err := t.tx.NewRaw("SELECT id FROM rollcall_checks WHERE project_id = ?", id).Scan(ctx, &keys)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = s.lock(ctx, t, keys)
 	}
-	_, err = t.lockKeys(ctx, keys)
 	return err
 }
 
-// removeLogs removes log entries and returns the keys of their objects.
-func (t *transaction) removeLogs(ctx context.Context, entries []entry) (objects []string, err error) {
-	for _, part := range group(t.s.shards(), entries, func(e entry) int64 { return e.check }) {
+func (s spread) save(ctx context.Context, t *transaction, locked []*store.Locked) error {
+	for _, part := range byShard(s, locked, func(l *store.Locked) int64 { return l.Row.(*lockedRow).id }) {
+		if err := t.saveStates(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit makes the commit atomic between the coordinator and the workers. Citus commits by two phases if a transaction has
+// written on several nodes, but does not count what it wrote to tables that Citus does not know: a crash of the coordinator
+// could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty.
+func (spread) commit(ctx context.Context, t *transaction) error {
+	_, err := t.tx.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
+	return err
+}
+
+// rows reads the two tables one after the other. In a join, Citus would send all states to the coordinator.
+func (spread) rows(ctx context.Context, db querier, where string, args ...any) ([]*checkRow, error) {
+	var row checkRow
+	settings, state := row.fields()
+	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+" FROM rollcall_checks AS c WHERE "+where, args...)
+	found, err := scanList(rows, err, &row, settings...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	byKey, keys := make(map[int64]*checkRow, len(found)), make([]int64, len(found))
+	for i := range found {
+		keys[i], byKey[found[i].id] = found[i].id, &found[i]
+	}
+	d := dialect{postgres: true}
+	query := "SELECT s.check_id, " + stateColumns + " FROM rollcall_states AS s WHERE " + d.among("s.check_id", "bigint")
+	rows, err = db.QueryContext(ctx, query, d.list(keys))
+	list, err := scanList(rows, err, &row, append([]any{&row.id}, state...)...)
+	joined := make([]*checkRow, len(list))
+	for i := range list {
+		joined[i] = &list[i]
+		joined[i].check = byKey[list[i].id].check
+	}
+	return joined, err
+}
+
+// logs returns a source for each shard.
+func (s spread) logs(ctx context.Context, db querier, where string) ([]logSource, error) {
+	rows, err := db.QueryContext(ctx, "SELECT c.id, c.uuid FROM rollcall_checks AS c WHERE "+where)
+	var row checkKey
+	found, err := scanList(rows, err, &row, &row.id, &row.uuid)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var sources []logSource
+	for _, part := range byShard(s, found, func(k checkKey) int64 { return k.id }) {
+		values, keys := make([]string, len(part)), make([]int64, len(part))
+		for i, k := range part {
+			values[i], keys[i] = fmt.Sprintf("(%d, '%s'::uuid)", k.id, k.uuid), k.id
+		}
+		among := " = ANY ('" + dialect{postgres: true}.list(keys) + "'::bigint[])"
+		sources = append(sources, logSource{
+			checks: "(VALUES " + strings.Join(values, ", ") + ") AS c (id, uuid)", where: "TRUE",
+			state: " AND s.check_id" + among, ping: " AND p.check_id" + among,
+		})
+	}
+	return sources, nil
+}
+
+func (s spread) sortLogs(entries []entry) {
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(s.of(a.check), s.of(b.check)) })
+}
+
+func (s spread) removeLogs(ctx context.Context, t *transaction, entries []entry) (objects []string, err error) {
+	query := "DELETE FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint") +
+		" AND check_id = ANY ($2::bigint[]) RETURNING coalesce(object, '')"
+	for _, part := range byShard(s, entries, func(e entry) int64 { return e.check }) {
 		ids, checks := make([]int64, len(part)), make([]int64, len(part))
 		for i, e := range part {
 			ids[i], checks[i] = e.id, e.check
 		}
-		query, args := "DELETE FROM rollcall_pings WHERE "+t.s.d.among("id", "bigint"), []any{t.s.d.list(ids)}
-		if t.s.shards() != nil {
-			slices.Sort(checks)
-			query, args = query+" AND check_id = ANY ($2::bigint[])", append(args, t.s.d.list(slices.Compact(checks)))
-		}
-		rows, err := t.tx.Tx.QueryContext(ctx, query+" RETURNING coalesce(object, '')", args...)
+		slices.Sort(checks)
+		rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids), t.s.d.list(slices.Compact(checks)))
 		var object string
 		removed, err := scanList(rows, err, &object, &object)
 		if err != nil {
@@ -240,13 +274,6 @@ func (t *transaction) removeLogs(ctx context.Context, entries []entry) (objects 
 		objects = append(objects, removed...)
 	}
 	return objects, nil
-}
-
-// byShard sorts log entries so that a transaction that removes some of them touches few shards.
-func (s shards) byShard(entries []entry) {
-	if s != nil {
-		slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(s.of(a.check), s.of(b.check)) })
-	}
 }
 
 // distribute implements [Store.Distribute].
@@ -261,8 +288,8 @@ func (s *database) distribute(ctx context.Context) (changed bool, err error) {
 		if err := checkCitus(ctx, tx); err != nil {
 			return err
 		}
-		spread, err := readShards(ctx, tx.Tx)
-		if err != nil || spread != nil {
+		l, err := layoutOf(ctx, tx.Tx)
+		if _, done := l.(spread); err != nil || done {
 			return err
 		}
 		changed = true
@@ -270,7 +297,7 @@ func (s *database) distribute(ctx context.Context) (changed bool, err error) {
 		return err
 	})
 	if err == nil {
-		err = s.loadShards(ctx)
+		err = s.readLayout(ctx)
 	}
 	return changed, translate(err)
 }
@@ -287,8 +314,8 @@ SELECT create_distributed_table('rollcall_pings', 'check_id', colocate_with => '
 SELECT truncate_local_data_after_distributing_table('rollcall_states');
 SELECT truncate_local_data_after_distributing_table('rollcall_pings')`
 
-// refuseWorker returns errWorker on a worker of Citus.
-func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
+// prepareCitus prepares a migration if the database is on a node of Citus. It refuses to make tables on a worker.
+func (s *database) prepareCitus(ctx context.Context, tx bun.Tx, before int) error {
 	if !s.d.postgres {
 		return nil
 	}
@@ -298,9 +325,14 @@ func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
 		return err
 	}
 	err = tx.Tx.QueryRowContext(ctx, "SELECT groupid <> 0 FROM pg_catalog.pg_dist_local_group").Scan(&worker)
-	if err == nil && worker {
+	if err == nil && worker && before == 0 {
 		err = errWorker
 	}
+	if err != nil {
+		return err
+	}
+	// A transaction that changes rows and then their table needs all shards of a node on one connection.
+	_, err = tx.Tx.ExecContext(ctx, "SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
 	return err
 }
 

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -9,10 +10,14 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // onSpreadTables are the requirements that read or write the tables that Citus spreads.
@@ -48,6 +53,62 @@ func TestContractOnPartitions(t *testing.T) {
 		store.Spread(4)
 		return store
 	}, onSpreadTables...)
+}
+
+// TestStaleLayout distributes a database under a store that is open, as far as a store can tell: the catalog of Citus has a
+// shard, and statements that Citus refuses fail with its code. Reads and transactions go on.
+func TestStaleLayout(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") != "" {
+		t.Skip("the tables are distributed already")
+	}
+	distribute := func(t *testing.T, db dbtest.DB) {
+		_, err := db.Bun(t).DB.ExecContext(t.Context(), `SET allow_system_table_mods = on; CREATE TABLE rollcall_commits (n BIGINT);
+			ALTER TABLE rollcall_states RENAME TO plain;
+			CREATE FUNCTION supported() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+				IF current_query() LIKE '%rollcall_checks AS c JOIN rollcall_states%' OR current_query() LIKE '%OF s SKIP LOCKED%' THEN
+					RAISE EXCEPTION 'not on shards' USING ERRCODE = '0A000';
+				END IF;
+				RETURN true;
+			END $$;
+			CREATE VIEW rollcall_states AS SELECT * FROM plain WHERE supported();
+			CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid oid, shardmaxvalue text);
+			INSERT INTO pg_catalog.pg_dist_shard VALUES ('rollcall_states'::regclass, '2147483647')`)
+		must(t, err)
+	}
+	for name, try := range map[string]func(s *sqlstore.Database, c *checks.Check) (int, error){
+		"Checks": func(s *sqlstore.Database, c *checks.Check) (int, error) {
+			list, err := s.Checks(t.Context(), store.CheckFilter{ID: &c.ID})
+			return len(list), err
+		},
+		"Pings": func(s *sqlstore.Database, c *checks.Check) (int, error) {
+			logs, err := s.Pings(t.Context(), store.PingQuery{Checks: []uuid.UUID{c.ID}, Limit: 9})
+			return len(logs[c.ID]), err
+		},
+		"LockDue": func(s *sqlstore.Database, c *checks.Check) (n int, err error) {
+			err = s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+				due, err := tx.LockDue(ctx, noon.AddDate(9, 0, 0), 9)
+				n = len(due)
+				return err
+			})
+			return n, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := dbtest.PostgreSQL(t)
+			s, _, c := withCheck(t, db)
+			record(t, s, []uuid.UUID{c.ID}, pings.Signal{Kind: pings.Success}, noon)
+			if s.Sharder() != nil {
+				t.Error("a database without Citus has shards")
+			}
+			distribute(t, db)
+			if n, err := try(s, &c); n != 1 || err != nil {
+				t.Errorf("%d, error %v", n, err)
+			}
+			if s.Sharder() == nil {
+				t.Error("the store has not noticed")
+			}
+		})
+	}
 }
 
 // TestShards compares the hash of keys with PostgreSQL's.

@@ -35,10 +35,15 @@ type database struct {
 	writer      sqliteWriter
 	file        *sqliteFile // nil for PostgreSQL and in memory
 	announced   announced
-	spread      atomic.Pointer[shards] // how Citus distributes the database
+	placed      atomic.Pointer[layout]
 }
 
 var _ store.Store = (*database)(nil)
+
+// layout returns how the database keeps its rows, as far as the store has noticed.
+func (s *database) layout() layout { return *s.placed.Load() }
+
+func (s *database) place(l layout) { s.placed.Store(&l) }
 
 // Update runs fn in a transaction; see [store.Store].
 func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
@@ -50,7 +55,7 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 	attempts := maxAttempts
 	for attempt := 1; ; attempt++ {
 		t, committing, err := s.try(ctx, fn)
-		again := retryable(err) || s.resharded(ctx, err)
+		again := retryable(err) || s.stale(ctx, t.layout, err)
 		if disconnected(err) {
 			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
 			if attempts == maxAttempts {
@@ -90,7 +95,8 @@ func (s *database) outcome(ctx context.Context, saved []*store.Locked) (done, kn
 		written[row.id] = row
 	}
 	_, _, err := s.try(ctx, func(ctx context.Context, tx store.Tx) error {
-		rows, err := tx.(*transaction).lockKeys(ctx, slices.Collect(maps.Keys(written)))
+		t := tx.(*transaction)
+		rows, err := t.layout.lock(ctx, t, slices.Collect(maps.Keys(written)))
 		for _, row := range rows {
 			w := written[row.id]
 			done = done || row.revision == w.revision
@@ -117,12 +123,16 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 
 // try runs fn in a transaction and reports whether the transaction reached its commit.
 func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
+	t = &transaction{s: s, layout: s.layout()}
 	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		t = &transaction{lookup: lookup{tx}, s: s, tx: tx}
+		t.lookup, t.tx = lookup{tx}, tx
 		if err := s.d.begin(ctx, tx); err != nil {
 			return err
 		}
 		err := fn(ctx, t)
+		if err == nil {
+			err = t.layout.commit(ctx, t)
+		}
 		if err == nil && s.file != nil && time.Since(s.file.checked) >= checkFileEvery {
 			err = s.file.inPlace(&s.writer)
 		}

@@ -109,12 +109,12 @@ func HashInt64(key int64) int32 { return hashInt64(key) }
 
 // Spread makes the store believe that its tables are distributed over shards, unless there is only one.
 func (s *database) Spread(n int) {
-	var spread shards
+	var shards spread
 	for i := range n {
-		spread = append(spread, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
+		shards = append(shards, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
 	}
 	if n > 1 {
-		s.spread.Store(&spread)
+		s.place(shards)
 	}
 }
 

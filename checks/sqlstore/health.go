@@ -47,7 +47,7 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 // tryPing writes a ping of a check that does not exist, and removes it. It needs the tables, columns, rights and locks that
 // a ping needs.
 func (t *transaction) tryPing(ctx context.Context) error {
-	if _, err := t.lockKeys(ctx, []int64{0}); err != nil {
+	if _, err := t.layout.lock(ctx, t, []int64{0}); err != nil {
 		return err
 	}
 	if _, err := t.load(ctx, []lockedKey{{}}); err != nil {

@@ -71,8 +71,53 @@ const (
 	noBody       = ", NULL, '', 0, ''"
 )
 
+// walk is what a query for chains looks for: the parts of its text.
+type walk struct {
+	ended   string // what of an entry counts as the end of the walk
+	step    int    // by how much it counts; the walk ends at store.OlderPings
+	carried string // columns of an entry, or "" to look each up again at the end
+	read    string
+	wanted  string
+}
+
+// walkOf returns the walk of a query. One for bodies does not carry them along past the entries before.
+func walkOf(q store.PingQuery) walk {
+	w := walk{ended: fmt.Sprintf("p.at < %d", q.Since.UnixMicro()), step: 1, carried: briefColumns + moreColumns}
+	w.read = w.carried + noBody
+	switch {
+	case q.Number != nil:
+		w = walk{ended: fmt.Sprintf("p.n <= %d", *q.Number), step: store.OlderPings, read: briefColumns + moreColumns + bodyColumns}
+		w.wanted = fmt.Sprintf(" WHERE k.n = %d", *q.Number)
+	case q.Failed:
+		w = walk{ended: fmt.Sprintf("p.kind = %d", code(kinds[:], pings.Failure)), step: store.OlderPings, read: briefColumns + moreColumns + bodyEnd}
+		w.wanted = " WHERE k.ended > 0"
+	case q.Timed:
+		w = walk{ended: "p.duration IS NOT NULL", step: store.OlderPings, carried: briefColumns, read: briefColumns + noMore + noBody}
+		w.wanted = " WHERE k.duration IS NOT NULL"
+	case q.Brief:
+		w.carried, w.read = briefColumns, briefColumns+noMore+noBody
+	}
+	return w
+}
+
+// query returns the query for the logs of a source.
+func (w walk) query(d dialect, l logSource, limit int) string {
+	if w.carried == "" {
+		w.wanted = d.joinEntry("p.id = k.id AND p.check_id = k.check_id"+l.ping) + w.wanted
+	} else {
+		w.carried, w.read = ", "+w.carried, strings.ReplaceAll(w.read, "p.", "k.")
+	}
+	return strings.NewReplacer(
+		"{ended}", w.ended, "{step}", fmt.Sprint(w.step), "{carried}", w.carried, "{wanted}", w.wanted,
+		"{read}", strings.ReplaceAll(w.read, "{end}", fmt.Sprint(store.FailedBody)),
+		"{checks}", l.checks, "{where}", l.where, "{state}", l.state, "{head}", d.joinEntry("p.id = s.log_head"+l.ping),
+		"{next}", d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"+l.ping),
+		"{limit}", fmt.Sprint(limit), "{most}", fmt.Sprint(store.OlderPings),
+	).Replace(chains)
+}
+
 // Pings returns the newest pings of checks.
-func (s *database) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID][]pings.Ping, error) {
+func (s *database) Pings(ctx context.Context, q store.PingQuery) (logs map[uuid.UUID][]pings.Ping, err error) {
 	if q.Limit <= 0 || len(q.Checks) == 0 && q.Project == uuid.Nil {
 		return nil, nil
 	}
@@ -80,43 +125,19 @@ func (s *database) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID]
 	if q.Project == uuid.Nil {
 		where, arg = s.d.anyOf("c.uuid", "uuid"), s.d.list(q.Checks)
 	}
-	sources, err := s.logSources(ctx, where, arg)
+	where = s.db.QueryGen().FormatQuery(where, arg)
+	err = s.read(ctx, func(l layout) error {
+		logs = make(map[uuid.UUID][]pings.Ping)
+		sources, err := l.logs(ctx, s.db.DB, where)
+		for _, source := range sources {
+			if err = s.addPings(ctx, logs, walkOf(q).query(s.d, source, q.Limit)); err != nil {
+				break
+			}
+		}
+		return err
+	})
 	if err != nil {
-		return nil, translate(err)
-	}
-	ended, step := fmt.Sprintf("p.at < %d", q.Since.UnixMicro()), 1
-	carried, read, wanted := briefColumns+moreColumns, briefColumns+moreColumns+noBody, ""
-	switch {
-	case q.Number != nil: // not through the bodies before it
-		ended, step = fmt.Sprintf("p.n <= %d", *q.Number), store.OlderPings
-		carried, read, wanted = "", briefColumns+moreColumns+bodyColumns, fmt.Sprintf(" WHERE k.n = %d", *q.Number)
-	case q.Failed: // not through the bodies before it
-		ended, step = fmt.Sprintf("p.kind = %d", code(kinds[:], pings.Failure)), store.OlderPings
-		carried, read, wanted = "", briefColumns+moreColumns+bodyEnd, " WHERE k.ended > 0"
-	case q.Timed:
-		ended, step = "p.duration IS NOT NULL", store.OlderPings
-		carried, read, wanted = briefColumns, briefColumns+noMore+noBody, " WHERE k.duration IS NOT NULL"
-	case q.Brief:
-		carried, read = briefColumns, briefColumns+noMore+noBody
-	}
-	logs := make(map[uuid.UUID][]pings.Ping)
-	if carried != "" {
-		carried, read = ", "+carried, strings.ReplaceAll(read, "p.", "k.")
-	}
-	for _, l := range sources {
-		from := wanted
-		if carried == "" {
-			from = s.d.joinEntry("p.id = k.id AND p.check_id = k.check_id"+l.ping) + wanted
-		}
-		query := strings.NewReplacer(
-			"{ended}", ended, "{step}", fmt.Sprint(step), "{carried}", carried, "{read}", strings.ReplaceAll(read, "{end}", fmt.Sprint(store.FailedBody)), "{wanted}", from,
-			"{checks}", l.checks, "{where}", l.where, "{state}", l.state, "{head}", s.d.joinEntry("p.id = s.log_head"+l.ping),
-			"{next}", s.d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"+l.ping),
-			"{limit}", fmt.Sprint(q.Limit), "{most}", fmt.Sprint(store.OlderPings),
-		).Replace(chains)
-		if err := s.addPings(ctx, logs, query); err != nil {
-			return nil, translate(err)
-		}
+		return nil, err
 	}
 	for _, log := range logs {
 		slices.SortFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })

@@ -37,25 +37,23 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 		if before > len(files) {
 			return fmt.Errorf("%w: its schema has version %d, this one knows up to %d", ErrNewerSchema, before, len(files))
 		}
-		if before == 0 {
-			if err := s.refuseWorker(ctx, tx); err != nil {
-				return err
-			}
+		after = len(files)
+		if before == after {
+			return nil
+		}
+		if err := s.prepareCitus(ctx, tx, before); err != nil {
+			return err
 		}
 		for _, file := range files[before:] {
 			if err := s.migrate(ctx, tx, set, file); err != nil {
 				return err
 			}
 		}
-		after = len(files)
-		if before == after {
-			return nil
-		}
 		_, err := tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
 		return err
 	})
 	if err == nil {
-		err = s.loadShards(ctx)
+		err = s.readLayout(ctx)
 	}
 	if err == nil {
 		err = s.noteFile(ctx)

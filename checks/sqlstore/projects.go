@@ -93,19 +93,8 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
 	}
-	if err := t.atomic(ctx); err != nil {
+	if err := t.layout.lockProject(ctx, t, id); err != nil {
 		return err
-	}
-	if t.s.shards() != nil {
-		if err := t.lockProject(ctx, id); err != nil {
-			return err
-		}
-	} else if t.s.d.postgres { // lock in the order of lockKeys, to prevent deadlocks
-		_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
-			ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
-		if err != nil {
-			return err
-		}
 	}
 	for _, table := range []string{"rollcall_deliveries", "rollcall_flips", "rollcall_pauses", "rollcall_months", "rollcall_check_channels", "rollcall_states"} {
 		_, err := t.tx.NewDelete().Table(table).

@@ -83,7 +83,7 @@ func (s *database) pruneEntries(ctx context.Context, entries []entry, pause func
 	if err != nil {
 		return 0, translate(err)
 	}
-	s.shards().byShard(expired)
+	s.layout().sortLogs(expired)
 	for part := range slices.Chunk(expired, removeAtOnce) {
 		pause()
 		n := 0

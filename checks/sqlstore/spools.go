@@ -146,9 +146,6 @@ func (t *transaction) lockRecorded(ctx context.Context, run uuid.UUID) (int64, e
 
 // SetRecorded sets the number of the last ping of a run that the database has.
 func (t *transaction) SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error {
-	if err := t.atomic(ctx); err != nil {
-		return err
-	}
 	_, err := t.tx.NewRaw(`INSERT INTO rollcall_spools (id, spool_id, recorded, settled_at, seen_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET recorded = excluded.recorded`,
 		run, uuid.Nil, number, micros(store.SpoolClosed), micros(now)).Exec(ctx)

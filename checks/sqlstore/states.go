@@ -90,16 +90,14 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 			return err
 		}
 	}
-	for _, part := range group(t.s.shards(), locked, func(l *store.Locked) int64 { return l.Row.(*lockedRow).id }) {
-		if err := t.saveStates(ctx, part); err != nil {
-			return err
-		}
+	if err := t.layout.save(ctx, t, locked); err != nil {
+		return err
 	}
 	t.saved = append(t.saved, locked...)
 	return nil
 }
 
-// saveStates writes the states of checks in one shard and all that is new about them.
+// saveStates writes the states of checks and all that is new about them.
 func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) error {
 	var n, flips int
 	for _, l := range locked {
@@ -142,9 +140,6 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 
 // saveEvents writes what most pings do not have, deliveries before flips; see enqueue.
 func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
-	if err := t.atomic(ctx); err != nil {
-		return err
-	}
 	if err := t.s.d.exec(ctx, t.tx, insertUploads, b.uploads); err != nil {
 		return err
 	}

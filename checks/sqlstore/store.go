@@ -55,7 +55,9 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{database: &database{lookup: lookup{db}, db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}}, nil
+	s := &database{lookup: lookup{db}, db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}
+	s.place(plain{})
+	return &Store{database: s}, nil
 }
 
 // Contract returns what a monitor calls. Its type is internal, and changes with every version.

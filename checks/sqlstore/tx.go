@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +15,12 @@ import (
 // itself.
 type transaction struct {
 	lookup
-	s  *database
-	tx bun.Tx
+	s      *database
+	tx     bun.Tx
+	layout layout
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
-	isAtomic  bool            // atomic was called
 }
 
 var _ store.Tx = (*transaction)(nil)
@@ -93,7 +91,7 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store
 	for i, k := range found {
 		keys[i] = k.id
 	}
-	locked, err := t.lockKeys(ctx, keys)
+	locked, err := t.layout.lock(ctx, t, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -117,52 +115,9 @@ func (s *database) keysOf(ctx context.Context, db querier, ids []uuid.UUID) ([]c
 	return append(keys, more...), err
 }
 
-// lockStates locks nothing on SQLite, where the transaction has locked the database.
-var lockStates = statement{
-	sqlite:   "SELECT check_id, revision FROM rollcall_states WHERE check_id IN (SELECT value FROM json_each(?))",
-	postgres: "SELECT check_id, revision FROM rollcall_states WHERE check_id = ANY ($1::bigint[]) ORDER BY check_id FOR UPDATE",
-}
-
-// lockKeys locks rows in the order of their shards and keys, to prevent deadlocks.
-func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, error) {
-	var locked []lockedKey
-	for _, part := range group(t.s.shards(), keys, itself) {
-		rows, err := t.tx.Tx.QueryContext(ctx, t.s.d.text(lockStates), t.s.d.list(part))
-		var row lockedKey
-		list, err := scanList(rows, err, &row, &row.id, &row.revision)
-		if err != nil {
-			return nil, err
-		}
-		locked = append(locked, list...)
-	}
-	return locked, nil
-}
-
-// group splits a list by shard, in the order of the shards. All transactions lock in this order.
-func group[T any](s shards, list []T, key func(T) int64) [][]T {
-	switch {
-	case len(list) == 0:
-		return nil
-	case s == nil || len(list) == 1:
-		return [][]T{list}
-	}
-	parts := make(map[int][]T)
-	for _, v := range list {
-		at := s.of(key(v))
-		parts[at] = append(parts[at], v)
-	}
-	groups := make([][]T, 0, len(parts))
-	for _, at := range slices.Sorted(maps.Keys(parts)) {
-		groups = append(groups, parts[at])
-	}
-	return groups
-}
-
-func itself(key int64) int64 { return key }
-
 // LockDue locks checks whose deadline or next alert may be due.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*store.Locked, error) {
-	due, err := t.lockDueChecks(ctx, now, limit)
+	due, err := t.layout.lockDue(ctx, t, now, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -171,17 +126,6 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 		l.Due = true
 	}
 	return locked, err
-}
-
-func (t *transaction) lockDueChecks(ctx context.Context, now time.Time, limit int) ([]lockedKey, error) {
-	if t.s.shards() != nil {
-		return t.lockDueSpread(ctx, now, limit)
-	}
-	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
-		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
-	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
-	var row lockedKey
-	return scanList(rows, err, &row, &row.id, &row.revision)
 }
 
 // withKeys is a condition on rollcall_checks AS c.
@@ -194,7 +138,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	if len(missing) == 0 {
 		return locked, nil
 	}
-	found, err := t.s.checkRows(ctx, t.tx.Tx, t.tx.Tx, t.s.d.text(withKeys), t.s.d.list(missing))
+	found, err := t.layout.rows(ctx, t.tx.Tx, t.s.d.text(withKeys), t.s.d.list(missing))
 	if err != nil {
 		return nil, err
 	}
@@ -239,10 +183,7 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 		}
 	}
 	l.SettingsChanged = false
-	if err := t.assign(ctx, l.Row.(*lockedRow).id, l.Channels); err != nil {
-		return err
-	}
-	return t.atomic(ctx)
+	return t.assign(ctx, l.Row.(*lockedRow).id, l.Channels)
 }
 
 func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {
@@ -257,24 +198,9 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	return err
 }
 
-// atomic makes the commit of a transaction atomic between the coordinator and the workers. Citus commits by two phases
-// if a transaction has written on several nodes, but does not count what it wrote to tables that Citus does not know:
-// a crash of the coordinator could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty.
-func (t *transaction) atomic(ctx context.Context) error {
-	if t.s.shards() == nil || t.isAtomic {
-		return nil
-	}
-	t.isAtomic = true
-	_, err := t.tx.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
-	return err
-}
-
 // leaveProject removes the deliveries of a locked check that moves. Copies of a delivery are added under its lock, so after
 // locking all, the second statement finds every copy.
 func (t *transaction) leaveProject(ctx context.Context, id int64) error {
-	if err := t.atomic(ctx); err != nil {
-		return err
-	}
 	if t.s.d.postgres {
 		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
 		if err != nil {
@@ -288,9 +214,6 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 // DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
 func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
-	if err := t.atomic(ctx); err != nil {
-		return err
-	}
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},

@@ -29,7 +29,7 @@ import (
 // Config configures an [Ingest]. All fields but Sharder and Spool are required.
 type Config struct {
 	Store    store.Ingest
-	Sharder  store.Sharder // nil if the store has no shards
+	Sharder  store.Sharder // nil if the store cannot have shards
 	Clock    func() time.Time
 	Log      *slog.Logger
 	Observer Observer

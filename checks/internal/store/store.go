@@ -40,8 +40,10 @@ type Store interface {
 	Health
 	BodyQueue
 	Notifier
-	Sharder
 	Records
+
+	// Sharder returns what tells the shards of checks, or nil on a database that cannot have several.
+	Sharder() Sharder
 }
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
