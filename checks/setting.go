@@ -16,8 +16,10 @@ type Setting struct {
 	Zero any
 	// Min and Max bound a count, or the seconds of a period. Max also bounds the characters of a text; 0 is no bound.
 	Min, Max int64
-	// Optional says that a period may also be 0, for none.
+	// Optional says that a period may also be 0, for none. Of a count it says that 0 means the same as 1.
 	Optional bool
+	// Example is a value that is allowed and is not the default, in the type of Zero.
+	Example any
 	// Separator stands between the items of a text that is a list; it is "" for other texts.
 	Separator string
 

@@ -117,37 +117,31 @@ func TestSpecRefuses(t *testing.T) { // server/API.md section 2.1; an error name
 
 // TestAllSettings checks that the table has all settings, and that each row reads and writes its own.
 func TestAllSettings(t *testing.T) {
-	spec := checks.Spec{
-		Name: new("n"), Slug: new("s"), Tags: []string{"t"}, Desc: new("d"), Timeout: new(61 * time.Second), Grace: new(62 * time.Second),
-		Schedule: new("* * * * *"), TZ: new("Europe/Riga"), ManualResume: new(true), Methods: new("POST"), Channels: new("c"),
-		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(true), FilterBody: new(true),
-		FilterHTTPBody: new(true), FilterDefaultFail: new(true), MaxRuntime: new(63 * time.Second), AlertAfter: new(3),
-		RepeatEvery: new(64 * time.Second), QuietHours: new("22:00-06:00"),
+	var spec checks.Spec
+	for _, s := range checks.AllSettings() {
+		if got := s.Value(spec); got != nil {
+			t.Errorf("%s of what earlier settings set is %v", s.Name, got)
+		}
+		s.Set(&spec, s.Example)
+		if got := s.Value(spec); !cmp.Equal(got, s.Example) || cmp.Equal(got, s.Zero) {
+			t.Errorf("%s is %v, want its example %v", s.Name, got, s.Example)
+		}
 	}
 	if fields := reflect.TypeFor[checks.Spec]().NumField() - 1; fields != len(checks.AllSettings()) { // all but ID
 		t.Errorf("%d settings of %d fields", len(checks.AllSettings()), fields)
 	}
-	of := newCheck(t, spec).Settings.Spec()
-	var written checks.Spec
+	of, defaults := newCheck(t, spec).Settings.Spec(), checks.Defaults().Spec()
 	for _, s := range checks.AllSettings() {
-		if got := s.Value(checks.Spec{}); got != nil {
-			t.Errorf("%s of nothing is %v", s.Name, got)
-		}
-		if s.Value(spec) == nil {
-			t.Errorf("%s has no sample here", s.Name)
-			continue
-		}
-		s.Set(&written, s.Value(spec))
-		want := s.Value(spec)
+		want := s.Example
 		if s.Name == "channels" || s.Name == "timeout" { // not of settings; ignored beside a schedule
 			want = nil
 		}
 		if diff := cmp.Diff(want, s.Value(of)); diff != "" {
 			t.Errorf("%s of a check (-want +got):\n%s", s.Name, diff)
 		}
-	}
-	if diff := cmp.Diff(spec, written); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+		if cmp.Equal(s.Example, s.Value(defaults)) {
+			t.Errorf("the example of %s is the default", s.Name)
+		}
 	}
 }
 

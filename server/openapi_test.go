@@ -94,7 +94,7 @@ func TestDocumentedSettings(t *testing.T) {
 			request = schema{Type: "integer", Minimum: s.Min, Maximum: s.Max}
 			document = request
 			document.Minimum = max(s.Min, 1) // left out if it is 0
-			if s.Optional {
+			if s.Optional && s.Min > 0 {
 				request = schema{Type: "integer", Maximum: s.Max, Not: &schema{Minimum: 1, Maximum: s.Min - 1}}
 			}
 		}

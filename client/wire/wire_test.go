@@ -58,7 +58,11 @@ func TestTimes(t *testing.T) {
 
 // TestSettingsOfCheck checks that the document of a check has every setting.
 func TestSettingsOfCheck(t *testing.T) {
-	c, err := checks.New(uuid.New(), every(), time.Unix(0, 0))
+	var spec checks.Spec
+	for _, s := range checks.AllSettings() {
+		s.Set(&spec, s.Example)
+	}
+	c, err := checks.New(uuid.New(), spec, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,16 +128,5 @@ func TestDocuments(t *testing.T) {
 		if err != nil || string(data) != want {
 			t.Errorf("%v\n got %s\nwant %s", err, data, want)
 		}
-	}
-}
-
-// every sets all fields of a request.
-func every() checks.Spec {
-	return checks.Spec{
-		Name: new("n"), Slug: new("s"), Tags: []string{"t", "u"}, Desc: new("d"), Timeout: new(60 * time.Second), Grace: new(61 * time.Second),
-		Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
-		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
-		FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(2 * time.Hour),
-		AlertAfter: new(3), RepeatEvery: new(time.Hour), QuietHours: new("22:00-06:00"),
 	}
 }

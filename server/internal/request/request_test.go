@@ -14,24 +14,22 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
-// every sets all fields of a request.
-func every() checks.Spec {
-	return checks.Spec{
-		Name: new("n"), Slug: new("s"), Tags: []string{"t", "u"}, Desc: new("d"), Timeout: new(60 * time.Second), Grace: new(61 * time.Second),
-		Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
-		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
-		FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(2 * time.Hour),
-		AlertAfter: new(3), RepeatEvery: new(time.Hour), QuietHours: new("22:00-06:00"),
+// every sets all settings.
+func every() (spec checks.Spec) {
+	for _, s := range checks.AllSettings() {
+		s.Set(&spec, s.Example)
 	}
+	return spec
 }
 
 func TestRequestsAreReadAsWritten(t *testing.T) {
+	var none checks.Spec // every setting that can be none, false or 0
 	for _, s := range checks.AllSettings() {
-		if s.Value(every()) == nil {
-			t.Errorf("%s is not in every", s.Name)
+		if s.Min == 0 || s.Optional {
+			s.Set(&none, s.Zero)
 		}
 	}
-	for _, want := range []request.CheckCreate{{}, {every(), []checks.UniqueField{"name", "slug"}}, {Spec: checks.Spec{Name: new("<\u2028\"\\\U0001F389é")}}} {
+	for _, want := range []request.CheckCreate{{}, {every(), []checks.UniqueField{"name", "slug"}}, {Spec: none}, {Spec: checks.Spec{Name: new("<\u2028\"\\\U0001F389é")}}} {
 		data, err := wire.Request(want.Spec, want.Unique...)
 		if err != nil {
 			t.Fatal(err)
