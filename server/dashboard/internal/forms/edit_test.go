@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // inputs returns what a browser would send of the form of a page.
@@ -101,31 +101,30 @@ func TestEveryField(t *testing.T) {
 	b := s.SignedIn(s.Keys.ReadWrite)
 	form := inputs(b.Get(s.Path("checks/new")).Is(http.StatusOK), "edit")
 	before := form.Get("id")
+	var spec checks.Spec
+	for _, setting := range checks.AllSettings() {
+		setting.Set(&spec, setting.Example)
+		form.Set(setting.Name, words.Typed(setting, setting.Example))
+	}
 	for name, text := range map[string]string{
-		"name": `Nightly <b>"backup"</b>`, "slug": "night-ly_1", "tags": " prod  db prod ", "desc": "\r\nFirst line\r\n<script>alert(1)</script>",
-		"kind": "schedule", "schedule": "Mon..Fri 03:00\r\nSat 04:00", "tz": "Europe/Kiev", "grace": "1.5 h", "max_runtime": "2 h 30 min",
-		"manual_resume": "on", "methods": "POST", "start_kw": "go", "success_kw": "done, ok", "failure_kw": "ERR",
-		"filter_subject": "on", "filter_body": "on", "filter_http_body": "on", "filter_default_fail": "on",
-		"alert_after": "3", "repeat_every": "1 day", "quiet_hours": "22:00-06:00\r\nSat 00:00-24:00",
+		"name": `Nightly <b>"backup"</b>`, "tags": " prod  db prod ", "desc": "\r\nFirst line\r\n<script>alert(1)</script>",
+		"kind": "schedule", "schedule": "Mon..Fri 03:00\r\nSat 04:00", "tz": "Europe/Kiev", "grace": "1.5 h",
+		"quiet_hours": "22:00-06:00\r\nSat 00:00-24:00",
 	} {
 		form.Set(name, text)
 	}
 	form["channels"] = []string{ops.ID.String()}
 	c := checkAt(s, b.Post(s.Path("checks/new"), form))
-	want := checks.Settings{
-		Name: `Nightly <b>"backup"</b>`, Slug: "night-ly_1", Tags: []string{"prod", "db", "prod"}, Desc: "\nFirst line\n<script>alert(1)</script>",
-		Timeout: checks.Defaults().Timeout, Schedule: "Mon..Fri 03:00\nSat 04:00", TZ: "Europe/Kyiv", Grace: 90 * time.Minute, MaxRuntime: 150 * time.Minute,
-		ManualResume: true, Methods: "POST", StartKW: "go", SuccessKW: "done, ok", FailureKW: "ERR",
-		FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
-		AlertAfter: 3, RepeatEvery: 24 * time.Hour, QuietHours: "22:00-06:00\nSat 00:00-24:00",
+	wanted, err := checks.New(c.ID, spec, s.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
+	want := wanted.Settings
+	want.Name, want.Tags, want.Desc = `Nightly <b>"backup"</b>`, []string{"prod", "db", "prod"}, "\nFirst line\n<script>alert(1)</script>"
+	want.Schedule, want.TZ, want.Grace = "Mon..Fri 03:00\nSat 04:00", "Europe/Kyiv", 90*time.Minute
+	want.QuietHours = "22:00-06:00\nSat 00:00-24:00"
 	if diff := cmp.Diff(want, c.Settings); diff != "" {
 		t.Error(diff)
-	}
-	for i, all := 0, reflect.ValueOf(want); i < all.NumField(); i++ {
-		if all.Field(i).IsZero() {
-			t.Errorf("this test does not set %s", all.Type().Field(i).Name)
-		}
 	}
 	if !slices.Equal(c.Channels, []uuid.UUID{ops.ID}) || c.ID.String() != before {
 		t.Errorf("integrations %v, identifier %s", c.Channels, c.ID)

@@ -36,7 +36,7 @@ const periodBounds = "1 min to 365 days"
 var inputs = bounded([]input{
 	{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
 	{Name: "timeout", Label: "Interval", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
-	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
+	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Max: maxEntry, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
 	{Name: "tz", Label: "Time zone", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
 	{Name: "grace", Label: "Grace time", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
 	{Name: "channels", Label: "Integrations"},
@@ -62,9 +62,12 @@ var inputs = bounded([]input{
 	{Part: "keywords", Name: "filter_default_fail", Label: "Default to failure", Box: "A ping without a keyword is a failure", Hint: "Otherwise it is ignored."},
 })
 
-// bounded sets how many characters inputs take.
+// bounded sets how many characters inputs take, unless they say so themselves.
 func bounded(list []input) []input {
 	for i := range list {
+		if list[i].Max > 0 {
+			continue
+		}
 		switch s := checks.SettingNamed(list[i].Name); s.Zero.(type) {
 		case time.Duration:
 			list[i].Max = 40
@@ -72,9 +75,6 @@ func bounded(list []input) []input {
 			list[i].Max = len(strconv.FormatInt(s.Max, 10))
 		default:
 			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
-		}
-		if list[i].Name == "schedule" {
-			list[i].Max = maxEntry
 		}
 	}
 	return list

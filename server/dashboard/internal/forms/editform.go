@@ -5,11 +5,8 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -30,42 +27,16 @@ const (
 
 // formOf returns the form of a check as it is.
 func formOf(c checks.Check) form {
-	f := form{"kind": kindSimple, "channels": joinChannels(c.Channels)}
+	f := form{"kind": kindSimple, "channels": ui.Selection(ui.ChannelIDs(c))}
 	if c.IsCron() {
 		f["kind"] = kindSchedule
 	}
 	for _, s := range checks.AllSettings() {
-		switch value := s.Of(c.Settings).(type) {
-		case string:
-			f[s.Name] = value
-		case []string:
-			f[s.Name] = strings.Join(c.TagList(), " ")
-		case bool:
-			if value {
-				f[s.Name] = "on"
-			}
-		case int:
-			if s.Name == "alert_after" {
-				value = max(value, 1) // 0 means the same
-			}
-			f[s.Name] = strconv.Itoa(value)
-		case time.Duration:
-			if value != 0 {
-				f[s.Name] = words.SpellPeriod(value)
-			}
+		if value := s.Of(c.Settings); value != nil {
+			f[s.Name] = words.Typed(s, value)
 		}
 	}
 	return f.clean()
-}
-
-// joinChannels writes a set of integrations in one order, whatever the order of the list.
-func joinChannels(ids []uuid.UUID) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	slices.Sort(texts)
-	return strings.Join(slices.Compact(texts), ",")
 }
 
 // clean makes the texts as a browser sends them back: lines end with LF, and the inputs of one line have no line ends.
@@ -90,9 +61,8 @@ func readForm(sent url.Values, missing form) form {
 			f[in.Name] = missing[in.Name]
 		}
 	}
-	chosen := slices.Sorted(slices.Values(sent["channels"]))
-	f["channels"] = strings.Join(slices.Compact(chosen), ",")
-	if slices.Contains(chosen, "*") {
+	f["channels"] = ui.Selection(slices.Clone(sent["channels"]))
+	if slices.Contains(sent["channels"], "*") {
 		f["channels"] = "*"
 	}
 	f = f.clean()
@@ -217,46 +187,19 @@ var formSettings = func() (list []formSetting) {
 // settingOf returns the setting that is one input.
 func settingOf(s checks.Setting) formSetting {
 	value := func(f form) string {
-		switch s.Zero.(type) {
-		case time.Duration:
-			return samePeriod(f[s.Name])
-		case []string:
-			return strings.Join(strings.Fields(f[s.Name]), " ")
-		case int:
+		value, err := words.Value(s, f[s.Name])
+		if err != nil {
 			return strings.TrimSpace(f[s.Name])
 		}
-		return f[s.Name]
+		return words.Typed(s, value)
 	}
 	return formSetting{s.Name, []string{s.Name}, value, func(f form, spec *checks.Spec) error {
-		value, err := f.value(s)
+		value, err := words.Value(s, f[s.Name])
 		if err == nil {
 			s.Set(spec, value)
 		}
 		return err
 	}}
-}
-
-// value reads the value of a setting. The error is a *checks.FieldError.
-func (f form) value(s checks.Setting) (any, error) {
-	text := f[s.Name]
-	switch s.Zero.(type) {
-	case bool:
-		return text != "", nil
-	case []string:
-		return strings.Fields(text), nil
-	case time.Duration:
-		return words.Period(s, f[s.Name])
-	case int:
-		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
-		if err != nil {
-			return 0, &checks.FieldError{Field: s.Name, Reason: "is not a whole number: " + words.Cut(text, 20)}
-		}
-		if s.Name == "alert_after" && n == 1 {
-			n = 0 // means the same, and is the default
-		}
-		return n, nil
-	}
-	return text, nil
 }
 
 // samePeriod returns the same text for texts of the same period.

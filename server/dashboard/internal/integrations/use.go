@@ -103,22 +103,13 @@ func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (undo ui.Undo, d
 		if slices.Contains(c.Channels, channel) {
 			continue
 		}
-		var before checks.Check
-		after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
-			before = now
-			var ids []string
-			for _, id := range append(slices.Clone(now.Channels), channel) {
-				ids = append(ids, id.String())
-			}
-			return checks.Spec{Channels: new(strings.Join(ids, ","))}, nil
+		changed, err := undo.Update(q, c.ID, func(c checks.Check) checks.Spec {
+			return checks.Spec{Channels: new(ui.Selection(append(ui.ChannelIDs(c), channel.String())))}
 		})
-		if errors.Is(err, checks.ErrNotFound) {
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return undo, done, err
 		}
-		if undo.Settings(before, *after.Check) {
+		if changed {
 			done++
 		}
 	}

@@ -109,9 +109,6 @@ func selected(q *ui.Request) ([]checks.Check, error) {
 	return slices.DeleteFunc(list, func(c checks.Check) bool { return !ids[c.ID] }), nil
 }
 
-// errSame reports that a change would change nothing.
-var errSame = errors.New("nothing changes")
-
 // bulkChanges are what the form of the list changes at once.
 var bulkChanges = map[string]struct {
 	// done says in the notice what was done, and already what those checks were that have not changed.
@@ -135,14 +132,10 @@ var bulkChanges = map[string]struct {
 		return err == nil && undo.State(c, *resumed.Check), err
 	}},
 	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
-		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
-			return checks.Spec{Tags: changedTags(c, tags, nil)}, nil
-		})
+		return undo.Update(q, c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, tags, nil)} })
 	}},
 	"untag": {"Untagged", "did not have the tags", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
-		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
-			return checks.Spec{Tags: changedTags(c, nil, tags)}, nil
-		})
+		return undo.Update(q, c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, nil, tags)} })
 	}},
 }
 
@@ -163,43 +156,6 @@ func changedTags(c checks.Check, more, without []string) []string {
 		}
 	}
 	return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(without, tag) })
-}
-
-// change changes the settings of a check to those that fn returns for it. It reports whether any has changed.
-func change(q *ui.Request, c checks.Check, undo *ui.Undo, fn func(checks.Check) (checks.Spec, error)) (bool, error) {
-	var before checks.Check
-	after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
-		before = now
-		spec, err := fn(now)
-		if err == nil && sameSettings(now, spec) {
-			err = errSame
-		}
-		return spec, err
-	})
-	if errors.Is(err, errSame) {
-		return false, nil
-	}
-	return err == nil && undo.Settings(before, *after.Check), err
-}
-
-// sameSettings reports whether a spec of a bulk edit leaves a check as it is.
-func sameSettings(c checks.Check, s checks.Spec) bool {
-	return (s.Tags == nil || slices.Equal(s.Tags, c.TagList())) && (s.Grace == nil || *s.Grace == c.Grace) &&
-		(s.TZ == nil || *s.TZ == c.TZ) && (s.Schedule == nil || *s.Schedule == c.Schedule) &&
-		(s.Timeout == nil || !c.IsCron() && *s.Timeout == c.Timeout) && (s.Channels == nil || *s.Channels == joined(texts(c.Channels)))
-}
-
-func texts(ids []uuid.UUID) (list []string) {
-	for _, id := range ids {
-		list = append(list, id.String())
-	}
-	return list
-}
-
-// joined writes a set of integrations in one order.
-func joined(ids []string) string {
-	slices.Sort(ids)
-	return strings.Join(slices.Compact(ids), ",")
 }
 
 // bulkView is the data of the pages about selected checks.
@@ -250,6 +206,9 @@ type bulkEdit struct {
 // Value is what was typed into a field.
 func (v *bulkEdit) Value(name string) string { return v.Form.Get(name) }
 
+// Inputs are those for settings that the page replaces.
+func (v *bulkEdit) Inputs() []bulkInput { return bulkInputs }
+
 var zones = schedule.Zones()
 
 func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
@@ -273,7 +232,7 @@ func bulkSave(q *ui.Request) error {
 	}
 	form := q.R.PostForm
 	refuse := func(e *checks.FieldError, done int) error {
-		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabels[e.Field] + " " + e.Reason + ".", Field: e.Field}}
+		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabel(e.Field) + " " + e.Reason + ".", Field: e.Field}}
 		if done > 0 {
 			v.Problem.Text += " " + prose.Count(done, "check") + " changed before that."
 		}
@@ -292,7 +251,7 @@ func bulkSave(q *ui.Request) error {
 	var undo ui.Undo
 	done := 0
 	for _, c := range list {
-		changed, err := change(q, c, &undo, func(c checks.Check) (checks.Spec, error) { return wanted.of(c), nil })
+		changed, err := undo.Update(q, c.ID, wanted.of)
 		wrong, isWrong := errors.AsType[*checks.FieldError](err)
 		gone, isGone := errors.AsType[*channels.SelectError](err)
 		switch {
@@ -313,9 +272,30 @@ func bulkSave(q *ui.Request) error {
 	return backToList(q)
 }
 
-// bulkLabels are what the page calls its fields.
-var bulkLabels = map[string]string{
-	"tags": "Tags", "grace": "Grace time", "timeout": "Interval", "schedule": "Schedule", "tz": "Time zone", "channels": "Integrations",
+// bulkInput is an input of the page for a setting that it replaces.
+type bulkInput struct {
+	Setting, Label, Ask, Placeholder string // Ask is the label that the page shows
+	Max                              int    // characters
+	List                             string // the identifier of the list of values, "" for none
+	Spelled                          bool   // whether browsers may check the spelling
+}
+
+// bulkInputs are the inputs in the order of the page.
+var bulkInputs = []bulkInput{
+	{Setting: "timeout", Label: "Interval", Ask: "Interval", Placeholder: "1 day", Max: 40, Spelled: true},
+	{Setting: "schedule", Label: "Schedule", Ask: "or schedule", Placeholder: "0 3 * * *", Max: 100},
+	{Setting: "grace", Label: "Grace time", Ask: "Grace time", Placeholder: "1 h", Max: 40, Spelled: true},
+	{Setting: "tz", Label: "Time zone", Ask: "Time zone", Placeholder: "Europe/Riga", Max: 64, List: "zones"},
+}
+
+// bulkLabel returns what the page calls a setting.
+func bulkLabel(setting string) string {
+	for _, in := range bulkInputs {
+		if in.Setting == setting {
+			return in.Label
+		}
+	}
+	return map[string]string{"tags": "Tags", "channels": "Integrations"}[setting]
 }
 
 // bulkChange is what a form changes of each check: settings, and those that depend on what the check has.
@@ -328,20 +308,17 @@ type bulkChange struct {
 
 // bulkSpec reads the form. The error is a *[checks.FieldError].
 func bulkSpec(form url.Values) (s bulkChange, err error) {
-	for name, into := range map[string]**string{"schedule": &s.Schedule, "tz": &s.TZ} {
-		if text := strings.TrimSpace(form.Get(name)); text != "" {
-			*into = &text
-		}
-	}
-	for _, name := range []string{"timeout", "grace"} {
-		if strings.TrimSpace(form.Get(name)) == "" {
+	for _, in := range bulkInputs {
+		text := strings.TrimSpace(form.Get(in.Setting))
+		if text == "" {
 			continue
 		}
-		d, err := words.Period(checks.SettingNamed(name), form.Get(name))
+		setting := checks.SettingNamed(in.Setting)
+		value, err := words.Value(setting, text)
 		if err != nil {
 			return s, err
 		}
-		checks.SettingNamed(name).Set(&s.Spec, d)
+		setting.Set(&s.Spec, value)
 	}
 	for name, into := range map[string]*[]string{"add_tags": &s.more, "drop_tags": &s.without} {
 		if *into, err = typedTags(form, name); err != nil {
@@ -366,17 +343,13 @@ func (s bulkChange) of(c checks.Check) checks.Spec {
 	if len(s.more)+len(s.without) > 0 {
 		spec.Tags = changedTags(c, s.more, s.without)
 	}
-	ids := texts(c.Channels)
 	switch s.mode {
 	case "add":
-		ids = slices.AppendSeq(ids, maps.Keys(s.chosen))
+		spec.Channels = new(ui.Selection(slices.AppendSeq(ui.ChannelIDs(c), maps.Keys(s.chosen))))
 	case "drop":
-		ids = slices.DeleteFunc(ids, func(id string) bool { return s.chosen[id] })
+		spec.Channels = new(ui.Selection(slices.DeleteFunc(ui.ChannelIDs(c), func(id string) bool { return s.chosen[id] })))
 	case "set":
-		ids = slices.Collect(maps.Keys(s.chosen))
-	default:
-		return spec
+		spec.Channels = new(ui.Selection(slices.Collect(maps.Keys(s.chosen))))
 	}
-	spec.Channels = new(joined(ids))
 	return spec
 }

@@ -32,80 +32,83 @@ type undoRecord struct {
 
 // undoGroup is one change of some checks: of settings, or of the state, which a pause or a resume has changed.
 type undoGroup struct {
-	Before, After *values       `json:",omitempty"`
+	Before, After *checks.Spec  `json:",omitempty"` // the settings that differ
 	State         *checks.State `json:",omitempty"`
 	At            time.Time     `json:",omitzero"` // of the pause or the resume
 	IDs           []uuid.UUID
 }
 
-// values are the settings that can be undone. A nil one has not changed.
-type values struct {
-	Tags     *string        `json:",omitempty"`
-	Timeout  *time.Duration `json:",omitempty"`
-	Schedule *string        `json:",omitempty"`
-	TZ       *string        `json:",omitempty"`
-	Grace    *time.Duration `json:",omitempty"`
-	Channels *string        `json:",omitempty"`
-}
-
-func valuesOf(c checks.Check) values {
+// ChannelIDs returns the identifiers of the integrations of a check.
+func ChannelIDs(c checks.Check) []string {
 	ids := make([]string, len(c.Channels))
 	for i, id := range c.Channels {
 		ids[i] = id.String()
 	}
+	return ids
+}
+
+// Selection writes identifiers of integrations as the setting "channels", in one order. It reorders the list.
+func Selection(ids []string) string {
 	slices.Sort(ids)
-	return values{
-		Tags: new(strings.Join(c.TagList(), " ")), Timeout: &c.Timeout, Schedule: &c.Schedule, TZ: &c.TZ, Grace: &c.Grace,
-		Channels: new(strings.Join(ids, ",")),
-	}
+	return strings.Join(slices.Compact(ids), ",")
 }
 
-// less drops the values of two that are equal.
-func less[T comparable](a, b **T) (differ bool) {
-	if **a == **b {
-		*a, *b = nil, nil
-		return false
-	}
-	return true
+// specOf returns the spec that gives a check its settings and integrations.
+func specOf(c checks.Check) checks.Spec {
+	spec := c.Settings.Spec()
+	spec.Channels = new(Selection(ChannelIDs(c)))
+	return spec
 }
 
-// same reports whether a value has not changed since.
-func same[T comparable](after, now *T) bool { return after == nil || *after == *now }
-
-func (v values) same(c checks.Check) bool {
-	now := valuesOf(c)
-	return same(v.Tags, now.Tags) && same(v.Timeout, now.Timeout) && same(v.Schedule, now.Schedule) && same(v.TZ, now.TZ) &&
-		same(v.Grace, now.Grace) && same(v.Channels, now.Channels)
+// less returns those settings of a spec that another spec does not have, or has with another value, and whether there are any.
+func less(spec, other checks.Spec) (rest checks.Spec, some bool) {
+	for _, s := range checks.AllSettings() {
+		if value := s.Value(spec); value != nil && !equal(value, s.Value(other)) {
+			s.Set(&rest, value)
+			some = true
+		}
+	}
+	return rest, some
 }
 
-func (v values) spec() checks.Spec {
-	s := checks.Spec{Timeout: v.Timeout, Schedule: v.Schedule, TZ: v.TZ, Grace: v.Grace, Channels: v.Channels}
-	if s.Schedule != nil && *s.Schedule == "" { // the timeout makes it a simple check
-		s.Schedule = nil
+// equal reports whether two values of a setting mean the same. The second is nil if there is none.
+func equal(a, b any) bool {
+	tags, ok := a.([]string)
+	if !ok {
+		return a == b
 	}
-	if v.Tags != nil {
-		s.Tags = append([]string{}, strings.Fields(*v.Tags)...)
-	}
-	return s
+	others, ok := b.([]string)
+	return ok && slices.Equal(checks.Settings{Tags: tags}.TagList(), checks.Settings{Tags: others}.TagList())
 }
 
-// Settings adds a change of settings. It reports whether there is one.
-func (u *Undo) Settings(before, after checks.Check) bool {
-	b, a := valuesOf(before), valuesOf(after)
-	when := *b.Schedule != *a.Schedule
-	timeout := [2]*time.Duration{b.Timeout, a.Timeout}
-	changed := false
-	for _, differ := range []bool{less(&b.Tags, &a.Tags), less(&b.Timeout, &a.Timeout), less(&b.Schedule, &a.Schedule), less(&b.TZ, &a.TZ),
-		less(&b.Grace, &a.Grace), less(&b.Channels, &a.Channels)} {
-		changed = changed || differ
+// errSame reports that a change would change nothing.
+var errSame = errors.New("nothing changes")
+
+// Update changes the settings of a check to those that fn returns for it. It reports whether any has changed. Integrations must
+// be as [Selection] writes them. The error is [checks.ErrNotFound] if another person has deleted the check.
+func (u *Undo) Update(q *Request, id uuid.UUID, fn func(checks.Check) checks.Spec) (bool, error) {
+	var before checks.Spec
+	after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
+		before = specOf(c)
+		spec, some := less(fn(c), before)
+		if !some {
+			return spec, errSame
+		}
+		return spec, nil
+	})
+	if errors.Is(err, errSame) {
+		return false, nil
 	}
-	if when {
-		b.Timeout, a.Timeout = timeout[0], timeout[1]
+	if err != nil {
+		return false, err
 	}
+	now := specOf(*after.Check)
+	was, _ := less(before, now)
+	is, changed := less(now, before)
 	if changed {
-		u.changes = append(u.changes, undoGroup{Before: &b, After: &a, IDs: []uuid.UUID{after.ID}})
+		u.changes = append(u.changes, undoGroup{Before: &was, After: &is, IDs: []uuid.UUID{id}})
 	}
-	return changed
+	return changed, nil
 }
 
 // State adds a pause or a resume. It reports whether the check has changed.
@@ -292,10 +295,10 @@ func (g undoGroup) undo(q *Request, id uuid.UUID) error {
 		return err
 	}
 	_, err := project.UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
-		if !g.After.same(c) {
+		if _, changed := less(*g.After, specOf(c)); changed {
 			return checks.Spec{}, checks.ErrChanged
 		}
-		return g.Before.spec(), nil
+		return *g.Before, nil
 	})
 	if _, ok := errors.AsType[*channels.SelectError](err); ok { // an integration is gone
 		return checks.ErrChanged

@@ -2,9 +2,14 @@
 package words
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // Plain returns a text without characters that change what stands around it: control characters and those that set the
@@ -73,4 +78,51 @@ func Short(name string) string {
 func Sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return strings.ToUpper(string(first)) + text[size:] + "."
+}
+
+// Value reads what a person typed for a setting, or the value of a checkbox, which is "" unless it is ticked. A period is as
+// [ParsePeriod] reads it. The error is a *[checks.FieldError].
+func Value(s checks.Setting, text string) (any, error) {
+	switch s.Zero.(type) {
+	case bool:
+		return text != "", nil
+	case []string:
+		return strings.Fields(text), nil
+	case time.Duration:
+		return Period(s, text)
+	case int:
+		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
+		if err != nil {
+			return 0, &checks.FieldError{Field: s.Name, Reason: "is not a whole number: " + Cut(text, 20)}
+		}
+		if s.Optional && n == 1 {
+			n = 0
+		}
+		return n, nil
+	}
+	return text, nil
+}
+
+// Typed writes the value of a setting as a person would type it, for [Value].
+func Typed(s checks.Setting, value any) string {
+	switch value := value.(type) {
+	case bool:
+		if value {
+			return "on"
+		}
+	case []string:
+		return strings.Join(checks.Settings{Tags: value}.TagList(), " ")
+	case time.Duration:
+		if value != 0 {
+			return SpellPeriod(value)
+		}
+	case int:
+		if s.Optional {
+			value = max(value, 1)
+		}
+		return strconv.Itoa(value)
+	case string:
+		return value
+	}
+	return ""
 }
