@@ -26,7 +26,8 @@ import (
 var templateFiles embed.FS
 
 // AddTemplates adds the pages of a package: templates/NAME.html is the page NAME, the layout with its blocks. Files whose
-// name begins with an underscore hold parts that these pages share. funcs are functions beside those of all pages.
+// name begins with an underscore hold parts that these pages share. funcs are functions beside those of all pages. The
+// template "nav" of a page names the entry of the navigation that it belongs to.
 func (s *Site) AddTemplates(files fs.FS, funcs template.FuncMap) {
 	shared := template.Must(template.New("layout").Funcs(s.funcs()).Funcs(funcs).ParseFS(templateFiles, "templates/_*.html"))
 	names, err := fs.Glob(files, "templates/*.html")
@@ -40,10 +41,18 @@ func (s *Site) AddTemplates(files fs.FS, funcs template.FuncMap) {
 			case part && !own:
 				shared = template.Must(shared.ParseFS(files, file))
 			case !part && own:
-				s.templates[name] = template.Must(template.Must(shared.Clone()).ParseFS(files, file))
+				s.addPage(name, template.Must(template.Must(shared.Clone()).ParseFS(files, file)))
 			}
 		}
 	}
+}
+
+func (s *Site) addPage(name string, page *template.Template) {
+	var nav strings.Builder
+	if err := page.ExecuteTemplate(&nav, "nav", nil); err != nil {
+		panic(err)
+	}
+	s.templates[name], s.navs[name] = page, nav.String()
 }
 
 // funcs are the functions of all templates.
@@ -122,7 +131,7 @@ func (q *Request) Render(name, title string, data any) error {
 func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	clock := q.Clock()
 	p := &page{
-		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: navOf[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
+		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: q.navs[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
@@ -172,15 +181,6 @@ func (q *Request) RenderPart(page, part string, data any) error {
 
 // maxOthers bounds the menu of projects. A person has the page of all projects besides.
 const maxOthers = 20
-
-// navOf maps pages to entries of the navigation.
-var navOf = map[string]string{
-	"overview": "overview",
-	"checks":   "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks", "rehearsal": "integrations",
-	"board": "board", "failures": "board", "history": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
-	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
-	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "keyrotate": "settings", "members": "settings", "memberremove": "settings", "projectdelete": "settings",
-}
 
 var gzipWriters = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)

@@ -80,7 +80,8 @@ type Site struct {
 	// Patterns are the pages that packages have added.
 	Patterns  []string
 	protect   *http.CrossOriginProtection
-	templates map[string]*template.Template
+	templates map[string]*template.Template // by the names of pages
+	navs      map[string]string             // the entries of the navigation that pages belong to
 	assets    *assetSet
 	pages     *limit.Requests[countedBy] // nil without a limit
 	lives     *live.Followers
@@ -96,7 +97,7 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 		Log:         c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
 		Busy:        limit.NewRequests[uuid.UUID](12, 10, mon.Now),
 
-		router: httprouter.New(), protect: http.NewCrossOriginProtection(), templates: map[string]*template.Template{},
+		router: httprouter.New(), protect: http.NewCrossOriginProtection(), templates: map[string]*template.Template{}, navs: map[string]string{},
 	}
 	if c.RateLimit > 0 {
 		s.pages = limit.NewRequests[countedBy](c.RateLimit, c.RateLimit, mon.Now)
