@@ -88,7 +88,7 @@ func testSettingsAndState(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{}, noon)
 	f.change(t, c.ID, fullSpec(), noon.Add(time.Second))
 	got := f.check(t, c.ID)
-	if got.Name != "nightly" || got.Timeout != 90*time.Second || !got.TimingSince.Equal(noon.Add(time.Second)) {
+	if full := fullSpec(); got.Name != *full.Name || got.Timeout != *full.Timeout || !got.TimingSince.Equal(noon.Add(time.Second)) {
 		t.Errorf("the settings were not saved: %+v", got)
 	}
 	if got.NPings != 1 || got.Stored != checks.StatusUp || !got.LastPing.Equal(noon) {
