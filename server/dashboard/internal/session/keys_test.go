@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -72,4 +73,23 @@ func TestKeyScopes(t *testing.T) {
 	if _, err := s.Pages.SignInLink(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("link: %v", err)
 	}
+}
+
+// TestRotatePingKey replaces the ping key: pages show the new one, and pings with the old one are refused.
+func TestRotatePingKey(t *testing.T) {
+	s := pagetest.New(t)
+	s.Create(checks.Spec{Slug: new("backup")})
+	b := s.Owner()
+	b.Get(s.Path("ping-key")).Is(http.StatusOK).HasNo(s.Project.PingKey)
+	s.SignedIn(s.Keys.ReadWrite).Post(s.Path("ping-key"), nil).Is(http.StatusForbidden)
+	b.Get(s.Path("keys")).Has(s.Project.PingKey)
+	b.Post(s.Path("ping-key"), nil).Is(http.StatusSeeOther)
+	b.Get(s.Path("keys")).Is(http.StatusOK).Has("Replaced the ping key.").HasNo(s.Project.PingKey)
+	if _, _, err := s.Mon.PingSlug(t.Context(), s.Project.PingKey, "backup", false, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("with the old key: %v", err)
+	}
+	project, err := s.Mon.Projects().ByID(t.Context(), s.Project.ID)
+	pagetest.NoError(t, err)
+	_, _, err = s.Mon.PingSlug(t.Context(), project.PingKey, "backup", false, pings.Signal{})
+	pagetest.NoError(t, err)
 }
