@@ -2,57 +2,20 @@ package main
 
 import (
 	"bufio"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client/clienttest"
 )
 
-// redis starts a throwaway Redis server and returns its URL.
-func redis(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
-			t.Fatal(err)
-		}
-		t.Skip("no redis-server: apt-get install redis-server")
-	}
-	dir, err := os.MkdirTemp("", "redis") // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
-	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-		_ = os.RemoveAll(dir)
-	})
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			_ = conn.Close()
-			return "redis-socket://" + socket
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestAsynq ends the program in order during a run, and finds the runs at the server.
 func TestAsynq(t *testing.T) {
-	url, site := redis(t), clienttest.NewServer(t)
+	url, site := "redis-socket://"+dbtest.Redis(t), clienttest.NewServer(t)
 	program := filepath.Join(t.TempDir(), "asynq")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

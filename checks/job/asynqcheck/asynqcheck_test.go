@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,35 +26,7 @@ func must(t testing.TB, err error) {
 
 // redis starts a throwaway Redis server.
 func redis(t *testing.T) asynq.RedisClientOpt {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
-			t.Fatal(err)
-		}
-		t.Skip("no redis-server: apt-get install redis-server")
-	}
-	dir, err := os.MkdirTemp("", "redis") // the path of a socket must be short
-	must(t, err)
-	socket := filepath.Join(dir, "s")
-	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "")
-	must(t, server.Start())
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-		_ = os.RemoveAll(dir)
-	})
-	for deadline := time.Now().Add(2 * time.Minute); ; {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			conn.Close()
-			return asynq.RedisClientOpt{Network: "unix", Addr: socket}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	return asynq.RedisClientOpt{Network: "unix", Addr: dbtest.Redis(t)}
 }
 
 // TestSync runs a real scheduler and a real worker until each task has run. Then the program starts with one task fewer.
