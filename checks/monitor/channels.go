@@ -2,13 +2,27 @@ package monitor
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// Channels returns the channels of the project, oldest first.
+func (p *Project) Channels(ctx context.Context) ([]channels.Channel, error) {
+	list, err := p.channels(ctx)
+	return list, p.about(err)
+}
+
+func (p *Project) channels(ctx context.Context) ([]channels.Channel, error) {
+	found, err := p.store.Channels(ctx, store.ChannelFilter{ProjectID: &p.id})
+	return found, p.exists(ctx, len(found), err)
+}
 
 // CreateChannel adds a channel with the kind, name, settings and sources of c, and its identifier if that is not zero, so
 // that a call that is repeated adds no other. It drops the sources of settings that c does not have. It ignores the other
@@ -22,19 +36,52 @@ import (
 // identifier, it is a *[checks.FieldError] for "id" that wraps [checks.ErrExists].
 func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	c.ProjectID = p.id
-	c, err := p.admin.CreateChannel(ctx, c)
+	c, err := p.saveChannel(ctx, func(list []channels.Channel) (channels.Channel, bool, error) {
+		fresh, err := p.newChannel(list, c)
+		return fresh, true, err
+	})
 	return c, p.about(err)
 }
 
-// UpsertChannel makes sure that the project has a channel with the name, kind and settings of c: it creates the channel,
-// replaces its settings and sources or leaves it as it is, with its sources if c has nil. Created says whether it created the
-// channel. It ignores the identifier of c. The checks that use the channel stay the same. Of concurrent calls with the same
+// UpsertChannel makes sure that the project has a channel with the name, kind and settings of wanted: it creates the channel,
+// replaces its settings and sources or leaves it as it is, with its sources if that has nil. Created says whether it created the
+// channel. It ignores the identifier of wanted. The checks that use the channel stay the same. Of concurrent calls with the same
 // name, one creates the channel. Errors: those of [Project.CreateChannel], and
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
-func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, created bool, err error) {
-	c.ProjectID = p.id
-	c, created, err = p.admin.UpsertChannel(ctx, c)
-	return c, created, p.about(err)
+func (p *Project) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, created bool, err error) {
+	defer describe(&err, "project", p.id)
+	name, kind := wanted.Name, wanted.Kind
+	if err := checks.ValidateName("name", name); err != nil {
+		return channels.Channel{}, false, err
+	}
+	wanted.ID, wanted.ProjectID = uuid.Nil, p.id
+	c, err = p.saveChannel(ctx, func(list []channels.Channel) (channels.Channel, bool, error) {
+		created = false
+		named := slices.DeleteFunc(slices.Clone(list), func(c channels.Channel) bool { return c.Name != name })
+		if len(named) == 0 {
+			created = true
+			fresh, err := p.newChannel(list, wanted)
+			return fresh, true, err
+		}
+		c := named[0]
+		if len(named) > 1 {
+			return c, false, &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is that of %d channels: %q", len(named), name)}
+		}
+		if c.Kind != kind {
+			return c, false, &checks.FieldError{Field: "kind",
+				Reason: fmt.Sprintf("cannot change: the channel %q has the kind %q, not %q", name, c.Kind, kind)}
+		}
+		valid, err := p.validSettings(list, c, wanted.Settings)
+		if err != nil || maps.Equal(valid, c.Settings) && (wanted.Sources == nil || maps.Equal(wanted.Sources, c.Sources)) {
+			return c, false, err
+		}
+		c.Settings, c.Sources = valid, wanted.Sources
+		return c, true, nil
+	})
+	if err != nil {
+		return channels.Channel{}, false, err
+	}
+	return c, created, nil
 }
 
 // UpdateChannel changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the stored
@@ -44,9 +91,19 @@ func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ chan
 // passes; see [channels.Validate].
 func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
 	var refused error
-	c, err := p.admin.UpdateChannel(ctx, p.id, id, func(c channels.Channel) (channels.Channel, error) {
-		c, refused = edit(c)
-		return c, refused
+	c, err := p.saveChannel(ctx, func(list []channels.Channel) (channels.Channel, bool, error) {
+		c, found := channelByID(list, id)
+		if !found {
+			return c, false, checks.ErrNotFound
+		}
+		wanted := c
+		wanted.Settings, wanted.Sources = maps.Clone(c.Settings), maps.Clone(c.Sources)
+		if wanted, refused = edit(wanted); refused != nil {
+			return c, false, refused
+		}
+		valid, err := p.validSettings(list, c, wanted.Settings)
+		c.Name, c.Settings, c.Sources = wanted.Name, valid, wanted.Sources
+		return c, true, err
 	})
 	if refused != nil && err != nil {
 		return channels.Channel{}, refused
@@ -56,7 +113,24 @@ func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(cha
 
 // DeleteChannel removes a channel, takes it from all checks and deletes its deliveries. Error: [checks.ErrNotFound].
 func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
-	return about("channel", id, p.admin.DeleteChannel(ctx, p.id, id))
+	err := p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.id); err != nil {
+			return err
+		}
+		all, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &p.id})
+		if err != nil {
+			return err
+		}
+		c, found := channelByID(all, id)
+		if !found {
+			return checks.ErrNotFound
+		}
+		if err := p.note(ctx, tx, aboutChannel(c, "channel.delete")); err != nil {
+			return err
+		}
+		return tx.DeleteChannel(ctx, p.id, id)
+	})
+	return about("channel", id, err)
 }
 
 // TestChannel sends a test alert to a channel, or to each member of a group. It neither records nor retries the attempt,
@@ -64,11 +138,11 @@ func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 // with the text that [Delivery].Error would have; a *[channels.NotConfiguredError] if the kind has no notifier; or
 // [checks.ErrNotFound].
 func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
-	project, err := p.admin.Project(ctx, p.id)
+	project, err := p.project(ctx, store.ProjectFilter{ID: &p.id})
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.admin.Channels(ctx, p.id)
+	available, err := p.channels(ctx)
 	if err != nil {
 		return p.about(err)
 	}
@@ -82,11 +156,11 @@ func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
 // c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate];
 // nothing is sent then.
 func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
-	project, err := p.admin.Project(ctx, p.id)
+	project, err := p.project(ctx, store.ProjectFilter{ID: &p.id})
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.admin.Channels(ctx, p.id)
+	available, err := p.channels(ctx)
 	if err != nil {
 		return p.about(err)
 	}
@@ -94,7 +168,7 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 		c.ID = uuid.New()
 	}
 	c.ProjectID = p.id
-	if c.Settings, err = p.admin.ValidSettings(available, c, c.Settings); err != nil {
+	if c.Settings, err = p.validSettings(available, c, c.Settings); err != nil {
 		return err // for users, as that of the notifier
 	}
 	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })

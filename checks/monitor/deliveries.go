@@ -53,7 +53,7 @@ func (p *Project) Deliveries(ctx context.Context, q checks.DeliveryQuery) iter.S
 			}
 			list, err := p.courier.List(ctx, p.id, page)
 			if first {
-				err = p.admin.Exists(ctx, p.id, len(list), err)
+				err = p.exists(ctx, len(list), err)
 			}
 			if err != nil {
 				yield(checks.Delivery{}, p.about(err))
@@ -77,13 +77,13 @@ func (p *Project) Deliveries(ctx context.Context, q checks.DeliveryQuery) iter.S
 // an identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
 func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {
 	retried, err = p.courier.Retry(ctx, p.id, ids)
-	return retried, p.about(p.admin.Exists(ctx, p.id, retried, err))
+	return retried, p.about(p.exists(ctx, retried, err))
 }
 
 // RetryFailed makes all failed deliveries of the project pending again, with no attempts counted, and returns how many.
 func (p *Project) RetryFailed(ctx context.Context) (retried int, err error) {
 	retried, err = p.courier.RetryFailed(ctx, p.id)
-	return retried, p.about(p.admin.Exists(ctx, p.id, retried, err))
+	return retried, p.about(p.exists(ctx, retried, err))
 }
 
 // newCourier returns the courier of a monitor.

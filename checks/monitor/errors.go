@@ -1,6 +1,9 @@
 package monitor
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error says what an error of a [Monitor], a [Project] or one of the services is about, as in "monitor: check 3f…: not
 // found". The errors that the methods name are below it: branch on them with [errors.Is] and [errors.As].
@@ -16,13 +19,16 @@ func (e *Error) Error() string { return "monitor: " + e.About + ": " + e.Err.Err
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// about says what an error is about. It leaves nil alone.
+// about says what an error is about, unless it is nil or says so already.
 func about(kind string, subject any, err error) error {
-	if err == nil {
-		return nil
+	if _, said := errors.AsType[*Error](err); err == nil || said {
+		return err
 	}
 	return &Error{About: fmt.Sprintf("%s %v", kind, subject), Err: err}
 }
+
+// describe is about for the error of a method, in a deferred call.
+func describe(err *error, kind string, subject any) { *err = about(kind, subject, *err) }
 
 // StopError means that [Monitor.Stop] has not finished what was due when it was called.
 type StopError struct {

@@ -78,7 +78,7 @@ func (p *pruner) foldChecks(ctx context.Context, ids []uuid.UUID, before time.Ti
 
 // foldsOf reads a check and returns the months before an instant that are not folded yet.
 func (p *pruner) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
-	c, err := p.admin.Check(ctx, id)
+	c, err := p.anyCheck(ctx, id)
 	if err != nil {
 		return nil, err
 	}

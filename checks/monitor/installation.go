@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
@@ -28,40 +27,34 @@ func (i *Installation) Audits() bool { return i.config.AuditRetention > 0 }
 
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (i *Installation) Secret(ctx context.Context, name string) (string, error) {
-	return i.admin.Secret(ctx, name)
-}
-
-// CreateKey creates a key of the installation and returns its text, which begins with "rca_". It has the scope
-// [checks.Admin] in every project. The database stores only a hash of it.
-func (i *Installation) CreateKey(ctx context.Context) (text string, key checks.Key, err error) {
-	return i.admin.CreateInstallationKey(ctx)
-}
-
-// Keys returns the keys of the installation, oldest first, without their texts.
-func (i *Installation) Keys(ctx context.Context) ([]checks.Key, error) {
-	return i.admin.InstallationKeys(ctx)
-}
-
-// DeleteKey revokes a key of the installation, as [Project.DeleteKey] does for one of a project. Error: [checks.ErrNotFound].
-func (i *Installation) DeleteKey(ctx context.Context, id uuid.UUID) error {
-	return about("key", id, i.admin.DeleteInstallationKey(ctx, id))
+	s, err := i.store.Setting(ctx, i.now(), store.Setting{Name: name, Value: randomText(52)})
+	return s.Value, err
 }
 
 // Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,
 // one is the first. Use it for what may happen only once, such as the use of a link.
 func (i *Installation) Once(ctx context.Context, name string) (first bool, err error) {
-	return i.admin.Once(ctx, name)
+	mine := randomText(52)
+	stored, err := i.store.Setting(ctx, i.now(), store.Setting{Name: name, Value: mine})
+	return stored.Value == mine, err
 }
+
+// ended returns the setting that says that a session has ended.
+func ended(id uuid.UUID) store.Setting { return store.Setting{Name: "session " + id.String()} }
 
 // EndSession ends a session of somebody who signed in, on all servers. The session would have ended by itself until the
 // given instant. What a session is, and its identifier, is up to the caller.
 func (i *Installation) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
-	return i.admin.EndSession(ctx, id, until)
+	s := ended(id)
+	s.Value, s.Until = "ended", until
+	_, err := i.store.Setting(ctx, i.now(), s)
+	return err
 }
 
 // SessionEnded reports whether [Installation.EndSession] has ended a session. It asks the database.
 func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	return i.admin.SessionEnded(ctx, id)
+	s, err := i.store.Setting(ctx, i.now(), ended(id))
+	return s.Value != "", err
 }
 
 // Records returns the store of records, for the packages that keep people, their sessions and the like. The kinds of records belong
@@ -91,9 +84,12 @@ type Document struct {
 	Until time.Time
 }
 
+// documentKind returns the kind of the records that hold documents of a kind. No other record has such a kind.
+func documentKind(kind string) string { return "document " + kind }
+
 // Documents returns the documents of a kind that have not ended, by key.
 func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, error) {
-	found, err := i.admin.Documents(ctx, kind)
+	found, err := i.store.Records(ctx, i.now(), records.Query{Kind: new(documentKind(kind))})
 	var list []Document
 	for _, r := range found {
 		list = append(list, Document{Kind: kind, Key: r.Key, Value: r.Value, Until: r.Until})
@@ -103,10 +99,23 @@ func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, 
 
 // SaveDocument adds or replaces a document.
 func (i *Installation) SaveDocument(ctx context.Context, d Document) error {
-	return i.admin.SaveDocument(ctx, d.Kind, d.Key, d.Value, d.Until)
+	r := records.Record{Kind: documentKind(d.Kind), Key: d.Key, Value: d.Value, Until: d.Until}
+	return i.store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, i.now(), r) })
 }
 
 // TakeDocument removes a document and returns its value. Of concurrent calls, one gets it. Error: [checks.ErrNotFound].
-func (i *Installation) TakeDocument(ctx context.Context, kind, key string) ([]byte, error) {
-	return i.admin.TakeDocument(ctx, kind, key)
+func (i *Installation) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
+	kind = documentKind(kind)
+	err = i.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		r, err := one(tx.LockRecords(ctx, i.now(), records.Query{Kind: &kind, Key: &key}))
+		if err != nil {
+			return err
+		}
+		value = r.Value
+		return tx.SaveRecords(ctx, i.now(), records.Record{Kind: kind, Key: key})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
 }

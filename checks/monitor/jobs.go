@@ -23,52 +23,28 @@ const (
 	registerTimeout = 5 * time.Second
 )
 
-// jobsConfig configures [jobs]. All fields are required.
-type jobsConfig struct {
-	Admin *admin
-	// Submit queues a signal of a check. One that was received before has the time of that; otherwise at is the zero time.
-	Submit func(id uuid.UUID, signal pings.Signal, at time.Time) (submission, error)
-	// About says which check an error is about.
-	About   func(id uuid.UUID, err error) error
-	Now     func() time.Time
-	MaxBody int
-	Job     job.Config // without BodyLimit
-}
-
 // jobs makes reporters of jobs. A job does not wait for its monitoring: a ping that the database does not take at once waits
 // in memory.
 type jobs struct {
-	jobsConfig
+	*service
 	keeper *keeper
 }
 
 // newJobs returns a jobs. It starts nothing.
-func newJobs(config jobsConfig) *jobs {
-	config.Job.BodyLimit = func() int { return config.MaxBody }
-	j := &jobs{jobsConfig: config}
+func newJobs(s *service) *jobs {
+	s.config.Job.BodyLimit = func() int { return MaxBody }
+	j := &jobs{service: s}
 	j.keeper = &keeper{jobs: j, pending: make(map[registration]*target), hurry: make(chan struct{}, 1)}
 	return j
 }
 
-// Job returns the reporter of a check's job.
-func (j *jobs) Job(id uuid.UUID) *job.Job { return j.reporter(&target{id: id}) }
+// reporter returns the reporter of a check's job.
+func (j *jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, to}, &j.config.Job) }
 
-func (j *jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, to}, &j.jobsConfig.Job) }
-
-// Oldest returns the earlier of an instant and the time of the oldest ping that waits in memory for the database.
-func (j *jobs) Oldest(upTo time.Time) time.Time { return j.keeper.oldest(upTo) }
-
-// Open lets pings wait in memory again after Drain. They do from the beginning.
-func (j *jobs) Open() { j.keeper.open() }
-
-// Drain records the pings that wait in memory until ctx ends, and returns how many are left. From then on none waits: each is
-// tried once.
-func (j *jobs) Drain(ctx context.Context) (left int) { return j.keeper.drain(ctx) }
-
-// Report passes on an error that no caller waits for.
-func (j *jobs) Report(err error) {
+// report passes on an error that no caller waits for.
+func (j *jobs) report(err error) {
 	ctx := context.Background()
-	if report := j.jobsConfig.Job.OnPingError; report != nil {
+	if report := j.config.Job.OnPingError; report != nil {
 		report(ctx, err)
 		return
 	}
@@ -95,31 +71,26 @@ func (s sender) Ping(ctx context.Context, signal pings.Signal) error {
 	return nil
 }
 
-// Registry returns the registry of a project.
-func (j *jobs) Registry(projectID uuid.UUID) job.Registry { return registry{j, projectID} }
-
-type registry struct {
-	*jobs
-	project uuid.UUID
-}
-
-func (r registry) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
+// Register creates or updates the check with the slug of spec and returns the reporter of its job, as a [job.Registry]
+// does. The reporter is that of [Monitor.Job]. Register tries for at most 5 seconds.
+func (p *Project) Register(ctx context.Context, spec checks.Spec) (_ job.Reporter, err error) {
+	defer describe(&err, "project", p.id)
 	if spec.Slug == nil || *spec.Slug == "" {
 		return (*job.Job)(nil), &checks.FieldError{Field: "slug", Reason: "is empty"}
 	}
-	name := registration{r.project, *spec.Slug}
-	register := func(ctx context.Context) (uuid.UUID, error) { return r.register(ctx, spec) }
+	name := registration{p.id, *spec.Slug}
+	register := func(ctx context.Context) (uuid.UUID, error) { return p.register(ctx, spec) }
 	within, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
 	id, err := register(within)
 	switch {
 	case err == nil:
-		r.keeper.registered(name, id)
-		return r.Job(id), nil
+		p.jobs.keeper.registered(name, id)
+		return p.jobs.reporter(&target{id: id}), nil
 	case errors.Is(ctx.Err(), context.Canceled) || !isOutage(within, err):
 		return (*job.Job)(nil), err
 	}
-	return r.reporter(r.keeper.later(name, register)), fmt.Errorf("%w; %w", err, job.ErrPending)
+	return p.jobs.reporter(p.jobs.keeper.later(name, register)), fmt.Errorf("%w; %w", err, job.ErrPending)
 }
 
 // isOutage reports whether an error of a call with ctx means that the database is unavailable.
@@ -128,23 +99,25 @@ func isOutage(ctx context.Context, err error) bool {
 }
 
 // register creates or updates the check with the slug of spec.
-func (r registry) register(ctx context.Context, spec checks.Spec) (uuid.UUID, error) {
-	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Slug: *spec.Slug})
+func (p *Project) register(ctx context.Context, spec checks.Spec) (uuid.UUID, error) {
+	list, err := p.checks(ctx, checks.Query{Slug: *spec.Slug})
 	if err != nil {
 		return uuid.Nil, err
 	}
 	if len(list) == 0 {
-		spec = job.Defaults(spec, r.Admin.Now())
+		spec = job.Defaults(spec, p.now())
 	}
-	c, _, err := r.Admin.Upsert(ctx, r.project, spec, checks.UniqueSlug)
+	c, _, err := p.Upsert(ctx, spec, checks.UniqueSlug)
 	return c.ID, err
 }
 
-func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) error {
+// PauseExcept pauses the checks with the tag whose slug is not in slugs, as a [job.Registry] does.
+func (p *Project) PauseExcept(ctx context.Context, tag string, slugs []string) (err error) {
+	defer describe(&err, "project", p.id)
 	if err := job.ValidatePause(tag, slugs); err != nil {
 		return err
 	}
-	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Tags: []string{tag}})
+	list, err := p.checks(ctx, checks.Query{Tags: []string{tag}})
 	if err != nil {
 		return err
 	}
@@ -152,7 +125,7 @@ func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) e
 		if c.Slug == "" || c.Stored == checks.StatusPaused || slices.Contains(slugs, c.Slug) {
 			continue
 		}
-		if _, err := r.Admin.Pause(ctx, r.project, c.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		if _, err := p.Pause(ctx, c.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return err
 		}
 	}

@@ -84,12 +84,12 @@ func (k *keeper) ping(ctx context.Context, to *target, signal pings.Signal) erro
 	k.mu.Lock()
 	if why := k.behind(to); why != nil {
 		defer k.mu.Unlock()
-		return k.keep(&kept{to: to, signal: signal, at: k.Now()}, why)
+		return k.keep(&kept{to: to, signal: signal, at: k.now()}, why)
 	}
 	id := to.id
-	sent, err := k.Submit(id, signal, time.Time{})
+	sent, err := k.ingest.Submit(id, signal, time.Time{})
 	k.mu.Unlock()
-	p := &kept{to: to, signal: signal, at: k.Now()}
+	p := &kept{to: to, signal: signal, at: k.now()}
 	if err == nil {
 		select {
 		case <-sent.Done():
@@ -102,13 +102,13 @@ func (k *keeper) ping(ctx context.Context, to *target, signal pings.Signal) erro
 		return nil
 	}
 	if p.sent == nil && !errors.Is(err, store.ErrUnavailable) {
-		return k.About(id, err)
+		return about("check", id, err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.alone = errors.Is(err, store.ErrPartly)
 	k.failing = k.failing || !p.alone
-	return k.keep(p, k.About(id, err))
+	return k.keep(p, about("check", id, err))
 }
 
 // behind returns why a ping must wait, or nil. The caller holds the lock.
@@ -187,7 +187,7 @@ func (k *keeper) pass() (ok bool) {
 			continue
 		}
 		if p.sent == nil {
-			sent, err := k.Submit(p.to.id, p.signal, p.at)
+			sent, err := k.ingest.Submit(p.to.id, p.signal, p.at)
 			if err != nil {
 				blocked[p.to], ok = true, false
 				continue
@@ -215,7 +215,7 @@ func (k *keeper) pass() (ok bool) {
 		recorded = recorded || err == nil
 		k.remove(p)
 		if err != nil {
-			k.Report(fmt.Errorf("%s ping: %w", p.signal.Kind, k.About(p.to.id, err)))
+			k.report(fmt.Errorf("%s ping: %w", p.signal.Kind, about("check", p.to.id, err)))
 		}
 	}
 	k.failing = !recorded && !ok
@@ -294,7 +294,7 @@ func (k *keeper) refuse(name registration, why error) {
 		dropped++
 		return true
 	})
-	k.Report(fmt.Errorf("register %q: %w; pings that were dropped: %d", name.slug, why, dropped))
+	k.report(fmt.Errorf("register %q: %w; pings that were dropped: %d", name.slug, why, dropped))
 }
 
 // oldest returns the earlier of an instant and the time of the oldest ping that waits for the database.

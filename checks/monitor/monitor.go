@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
@@ -38,8 +39,11 @@ type service struct {
 	queue   store.Spool // or nil
 	pulse   *pulse
 	bodies  bodies
-	admin   *admin
 	jobs    *jobs
+
+	hold      hold.Rule // holds back changes that would judge a deadline
+	creations creations
+	cached    cached
 }
 
 // Store is the database of a monitor: a *sqlstore.Store, or a type that embeds one.
@@ -76,7 +80,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 	if queue != nil {
 		rule.Spool = queue.ID()
 	}
-	s := &service{config: c, queue: queue, pulse: &pulse{clock: c.Now}}
+	s := &service{config: c, queue: queue, hold: rule, pulse: &pulse{clock: c.Now}}
 	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}}
 	s.bodies = bodies{s}
 	asking := db
@@ -92,10 +96,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 	s.ingest, err = ingest.New(ingest.Config{
 		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer,
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
-		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
-			return s.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
-		},
-		Refuses: refusesSlug,
+		LookUp: s.checkIDBySlug, Refuses: refusesSlug,
 	})
 	if err != nil {
 		return nil, err
@@ -103,11 +104,15 @@ func New(on Store, config *Config) (*Monitor, error) {
 	s.watcher = watch.New(watch.Config{
 		Store: s.store, Hold: rule, Margin: c.CommitMargin, Received: s.received, Beat: s.pulse.sweep, Swept: c.Observer.Swept,
 	})
-	s.admin = newAdmin(adminConfig{
-		Store: s.store, Now: s.now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
-		Hold: rule, Spooled: s.ingest.Spooled, Configured: s.courier.Configured, Elsewhere: c.DeliveredElsewhere, Audit: c.AuditRetention > 0,
-	})
-	s.jobs = s.newJobs()
+	s.creations.perMinute = c.CreateRate
+	s.cached.keys.read = s.findKey
+	s.cached.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
+		return s.project(ctx, store.ProjectFilter{BadgeKey: &key})
+	}
+	s.cached.byID.read = func(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+		return s.project(ctx, store.ProjectFilter{ID: &id})
+	}
+	s.jobs = newJobs(s)
 	if o, ok := c.Observer.(interface{ Bind(*Monitor) }); ok {
 		o.Bind(m)
 	}
@@ -129,7 +134,7 @@ func spoolOf(s Spool) (store.Spool, error) {
 // received returns the time, and the instant up to which all received pings are in the database.
 func (s *service) received() (now, upTo time.Time) {
 	now, upTo = s.ingest.Received()
-	return now, s.jobs.Oldest(upTo)
+	return now, s.jobs.keeper.oldest(upTo)
 }
 
 // logger returns the logger of a component. The group tells its lines from those of the program around the monitor.

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -55,22 +54,11 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 //	err := mon.Job(check.ID).Run(ctx, backup)
 //
 // Job reads nothing: if no check has the identifier, each ping returns [checks.ErrNotFound].
-func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs.Job(id) }
-
-// newJobs returns what reports runs to this monitor.
-func (s *service) newJobs() *jobs {
-	return newJobs(jobsConfig{
-		Admin: s.admin, Now: s.now, MaxBody: MaxBody, Job: s.config.Job,
-		Submit: func(id uuid.UUID, signal pings.Signal, at time.Time) (submission, error) {
-			return s.ingest.Submit(id, signal, at)
-		},
-		About: func(id uuid.UUID, err error) error { return about("check", id, err) },
-	})
-}
+func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs.reporter(&target{id: id}) }
 
 // Check returns a check of any project: the state machine, of which [checks.Check.Status] is the status at an instant.
 // [Project.Check] returns what most programs need. Error: [checks.ErrNotFound].
 func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	c, err := m.admin.Check(ctx, id)
+	c, err := m.anyCheck(ctx, id)
 	return c, about("check", id, err)
 }

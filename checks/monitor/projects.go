@@ -1,11 +1,20 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
 // Projects is what a server needs to know about all projects of the installation: their accounts, and whom a key lets in. A
@@ -44,58 +53,169 @@ type Keys struct {
 
 // Create creates a project with a read-write and a read-only key, unless the spec has NoKeys. Errors: *[checks.FieldError], and [checks.ErrExists] for
 // a name or a ping key in use.
-func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project, Keys, error) {
-	project, keys, err := p.admin.CreateProject(ctx, spec)
-	return project, keys, about("project", spec.Name, err)
+func (s *Projects) Create(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+	defer describe(&err, "project", spec.Name)
+	defer s.cached.forget() // MaxChecks also changes the other projects of the account
+	if p, err = s.newProject(spec); err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	var saved []checks.Key
+	if !spec.NoKeys {
+		readWrite, keyRW := s.newKey(p.ID, checks.ReadWrite)
+		readOnly, keyRO := s.newKey(p.ID, checks.ReadOnly)
+		keys, saved = Keys{ReadWrite: readWrite, ReadOnly: readOnly}, []checks.Key{keyRW, keyRO}
+	}
+	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		saveProject := tx.SaveProject
+		if spec.First {
+			saveProject = tx.SaveFirstProject
+		}
+		if err := saveProject(ctx, p); err != nil {
+			return err
+		}
+		for _, k := range saved {
+			if err := tx.SaveKey(ctx, k); err != nil {
+				return err
+			}
+		}
+		return s.note(ctx, tx, aboutProject(p, "project.create", audit.Change{Field: "account", To: p.Account}, audit.Change{Field: "plan", To: p.Plan}))
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	return p, keys, nil
+}
+
+// newProject returns the project of a spec.
+func (s *service) newProject(spec ProjectSpec) (checks.Project, error) {
+	p := checks.Project{
+		ID: uuid.New(), Name: spec.Name, Account: cmp.Or(spec.Account, "default"), Plan: cmp.Or(spec.Plan, "paid"), MaxChecks: spec.MaxChecks,
+		BadgeKey: randomText(publicKeyLength), PingKey: cmp.Or(spec.PingKey, randomText(publicKeyLength)), CreatedAt: s.now(),
+	}
+	switch {
+	case p.Plan != "free" && p.Plan != "paid":
+		return checks.Project{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
+	case !checks.ValidPingKey(p.PingKey):
+		return checks.Project{}, &checks.FieldError{Field: "ping-key", Reason: "must be 22 lower-case letters and digits"}
+	case p.MaxChecks < 0:
+		return checks.Project{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
+	}
+	return p, errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account))
 }
 
 // List returns all projects, by name.
-func (p *Projects) List(ctx context.Context) ([]checks.Project, error) {
-	return p.admin.Projects(ctx)
+func (s *Projects) List(ctx context.Context) ([]checks.Project, error) {
+	return s.store.Projects(ctx, store.ProjectFilter{})
 }
 
 // ByID returns the project with this identifier. Error: [checks.ErrNotFound].
-func (p *Projects) ByID(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	project, err := p.admin.Project(ctx, id)
-	return project, about("project", id, err)
+func (s *Projects) ByID(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	p, err := s.project(ctx, store.ProjectFilter{ID: &id})
+	return p, about("project", id, err)
 }
 
 // ByName returns the project with this name. Error: [checks.ErrNotFound].
-func (p *Projects) ByName(ctx context.Context, name string) (checks.Project, error) {
-	project, err := p.admin.ProjectByName(ctx, name)
-	return project, about("project", name, err)
+func (s *Projects) ByName(ctx context.Context, name string) (checks.Project, error) {
+	p, err := s.project(ctx, store.ProjectFilter{Name: &name})
+	return p, about("project", name, err)
 }
 
 // ByBadgeKey returns the project with this badge key. It may be 3 seconds old. Error: [checks.ErrNotFound].
-func (p *Projects) ByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
-	project, err := p.admin.ProjectByBadgeKey(ctx, key)
-	return project, about("project", "of a badge key", err) // which is a secret
+func (s *Projects) ByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+	p, err := s.cached.byBadgeKey.get(ctx, key, s.now())
+	return p, about("project", "of a badge key", err) // which is a secret
+}
+
+// project returns the first project that a filter selects.
+func (s *service) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
+	return one(s.store.Projects(ctx, f))
 }
 
 // Rename changes the name of a project and returns the project. Other processes may use the old name for 5 seconds more.
 // Errors: *[checks.FieldError]; [checks.ErrExists] for a name in use; [checks.ErrNotFound].
-func (p *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (checks.Project, error) {
-	project, err := p.admin.RenameProject(ctx, id, name)
-	return project, about("project", id, err)
+func (s *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
+	defer describe(&err, "project", id)
+	if err := checks.ValidateProjectName(name); err != nil {
+		return checks.Project{}, err
+	}
+	defer s.cached.forget()
+	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if p, err = tx.LockAccount(ctx, id); err != nil {
+			return err
+		}
+		changes := add(nil, "name", p.Name, name)
+		p.Name = name
+		if err := tx.SaveProject(ctx, p); err != nil {
+			return err
+		}
+		return s.noteChanged(ctx, tx, aboutProject(p, "project.update", changes...))
+	})
+	if err != nil {
+		return checks.Project{}, err
+	}
+	return p, nil
 }
+
+// retiredKind is the kind of the records of ping keys that were replaced. Their Key is the hash of the text, in hexadecimal,
+// and their Owner the project. Only pings that wait in a spool since before look them up.
+const (
+	retiredKind = "retired ping key"
+	retiredFor  = 90 * 24 * time.Hour
+)
 
 // RotatePingKey gives a project another ping key and returns the project. Pings by slug with the old key, also those by e-mail, are
 // refused at once, on all servers; pings by UUID go on, and pings that a spool took before are recorded within 90 days. Call it
 // when somebody has the key who should not. Error: [checks.ErrNotFound].
-func (p *Projects) RotatePingKey(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	project, err := p.admin.RotatePingKey(ctx, id)
-	return project, about("project", id, err)
+func (s *Projects) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Project, err error) {
+	defer describe(&err, "project", id)
+	defer s.cached.forget()
+	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if p, err = tx.LockAccount(ctx, id); err != nil {
+			return err
+		}
+		retired := records.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: s.now().Add(retiredFor)}
+		p.PingKey = randomText(publicKeyLength)
+		if err := tx.SaveProject(ctx, p); err != nil {
+			return err
+		}
+		if err := tx.SaveRecords(ctx, s.now(), retired); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, aboutProject(p, "project.update", audit.Change{Field: "ping_key", From: hidden, To: hidden}))
+	})
+	if err != nil {
+		return checks.Project{}, err
+	}
+	return p, nil
+}
+
+func retiredKey(pingKey string) string {
+	hash := sha256.Sum256([]byte(pingKey))
+	return hex.EncodeToString(hash[:])
+}
+
+// renewed returns the ping key of the project that had another one before.
+func (s *service) renewed(ctx context.Context, pingKey string) (string, error) {
+	r, err := one(s.store.Records(ctx, s.now(), records.Query{Kind: new(retiredKind), Key: new(retiredKey(pingKey))}))
+	if err != nil {
+		return "", err
+	}
+	p, err := s.project(ctx, store.ProjectFilter{ID: &r.Owner})
+	return p.PingKey, err
 }
 
 // Delete removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
-func (p *Projects) Delete(ctx context.Context, id uuid.UUID) error {
-	return about("project", id, p.admin.DeleteProject(ctx, id))
-}
-
-// Authenticate returns the API key with this text, of a project or of the installation, or [checks.ErrNotFound]. It looks up a hash of the text, so its
-// timing does not reveal how much of the text is right. A key that another process revokes stays valid for up to 5
-// seconds.
-func (p *Projects) Authenticate(ctx context.Context, text string) (checks.Key, error) {
-	key, err := p.admin.Authenticate(ctx, text)
-	return key, about("api", "key", err)
+func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
+	defer s.cached.forget()
+	err := s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		p, err := one(tx.Projects(ctx, store.ProjectFilter{ID: &id}))
+		if err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, aboutProject(p, "project.delete")); err != nil {
+			return err
+		}
+		return tx.DeleteProject(ctx, p.ID)
+	})
+	return about("project", id, err)
 }

@@ -44,7 +44,7 @@ func (m *Monitor) begin(ctx context.Context, atMost time.Duration) {
 	w := &work{stop: stop, cut: cut, begun: ctx.Done(), ended: make(chan struct{})}
 	m.work = w
 	m.pulse.started()
-	m.jobs.Open()
+	m.jobs.keeper.open()
 	go func() {
 		defer close(w.ended)
 		defer release()
@@ -200,7 +200,7 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 
 // record waits until the pings that were taken are recorded, and returns how many are not when ctx ends.
 func (m *Monitor) record(ctx context.Context) (left int) {
-	left = m.jobs.Drain(ctx)
+	left = m.jobs.keeper.drain(ctx)
 	return left + m.ingest.Wait(ctx)
 }
 

@@ -6,33 +6,98 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// StatusPages returns the status pages of the project, oldest first.
+func (p *Project) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+	found, err := p.store.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.id})
+	return found, p.about(p.exists(ctx, len(found), err))
+}
 
 // CreateStatusPage adds a status page with the slug, title, description and tags of page. It ignores the other fields and
 // sets them in the page that it returns. From then on anyone can read the page without a key. Errors:
 // *[checks.FieldError], also for the field "project" when that has [checks.MaxStatusPages]; [checks.ErrExists] for a
 // slug in use in any project.
 func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
-	page.ProjectID = p.id
-	page, err := p.admin.CreateStatusPage(ctx, page)
+	page.ID, page.CreatedAt = uuid.New(), p.now()
+	page, err := p.saveStatusPage(ctx, page, func(list []checks.StatusPage, page checks.StatusPage) (checks.StatusPage, error) {
+		return page, checks.ValidateCount(len(list), checks.MaxStatusPages, "status pages")
+	})
 	return page, p.about(err)
 }
 
 // UpdateStatusPage replaces the slug, title, description and tags of the page with the ID of page. The old slug is free
 // afterwards. Errors: *[checks.FieldError]; [checks.ErrExists] for a slug in use in any project; [checks.ErrNotFound].
 func (p *Project) UpdateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
-	page.ProjectID = p.id
-	saved, err := p.admin.UpdateStatusPage(ctx, page)
+	saved, err := p.saveStatusPage(ctx, page, func(list []checks.StatusPage, page checks.StatusPage) (checks.StatusPage, error) {
+		saved, ok := pageByID(list, page.ID)
+		if !ok {
+			return page, checks.ErrNotFound
+		}
+		saved.Slug, saved.Title, saved.Description, saved.Tags = page.Slug, page.Title, page.Description, page.Tags
+		return saved, nil
+	})
 	return saved, about("status page", page.ID, err)
+}
+
+// saveStatusPage saves the page that fn returns. The list that fn gets has the pages of the project; the account's lock
+// keeps them from changing.
+func (p *Project) saveStatusPage(
+	ctx context.Context, page checks.StatusPage, fn func(list []checks.StatusPage, page checks.StatusPage) (checks.StatusPage, error),
+) (saved checks.StatusPage, err error) {
+	page.ProjectID = p.id
+	if page, err = page.Normalize(); err != nil {
+		return checks.StatusPage{}, err
+	}
+	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.id); err != nil {
+			return err
+		}
+		found, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.id})
+		if err != nil {
+			return err
+		}
+		if saved, err = fn(found, page); err != nil {
+			return err
+		}
+		if err := tx.SaveStatusPage(ctx, saved); err != nil {
+			return err
+		}
+		before, ok := pageByID(found, saved.ID)
+		if !ok {
+			return p.note(ctx, tx, aboutPage(saved, "status_page.create", pageChanges(before, saved)...))
+		}
+		return p.noteChanged(ctx, tx, aboutPage(saved, "status_page.update", pageChanges(before, saved)...))
+	})
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	return saved, nil
+}
+
+func pageByID(list []checks.StatusPage, id uuid.UUID) (checks.StatusPage, bool) {
+	return where(list, func(p checks.StatusPage) bool { return p.ID == id })
 }
 
 // DeleteStatusPage removes a status page. Error: [checks.ErrNotFound].
 func (p *Project) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
-	return about("status page", id, p.admin.DeleteStatusPage(ctx, p.id, id))
-}
-
-// StatusPages returns the status pages of the project, oldest first.
-func (p *Project) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	list, err := p.admin.StatusPages(ctx, p.id)
-	return list, p.about(err)
+	err := p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.id); err != nil {
+			return err
+		}
+		list, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.id})
+		if err != nil {
+			return err
+		}
+		page, ok := pageByID(list, id)
+		if !ok {
+			return checks.ErrNotFound
+		}
+		if err := p.note(ctx, tx, aboutPage(page, "status_page.delete")); err != nil {
+			return err
+		}
+		return tx.DeleteStatusPage(ctx, p.id, id)
+	})
+	return about("status page", id, err)
 }

@@ -24,20 +24,20 @@ func (m *Monitor) Views() *Views { return &Views{m.service} }
 
 // Checks returns the checks of a project that the query selects, oldest first. Error: [checks.ErrNotFound].
 func (v *Views) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
-	list, err := v.admin.Checks(ctx, projectID, q)
+	list, err := (&Project{v.service, projectID}).checks(ctx, q)
 	return list, about("project", projectID, err)
 }
 
 // CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
 func (v *Views) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
-	c, err := v.admin.CheckByBadgeKey(ctx, key)
+	c, err := one(v.store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
 	return c, about("check", "of a badge key", err) // which is a secret
 }
 
 // CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
 // [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [checks.ErrUnavailable].
 func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
-	id, _, err := v.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
+	id, _, err := v.checkIDBySlug(ctx, pingKey, slug, false, true)
 	return id, about("slug", slug, err)
 }
 
@@ -46,7 +46,7 @@ func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.U
 // more than [Project.Pings] lists. A check without any is not in the map. The caller sees to it that the checks are in the
 // project. Error: [checks.ErrNotFound] for an unknown project.
 func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
-	project, err := v.admin.CachedProject(ctx, projectID)
+	project, err := v.cached.byID.get(ctx, projectID, v.now())
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
@@ -57,7 +57,7 @@ func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid
 // bounds. Each has the end of its body, at most 8 KiB; its BodySize tells whether that is all. A body in object storage is
 // left out. The caller sees to it that the checks are in the project. Error: [checks.ErrNotFound] for an unknown project.
 func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, most int) (map[uuid.UUID]pings.Ping, error) {
-	project, err := v.admin.CachedProject(ctx, projectID)
+	project, err := v.cached.byID.get(ctx, projectID, v.now())
 	if err != nil {
 		return nil, about("project", projectID, err)
 	}
@@ -80,7 +80,7 @@ func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uui
 	for id, log := range all {
 		durations[id] = *log[0].Duration
 	}
-	return durations, about("project", projectID, v.admin.Exists(ctx, projectID, len(durations), err))
+	return durations, about("project", projectID, (&Project{v.service, projectID}).exists(ctx, len(durations), err))
 }
 
 // Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
@@ -145,24 +145,24 @@ func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) (
 
 // StatusPages returns the status pages of all projects, oldest first.
 func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	return v.admin.AllStatusPages(ctx)
+	return v.store.StatusPages(ctx, store.StatusPageFilter{})
 }
 
 // StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
 func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
-	page, err := v.admin.StatusPageByID(ctx, id)
+	page, err := one(v.store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
 	return page, about("status page", id, err)
 }
 
 // Channel returns a channel of any project. Error: [checks.ErrNotFound].
 func (v *Views) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
-	c, err := v.admin.Channel(ctx, id)
+	c, err := one(v.store.Channels(ctx, store.ChannelFilter{IDs: []uuid.UUID{id}}))
 	return c, about("channel", id, err)
 }
 
 // Kinds returns the kinds of channels that [Project.CreateChannel] accepts, each once, with their settings.
 func (v *Views) Kinds() (list []channels.Type) {
-	for _, t := range v.admin.Types {
+	for _, t := range v.config.Channels {
 		if i := slices.IndexFunc(list, func(known channels.Type) bool { return known.Kind == t.Kind }); i >= 0 {
 			list[i] = t
 		} else {
@@ -189,7 +189,7 @@ func (v *Views) Configured(kind channels.Kind) error { return v.courier.Configur
 // Undeliverable returns a *[channels.NotConfiguredError] if nobody sends alerts to channels of a kind: this monitor cannot,
 // and [Config].DeliveredElsewhere is not set. For [channels.Function] it says whether there is Config.OnAlert.
 func (v *Views) Undeliverable(kind channels.Kind) error {
-	if v.courier.Elsewhere && kind != channels.Function {
+	if v.config.DeliveredElsewhere && kind != channels.Function {
 		return nil
 	}
 	return v.courier.Configured(kind)

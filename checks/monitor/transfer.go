@@ -14,54 +14,55 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Transfer moves a check between projects; package monitor says what it keeps.
-func (a *admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c checks.Check, err error) {
-	if fromID == toID {
-		return a.CheckOf(ctx, fromID, id)
+// Transfer moves a check to another project. It keeps its identifier, so that its ping address and its badge stay, its
+// settings and state, and its log and flips. It loses its channels with their deliveries, also those that wait to be sent,
+// and gets all channels of the other project. A slug that a check there has becomes ambiguous. If that is this project,
+// nothing changes. Errors: [checks.ErrNotFound] for the check and for the other project, [checks.ErrCheckLimit].
+func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapshot, error) {
+	if p.id == to {
+		return p.Check(ctx, id)
 	}
-	from, err := a.Project(ctx, fromID)
+	from, err := p.project(ctx, store.ProjectFilter{ID: &p.id})
 	if err != nil {
-		return checks.Check{}, err
+		return checks.Snapshot{}, about("check", id, err)
 	}
-	to, err := a.Project(ctx, toID)
+	into, err := p.project(ctx, store.ProjectFilter{ID: &to})
 	if err != nil {
-		return checks.Check{}, err
+		return checks.Snapshot{}, about("check", id, err)
 	}
-	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		for _, p := range inOrder(from, to) {
-			if _, err := tx.LockAccount(ctx, p.ID); err != nil {
+	var c checks.Check
+	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		for _, of := range inOrder(from, into) {
+			if _, err := tx.LockAccount(ctx, of.ID); err != nil {
 				return err
 			}
 		}
 		l, err := tx.LockCheck(ctx, id)
-		if err == nil && l.ProjectID != fromID {
+		if err == nil && l.ProjectID != p.id {
 			err = checks.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if err := roomFor(ctx, tx, from, to); err != nil {
+		if err := roomFor(ctx, tx, from, into); err != nil {
 			return err
 		}
-		l.ProjectID, l.MovedFrom, l.SettingsChanged = toID, fromID, true
+		l.ProjectID, l.MovedFrom, l.SettingsChanged = to, p.id, true
 		if err := selectChannels(ctx, tx, &l.Check, new("*")); err != nil {
 			return err
 		}
 		c = l.Check
-		move := audit.Change{Field: "project", From: from.Name, To: to.Name}
-		left := audit.Entry{ProjectID: fromID, Action: "check.move", Object: c.DisplayName(), Changes: []audit.Change{move}}
+		move := audit.Change{Field: "project", From: from.Name, To: into.Name}
+		left := audit.Entry{ProjectID: p.id, Action: "check.move", Object: c.DisplayName(), Changes: []audit.Change{move}}
 		for _, e := range []audit.Entry{left, aboutCheck(c, "check.move", move)} {
-			if err := a.note(ctx, tx, e); err != nil {
+			if err := p.note(ctx, tx, e); err != nil {
 				return err
 			}
 		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
-	if err != nil {
-		return checks.Check{}, err
-	}
 	c.Tags = slices.Clone(c.Tags) // the store may keep the others
-	return c, nil
+	return p.snapshot(id, c, err)
 }
 
 // inOrder returns projects in the order in which a transaction that needs several accounts locks them.

@@ -2,8 +2,12 @@ package monitor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const (
@@ -60,4 +64,37 @@ func (l *lookups[K, V]) forget() {
 	defer l.mu.Unlock()
 	l.known = nil
 	l.epoch++
+}
+
+// cached are the lookups of a monitor.
+type cached struct {
+	keys       lookups[keyID, checks.Key]
+	byBadgeKey lookups[string, checks.Project]
+	byID       lookups[uuid.UUID, checks.Project]
+}
+
+// forget empties the caches of projects and keys, so that a change takes effect in this process at once.
+func (c *cached) forget() {
+	c.keys.forget()
+	c.byBadgeKey.forget()
+	c.byID.forget()
+}
+
+// where returns the first item of a list that matches.
+func where[T any](list []T, match func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, match); i >= 0 {
+		return list[i], true
+	}
+	return found, false
+}
+
+// one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.
+func one[T any](list []T, err error) (first T, _ error) {
+	if err == nil && len(list) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return first, err
+	}
+	return list[0], nil
 }

@@ -25,20 +25,20 @@ const (
 )
 
 // note adds an entry to the audit log in the transaction of the change that it is about.
-func (a *admin) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
-	if !a.Audit {
+func (s *service) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+	if s.config.AuditRetention == 0 {
 		return nil
 	}
-	e.At, e.Actor = a.Now(), audit.ActorOf(ctx)
+	e.At, e.Actor = s.now(), audit.ActorOf(ctx)
 	return tx.SaveAudit(ctx, e)
 }
 
 // noteChanged is note for an update, which is no entry if nothing has changed.
-func (a *admin) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
+func (s *service) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
 	if len(e.Changes) == 0 {
 		return nil
 	}
-	return a.note(ctx, tx, e)
+	return s.note(ctx, tx, e)
 }
 
 // aboutCheck returns an entry about a check.
@@ -67,8 +67,8 @@ func cut(value string) string {
 }
 
 // checkChanges returns the settings in which two checks differ, with the names of their channels.
-func (a *admin) checkChanges(ctx context.Context, tx store.AdminTx, from, to checks.Check) (changes []audit.Change, err error) {
-	if !a.Audit {
+func (s *service) checkChanges(ctx context.Context, tx store.AdminTx, from, to checks.Check) (changes []audit.Change, err error) {
+	if s.config.AuditRetention == 0 {
 		return nil, nil
 	}
 	for _, s := range checks.AllSettings() {
@@ -101,9 +101,9 @@ func valueText(s checks.Setting, c checks.Check) string {
 }
 
 // channelChanges returns what differs between two channels. Of a new channel, the first is the zero value.
-func (a *admin) channelChanges(from, to channels.Channel) []audit.Change {
+func (s *service) channelChanges(from, to channels.Channel) []audit.Change {
 	changes := add(nil, "name", from.Name, to.Name)
-	kind := a.typeOf(to.Kind)
+	kind := s.typeOf(to.Kind)
 	shown := func(c channels.Channel, name string) string {
 		if value := c.Settings[name]; value == "" || kind.Shows(c, name) {
 			return value

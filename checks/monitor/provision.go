@@ -11,16 +11,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// CheckIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and
+// checkIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and
 // limited applies Config.CreateRate. Without limited, the ping was acknowledged before, perhaps with an earlier key of the project.
-func (a *admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
+func (s *service) checkIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, ids, err := a.Store.BySlug(ctx, pingKey, slug)
+	project, ids, err := s.store.BySlug(ctx, pingKey, slug)
 	if !limited && errors.Is(err, checks.ErrNotFound) {
-		if pingKey, err = a.renewed(ctx, pingKey); err == nil {
-			project, ids, err = a.Store.BySlug(ctx, pingKey, slug)
+		if pingKey, err = s.renewed(ctx, pingKey); err == nil {
+			project, ids, err = s.store.BySlug(ctx, pingKey, slug)
 		}
 	}
 	switch {
@@ -33,10 +33,10 @@ func (a *admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 	case !create:
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	return a.provision(ctx, project, slug, limited)
+	return s.provision(ctx, project, slug, limited)
 }
 
-// refusesSlug reports whether an error of CheckIDBySlug is about the slug, so that it is the same each time for a while.
+// refusesSlug reports whether an error of checkIDBySlug is about the slug, so that it is the same each time for a while.
 func refusesSlug(err error) bool {
 	_, limited := errors.AsType[*checks.CreateRateError](err)
 	_, invalid := errors.AsType[*checks.FieldError](err)
@@ -45,20 +45,20 @@ func refusesSlug(err error) bool {
 
 // provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies
 // Config.CreateRate.
-func (a *admin) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
+func (s *service) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
 	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
-	now := a.Now()
+	now := s.now()
 	fresh, err := checks.New(projectID, spec, now)
 	if err != nil {
 		return uuid.Nil, false, err
 	}
 	undo := func() {}
 	if limited {
-		if undo, err = a.creations.take(projectID, now); err != nil {
+		if undo, err = s.creations.take(projectID, now); err != nil {
 			return uuid.Nil, false, err
 		}
 	}
-	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		project, err := tx.LockAccount(ctx, projectID)
 		if err != nil {
 			return err
@@ -73,13 +73,13 @@ func (a *admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 			id, created = ids[0], false
 			return nil
 		}
-		if err := a.roomForCreated(ctx, tx, projectID); err != nil {
+		if err := s.roomForCreated(ctx, tx, projectID); err != nil {
 			return err
 		}
 		c := fresh
 		id, created = c.ID, true
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Ping})
-		return a.insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
+		return s.insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
 	})
 	if err == nil && !created {
 		undo()
@@ -88,13 +88,13 @@ func (a *admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 }
 
 // roomForCreated returns a [maxCreatedError] if pings may not create another check in the project.
-func (a *admin) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
-	if a.MaxCreated == 0 {
+func (s *service) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
+	if s.config.MaxCreated == 0 {
 		return nil
 	}
 	all, err := tx.FindChecks(ctx, projectID, store.Match{})
-	if err == nil && len(all) >= a.MaxCreated {
-		return maxCreatedError(a.MaxCreated)
+	if err == nil && len(all) >= s.config.MaxCreated {
+		return maxCreatedError(s.config.MaxCreated)
 	}
 	return err
 }
