@@ -19,7 +19,7 @@ func TestCheckSettings(t *testing.T) {
 	}
 	for _, flag := range findCommand(findCommand(model(t).Node, "check"), "set").Flags {
 		name := strings.ReplaceAll(flag.Name, "-", "_")
-		if slices.Contains([]string{"help", "slug", "id", "project", "json"}, name) {
+		if slices.Contains([]string{"help", "project", "url", "api_key", "json"}, name) {
 			continue
 		}
 		if !slices.Contains(columns, name) || !slices.Contains(manage.CheckHeader, strings.ToUpper(strings.ReplaceAll(name, "_", " "))) {

@@ -48,7 +48,7 @@ func TestNothingControlsTheTerminal(t *testing.T) {
 	month := time.Now().UTC().Format("2006-01")
 	file := writeFile(t, "checks: []\nchannels: []\n")
 	for _, args := range [][]string{
-		{"check", "list"}, {"check", "show", "--slug", "one"}, {"check", "rehearse", "one"}, {"check", "rehearse"}, {"check", "set", "--slug", "one", "--alert-after", "2"},
+		{"check", "list"}, {"check", "show", "one"}, {"check", "rehearse", "one"}, {"check", "rehearse"}, {"check", "set", "one", "--alert-after", "2"},
 		{"channel", "list"}, {"channel", "test", channel}, {"deliveries", "list"},
 		{"report", "--month", month}, {"report", "--month", month, "--format", "csv"}, {"report", "--month", month, "--format", "html"},
 		{"report", "--month", month, "--format", "json"}, {"audit"},

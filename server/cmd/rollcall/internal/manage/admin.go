@@ -2,12 +2,7 @@ package manage
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
-	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -61,67 +56,20 @@ type projectFlag struct {
 	Project string `default:"default" placeholder:"NAME" help:"Name of the project."`
 }
 
-// in runs fn with a monitor and the project that the flag names.
-func (f projectFlag) in(ctx context.Context, a *App, fn func(mon *monitor.Monitor, project checks.Project) error) error {
+// in runs fn with a project in the database, for commands that need it.
+func (f projectFlag) in(ctx context.Context, a *App, fn func(project) error) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := projectByName(ctx, mon, f.Project)
+		p, err := onDatabase{mon}.project(ctx, f.Project)
 		if err != nil {
-			return err
+			return console.Missing(err, "project %q", f.Project)
 		}
-		return fn(mon, project)
+		return fn(p)
 	})
 }
 
 func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
 	project, err := mon.Projects().ByName(ctx, name)
 	return project, console.Missing(err, "project %q", name)
-}
-
-// checkByID returns the check of a project with an id.
-func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, id uuid.UUID) (checks.Check, error) {
-	check, err := mon.Check(ctx, id)
-	if err == nil && check.ProjectID != projectID {
-		err = checks.ErrNotFound
-	}
-	return check, console.Missing(err, "check %q", id)
-}
-
-// checkBySlug returns the check of a project with a slug. Several such checks are an error.
-func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, slug string) (checks.Check, error) {
-	list, err := mon.Views().Checks(ctx, projectID, checks.Query{Slug: slug})
-	switch {
-	case err != nil:
-		return checks.Check{}, err
-	case len(list) == 0 || slug == "":
-		return checks.Check{}, console.Missing(checks.ErrNotFound, "check %q", slug)
-	case len(list) > 1:
-		return checks.Check{}, fmt.Errorf("%d checks have the slug %q; use the UUID", len(list), slug)
-	}
-	return list[0], nil
-}
-
-// findChannel returns the integration of a project with an id or a name. Several with that name are an error.
-func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, text string) (channels.Channel, error) {
-	list, err := mon.Project(projectID).Channels(ctx)
-	if err != nil {
-		return channels.Channel{}, err
-	}
-	var named []channels.Channel
-	for _, channel := range list {
-		if channel.ID.String() == strings.ToLower(text) {
-			return channel, nil
-		}
-		if channel.Name == text && text != "" {
-			named = append(named, channel)
-		}
-	}
-	switch len(named) {
-	case 0:
-		return channels.Channel{}, console.Missing(checks.ErrNotFound, "integration %q", text)
-	case 1:
-		return named[0], nil
-	}
-	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q; use the id", len(named), text)
 }
 
 // DefaultProject is the first project of a database, and the default of --project.

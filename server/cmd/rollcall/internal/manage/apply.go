@@ -10,47 +10,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/channels/standard"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/client"
-	remote "github.com/rollcall-dev/rollcall/client/target"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
-
-// remoteFlags select a server instead of the database.
-type remoteFlags struct {
-	URL    console.Address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL instead of the database."`
-	APIKey string          `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url: an admin key, or a read-write key, which selects the project."`
-}
-
-// Validate checks the flags. Kong calls it.
-func (f *remoteFlags) Validate() error {
-	if (f.URL == "") != (f.APIKey == "") {
-		return errors.New("--url and --api-key must be given together")
-	}
-	return nil
-}
-
-// listProjects lists the projects of a target. It is nil if the server does not list them.
-type listProjects func(context.Context) ([]checks.Project, error)
-
-// withTarget runs fn with the target that the flags select.
-func (f *remoteFlags) withTarget(
-	ctx context.Context, a *App, create bool, fn func(target declare.Target, projects listProjects) error,
-) error {
-	if f.URL == "" {
-		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon.Projects().List) })
-	}
-	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", OnRetry: a.onRetry})
-	if err != nil {
-		return console.Usage(console.PlainError(err))
-	}
-	if !c.HasAdminKey() {
-		return fn(remote.New(c), nil)
-	}
-	return fn(remote.New(c), c.Projects)
-}
 
 type applyCmd struct {
 	File    string `short:"f" required:"" completion:"file" placeholder:"PATH" help:"File in YAML or JSON; - reads standard input."`
@@ -59,7 +21,7 @@ type applyCmd struct {
 	Prune   bool   `help:"Permanently delete the checks, with their logs, the channels and the status pages that the file's projects have and the file does not."`
 	Resend  bool   `name:"resend-secrets" help:"With --url, send the secrets of the file also to channels that have them already; see below."`
 	sourceFlags
-	remoteFlags
+	placeFlags
 	console.JSONFlag
 }
 
@@ -130,9 +92,10 @@ func (c *applyCmd) Run(ctx context.Context, a *App) error {
 			return err
 		}
 	}
-	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target, projects listProjects) error {
+	return c.in(ctx, a, !c.DryRun, func(at place) error {
+		target, named := at.target()
 		options := declare.Options{Prune: c.Prune, ResendSecrets: c.Resend}
-		if projects == nil { // the server does not reveal the name of the key's project, so its URL stands for the name
+		if !named { // the server does not reveal the name of the key's project, so its URL stands for the name
 			options.Project = string(c.URL)
 		}
 		plan, err := declare.NewPlan(ctx, target, doc, &options)

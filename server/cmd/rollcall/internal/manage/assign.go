@@ -8,43 +8,105 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // assign lets checks alert an integration and returns how many did not before.
-func assign(ctx context.Context, project *monitor.Project, list []checks.Check, channel uuid.UUID) (added int, err error) {
+func assign(ctx context.Context, p project, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
 	for _, c := range list {
-		was := false
-		_, err := project.UpdateFunc(ctx, c.ID, func(now checks.Check) (checks.Spec, error) {
-			if was = slices.Contains(now.Channels, channel); was {
-				return checks.Spec{}, nil
-			}
-			var ids []string
-			for _, id := range append(slices.Clone(now.Channels), channel) {
-				ids = append(ids, id.String())
-			}
-			return checks.Spec{Channels: new(strings.Join(ids, ","))}, nil
-		})
+		if c.ID == uuid.Nil {
+			return count, errReadOnly
+		}
+		added, err := p.assign(ctx, c.ID, channel)
+		switch {
+		case errors.Is(err, checks.ErrNotFound): // deleted meanwhile
+		case err != nil:
+			return count, err
+		case added:
+			count++
+		}
+	}
+	return count, nil
+}
+
+// stored are the integrations of a project in the database.
+type stored struct {
+	*monitor.Project
+	mon *monitor.Monitor
+}
+
+func (s stored) assign(ctx context.Context, check, channel uuid.UUID) (added bool, err error) {
+	_, err = s.UpdateFunc(ctx, check, func(now checks.Check) (checks.Spec, error) {
+		var spec checks.Spec
+		spec, added = withChannel(now.Channels, channel)
+		return spec, nil
+	})
+	return added, err
+}
+
+func (s stored) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
+	reach, err := s.mon.Views().Reach(ctx, s.ID(), list, false)
+	return list, reach, err
+}
+
+// remote are the integrations of a project on a server.
+type remote struct{ *client.Client }
+
+// assign makes two requests: a change of the check's integrations between them is lost.
+func (r remote) assign(ctx context.Context, check, channel uuid.UUID) (bool, error) {
+	now, err := r.Check(ctx, check)
+	if err != nil {
+		return false, err
+	}
+	spec, added := withChannel(now.Channels, channel)
+	if added {
+		_, err = r.Update(ctx, check, spec)
+	}
+	return added, err
+}
+
+func (r remote) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
+	reach := make(map[uuid.UUID]verdict.Reach)
+	if !r.HasAdminKey() {
+		return list, reach, nil
+	}
+	var known []channels.Channel
+	for _, short := range list {
+		c, err := r.Channel(ctx, short.ID)
 		if errors.Is(err, checks.ErrNotFound) { // deleted meanwhile
 			continue
 		}
 		if err != nil {
-			return added, err
+			return nil, nil, err
 		}
-		if !was {
-			added++
-		}
+		known = append(known, c)
+		reach[c.ID] = verdict.Reach{Since: c.FailedAt, Error: c.Error}
 	}
-	return added, nil
+	return known, reach, nil
+}
+
+// withChannel returns the spec that adds an integration to those of a check, unless it has it.
+func withChannel(now []uuid.UUID, channel uuid.UUID) (spec checks.Spec, added bool) {
+	if slices.Contains(now, channel) {
+		return spec, false
+	}
+	var ids []string
+	for _, id := range append(slices.Clone(now), channel) {
+		ids = append(ids, id.String())
+	}
+	return checks.Spec{Channels: new(strings.Join(ids, ","))}, true
 }
 
 type channelAssignCmd struct {
 	Channel string   `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
 	Tag     []string `env:"-" sep:"none" placeholder:"TAG" help:"Only checks with this tag. Repeatable: with all of them."`
-	projectFlag
+	projectFlags
 	console.JSONFlag
 }
 
@@ -62,16 +124,16 @@ Examples:
 }
 
 func (c channelAssignCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
+	return c.in(ctx, a, func(p project) error {
+		channel, err := p.channel(ctx, c.Channel)
 		if err != nil {
 			return err
 		}
-		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{Tags: c.Tag})
+		list, err := p.Checks(ctx, checks.Query{Tags: c.Tag})
 		if err != nil {
 			return err
 		}
-		added, err := assign(ctx, mon.Project(project.ID), list, channel.ID)
+		added, err := assign(ctx, p, list, channel.ID)
 		if err != nil {
 			return console.Missing(err, "integration %q", c.Channel)
 		}
@@ -80,6 +142,6 @@ func (c channelAssignCmd) Run(ctx context.Context, a *App) error {
 			Checks int `json:"checks"`
 			Added  int `json:"added"`
 		}{newChannelDoc(channel), len(list), added}
-		return c.Say(a.Stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, prose.Count(len(list), "check"), project.Name, added)
+		return c.Say(a.Stdout, document, "Assigned %s to %s of the project %q, %d of them new.", document.channelDoc, prose.Count(len(list), "check"), p.Name, added)
 	})
 }

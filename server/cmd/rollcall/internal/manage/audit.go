@@ -29,15 +29,16 @@ func CommandActor(ctx context.Context) context.Context {
 
 type auditCmd struct {
 	Project string `placeholder:"NAME" help:"Only changes of this project. By default also those of people, of other projects, and of projects that are gone."`
-	Check   string `placeholder:"CHECK" help:"Only changes of this check of the project: its UUID, even if it is deleted, or its slug if no other check of the project has it."`
+	Check   string `placeholder:"CHECK" help:"Only changes of this check of the project: its slug, its ping URL, or its UUID, also of a deleted check."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of changes, at least 1. The newest come first."`
 	Before  int64  `placeholder:"ID" help:"Only changes before this one. The last id of a list gives the next page."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (auditCmd) Help() string {
 	return `Each change names who made it: a person, an API key by its first characters, a user of this machine, a program, or the ping
-that created a check. Secrets read "(secret)". serve --audit-retention says how long changes are kept.
+that created a check. Secrets read "(secret)". serve --audit-retention says how long changes are kept. ` + needsDatabase + `
 
 With --json: an array of {"id", "time", "project", "check", "actor", "action", "object", "changes"}, where project and check are
 UUIDs or null, actor is {"kind", "id", "name", "address"}, and changes is an array of {"field", "from", "to"}.
@@ -53,7 +54,7 @@ func (c *auditCmd) Validate() error {
 	if c.Check != "" && c.Project == "" {
 		return fmt.Errorf("--check needs --project")
 	}
-	return console.AtLeast("-n", c.Number, 1)
+	return cmp.Or(c.onlyDatabase.Validate(), console.AtLeast("-n", c.Number, 1))
 }
 
 // auditDoc is an entry of the audit log in JSON.
@@ -113,25 +114,16 @@ func (d auditDoc) row() []string {
 	return []string{fmt.Sprint(d.ID), d.Time, who, d.Actor.Address, d.Action, d.Object, strings.Join(changes, ", ")}
 }
 
-// check returns the check of the query, or uuid.Nil. One that is named by its UUID need not exist any more.
-func (c *auditCmd) check(ctx context.Context, mon *monitor.Monitor, project uuid.UUID) (uuid.UUID, error) {
-	if id, ok := console.ParseUUID(c.Check); ok || c.Check == "" {
-		return id, nil
-	}
-	check, err := checkBySlug(ctx, mon, project, c.Check)
-	return check.ID, err
-}
-
 func (c *auditCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		query := audit.Query{Before: c.Before, Limit: c.Number}
 		if c.Project != "" {
-			project, err := projectByName(ctx, mon, c.Project)
+			p, err := onDatabase{mon}.project(ctx, c.Project)
 			if err != nil {
-				return err
+				return console.Missing(err, "project %q", c.Project)
 			}
-			query.Project = project.ID
-			if query.Check, err = c.check(ctx, mon, project.ID); err != nil {
+			query.Project = p.ID
+			if query.Check, err = c.check(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -141,4 +133,13 @@ func (c *auditCmd) Run(ctx context.Context, a *App) error {
 		}
 		return console.PrintList(c.JSONFlag, a.Stdout, list, newAuditDoc, []string{"ID", "TIME", "WHO", "FROM", "ACTION", "WHAT", "CHANGES"}, auditDoc.row)
 	})
+}
+
+// check returns the check of the query, or uuid.Nil. One that is named by its UUID need not exist any more.
+func (c *auditCmd) check(ctx context.Context, p project) (uuid.UUID, error) {
+	if id, ok := console.ParseUUID(c.Check); ok || c.Check == "" {
+		return id, nil
+	}
+	check, err := p.check(ctx, c.Check)
+	return check.ID, err
 }

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,6 +25,7 @@ type BackupCmd struct {
 	Keep  int    `env:"-" placeholder:"N" help:"Write a file named by the time into the directory, then remove all but the newest N backups there."`
 	Force bool   `env:"-" help:"Replace the file if it exists."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (BackupCmd) Help() string {
@@ -58,7 +60,7 @@ func (c BackupCmd) Validate() error {
 	if c.Keep != 0 && c.Force {
 		return errors.New("--keep and --force exclude each other: --keep names each backup by its time")
 	}
-	return console.AtLeast("--keep", c.Keep, 0)
+	return cmp.Or(c.onlyDatabase.Validate(), console.AtLeast("--keep", c.Keep, 0))
 }
 
 func (c BackupCmd) Run(ctx context.Context, a *App) error {

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (d channelDoc) String() string {
 }
 
 type channelCreateCmd struct {
-	projectFlag
+	projectFlags
 	Kind      string   `required:"" completion:"kind" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
 	Name      string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
 	Set       []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
@@ -69,27 +70,29 @@ func (c channelCreateCmd) Run(ctx context.Context, a *App) error {
 	if err != nil {
 		return err
 	}
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		channel, err := mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: channels.Kind(c.Kind), Name: c.Name, Settings: settings})
+	return c.in(ctx, a, func(p project) error {
+		channel, err := p.CreateChannel(ctx, channels.Channel{Kind: channels.Kind(c.Kind), Name: c.Name, Settings: settings})
 		if err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}
-		if err := a.noteNeeds(ctx, channel); err != nil {
-			return err
+		if p.mon != nil { // a server refuses what it cannot deliver
+			if err := a.noteNeeds(ctx, channel); err != nil {
+				return err
+			}
 		}
 		document := newChannelDoc(channel)
-		if err := c.Say(a.Stdout, document, "Created %s in the project %q.", document, project.Name); err != nil {
+		if err := c.Say(a.Stdout, document, "Created %s in the project %q.", document, p.Name); err != nil {
 			return err
 		}
-		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
+		list, err := p.Checks(ctx, checks.Query{})
 		switch {
 		case err != nil:
 			return err
 		case c.AllChecks:
-			_, err = assign(ctx, mon.Project(project.ID), list, channel.ID)
+			_, err = assign(ctx, p, list, channel.ID)
 			return err
 		case len(list) > 0:
-			assign := console.ShellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", project.Name)
+			assign := console.ShellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", p.Name)
 			console.Fail(a.Stderr, fmt.Errorf("it has no checks yet; to assign it to %s: %s", prose.Count(len(list), "check"), assign))
 		}
 		return nil
@@ -138,7 +141,7 @@ func settingValue(text string) (string, error) {
 }
 
 type channelListCmd struct {
-	projectFlag
+	projectFlags
 	console.JSONFlag
 }
 
@@ -158,12 +161,12 @@ func (c channelListCmd) Run(ctx context.Context, a *App) error {
 		FailedAt *string `json:"failed_at"`
 		Error    string  `json:"error"`
 	}
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, err := mon.Project(project.ID).Channels(ctx)
+	return c.in(ctx, a, func(p project) error {
+		list, err := p.Channels(ctx)
 		if err != nil {
 			return err
 		}
-		reach, err := mon.Views().Reach(ctx, project.ID, list, false)
+		list, reach, err := p.reach(ctx, list)
 		if err != nil {
 			return err
 		}
@@ -179,8 +182,11 @@ func (c channelListCmd) Run(ctx context.Context, a *App) error {
 	})
 }
 
-// notifies returns which alerts an integration gets, in the words of its setting notify.
+// notifies returns which alerts an integration gets, in the words of its setting notify, or "" if the key does not show its settings.
 func notifies(c channels.Channel) string {
+	if c.Settings == nil {
+		return ""
+	}
 	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
 	case down && !up:
 		return string(channels.Down)
@@ -192,7 +198,7 @@ func notifies(c channels.Channel) string {
 
 type channelDeleteCmd struct {
 	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
-	projectFlag
+	projectFlags
 	console.JSONFlag
 }
 
@@ -203,16 +209,16 @@ With --json: {"id", "name", "kind"} of the deleted integration.`
 }
 
 func (c channelDeleteCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
+	return c.in(ctx, a, func(p project) error {
+		channel, err := p.channel(ctx, c.Channel)
 		if err != nil {
 			return err
 		}
-		if err := mon.Project(project.ID).DeleteChannel(ctx, channel.ID); err != nil {
+		if err := p.DeleteChannel(ctx, channel.ID); err != nil {
 			return console.Missing(err, "integration %q", c.Channel)
 		}
 		document := newChannelDoc(channel)
-		return c.Say(a.Stdout, document, "Deleted %s of the project %q.", document, project.Name)
+		return c.Say(a.Stdout, document, "Deleted %s of the project %q.", document, p.Name)
 	})
 }
 
@@ -221,12 +227,13 @@ type channelTestCmd struct {
 	projectFlag
 	installation.NotifierFlags
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (channelTestCmd) Help() string {
 	return `The server on the database sends the alert, as it sends all others. The command sends it itself, with its own flags, if one of
 the flags or variables for alerts is set, or if no server answers; standard error says so. The alert says that it is a test. A
-test of a group goes to each member. The exit status is 1 if a receiver does not accept the alert.
+test of a group goes to each member. The exit status is 1 if a receiver does not accept the alert. ` + needsDatabase + `
 
 With --json: {"id", "name", "kind", "sent", "error", "sender"}, where sender names the server, or is "this command".
 
@@ -237,7 +244,7 @@ Examples:
 }
 
 // Validate checks the flags about delivery. Kong calls it.
-func (c channelTestCmd) Validate() error { return c.Check() }
+func (c channelTestCmd) Validate() error { return cmp.Or(c.onlyDatabase.Validate(), c.Check()) }
 
 func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	var config monitor.Config
@@ -250,11 +257,11 @@ func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	}
 	return a.withConfig(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(mon *monitor.Monitor) error {
 		opened = mon
-		project, err := projectByName(ctx, mon, c.Project)
+		p, err := onDatabase{mon}.project(ctx, c.Project)
 		if err != nil {
-			return err
+			return console.Missing(err, "project %q", c.Project)
 		}
-		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
+		channel, err := p.channel(ctx, c.Channel)
 		if err != nil {
 			return err
 		}

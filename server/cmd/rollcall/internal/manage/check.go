@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
@@ -35,13 +32,7 @@ const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runti
 "tz"}, where next_ping is null if no ping is expected, max_runtime and repeat_every are in seconds, and an unset setting is
 0 or "".`
 
-// newCheckDoc returns the document of a check at an instant.
-func newCheckDoc(now time.Time) func(checks.Check) CheckDoc {
-	return func(c checks.Check) CheckDoc { return newSnapshotDoc(c.Snapshot(now)) }
-}
-
-// newSnapshotDoc returns the document of a check as a [checks.Manager] returns it.
-func newSnapshotDoc(c checks.Snapshot) CheckDoc {
+func newCheckDoc(c checks.Snapshot) CheckDoc {
 	return CheckDoc{
 		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: console.OptionalTimestamp(c.NextPing),
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
@@ -71,7 +62,7 @@ func optionalSeconds(seconds int64) string {
 }
 
 type checkListCmd struct {
-	projectFlag
+	projectFlags
 	console.JSONFlag
 }
 
@@ -80,67 +71,53 @@ func (checkListCmd) Help() string {
 }
 
 func (c checkListCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
+	return c.in(ctx, a, func(p project) error {
+		list, err := p.Checks(ctx, checks.Query{})
 		if err != nil {
 			return err
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, list, newCheckDoc(mon.Now()), CheckHeader, CheckDoc.row)
+		return console.PrintList(c.JSONFlag, a.Stdout, list, newCheckDoc, CheckHeader, CheckDoc.row)
 	})
 }
 
-// checkFlag is the flags that name one check of a project.
-type checkFlag struct {
-	Slug *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
-	ID   *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
-}
-
-// find returns the check. A slug may look like a UUID.
-func (f checkFlag) find(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID) (checks.Check, error) {
-	if f.Slug != nil {
-		return checkBySlug(ctx, mon, projectID, *f.Slug)
-	}
-	id, ok := console.ParseUUID(*f.ID)
-	if !ok {
-		return checks.Check{}, console.Usagef("--id: %q is not a UUID", *f.ID)
-	}
-	return checkByID(ctx, mon, projectID, id)
-}
-
 type checkShowCmd struct {
-	checkFlag
-	projectFlag
-	console.JSONFlag
+	checkFlags
 }
 
 func (checkShowCmd) Help() string {
-	return `A check is up, late, down, paused or new. Times are in the time zone of the check.
+	return `A check is up, late, down, paused or new. Times are in the time zone of the check. With --url, the text is the line of check
+list: the sentences need the database.
 
-With --json: the keys of "check list" and "verdict", the text.
+With --json: the keys of "check list" and "verdict", the text, which is "" with --url.
 
-Example:
+Examples:
 
-    rollcall check show --slug nightly`
+    rollcall check show nightly
+    rollcall check show https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f`
 }
 
 func (c checkShowCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		check, err := c.find(ctx, mon, project.ID)
+	return c.in(ctx, a, func(p project) error {
+		check, err := p.check(ctx, c.Check)
 		if err != nil {
 			return err
-		}
-		log, err := checks.Collect(mon.Project(check.ProjectID).Pings(ctx, check.ID, checks.PingQuery{}))
-		if err != nil {
-			return console.Missing(err, "the check")
-		}
-		v, err := explain.Check(ctx, mon, check, log)
-		if err != nil {
-			return console.Missing(err, "the check")
 		}
 		document := struct {
 			CheckDoc
 			Verdict string `json:"verdict"`
-		}{newCheckDoc(v.Now)(check), v.Text(nil)}
+		}{CheckDoc: newCheckDoc(check)}
+		if p.mon == nil {
+			return c.Print(a.Stdout, document, func(w io.Writer) { console.Table(w, CheckHeader, document.row()) })
+		}
+		log, err := checks.Collect(p.Pings(ctx, check.ID, checks.PingQuery{}))
+		if err != nil {
+			return console.Missing(err, "the check")
+		}
+		v, err := explain.Check(ctx, p.mon, *check.Check, log)
+		if err != nil {
+			return console.Missing(err, "the check")
+		}
+		document.CheckDoc, document.Verdict = newCheckDoc(check.Check.Snapshot(v.Now)), v.Text(nil)
 		return c.Print(a.Stdout, document, func(w io.Writer) {
 			fmt.Fprintf(w, "%s\n\n%s\n", console.Printable(check.DisplayName()+"  "+check.ID.String()), console.Printable(document.Verdict))
 		})
@@ -148,51 +125,50 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 }
 
 type checkMoveCmd struct {
-	checkFlag
+	checkArg
 	To string `required:"" placeholder:"NAME" help:"Name of the project to move it to."`
 	projectFlag
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (checkMoveCmd) Help() string {
 	return `The check keeps its UUID, so its ping address and its badge stay, and it keeps its settings, log and flips. It loses the
 integrations of its project, with alerts that were not sent yet, and gets all integrations of the other project. Ping
-addresses with its slug need the ping key of the other project.
+addresses with its slug need the ping key of the other project. ` + needsDatabase + `
 
 With --json: ` + checkDocHelp + `
 
 Example:
 
-    rollcall check move --slug nightly --to backups`
+    rollcall check move nightly --to backups`
 }
 
 func (c checkMoveCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		check, err := c.find(ctx, mon, project.ID)
+	return c.in(ctx, a, func(p project) error {
+		check, err := p.check(ctx, c.Check)
 		if err != nil {
 			return err
 		}
-		to, err := projectByName(ctx, mon, c.To)
+		to, err := projectByName(ctx, p.mon, c.To)
 		if err != nil {
 			return err
 		}
-		moved, err := mon.Project(project.ID).Transfer(ctx, check.ID, to.ID)
+		moved, err := p.mon.Project(p.ID).Transfer(ctx, check.ID, to.ID)
 		if err != nil {
 			return console.Missing(err, "the check")
 		}
-		return c.Say(a.Stdout, newCheckDoc(mon.Now())(*moved.Check), "moved check %s to project %s", check.ID, console.Printable(to.Name))
+		return c.Say(a.Stdout, newCheckDoc(moved), "moved check %s to project %s", check.ID, console.Printable(to.Name))
 	})
 }
 
 type checkSetCmd struct {
-	checkFlag
+	checkFlags
 	MaxRuntime  *string `placeholder:"DURATION" help:"How long each run may take after its start: 1m to 8760h, or a number of seconds (default: the grace time, for the newest run)."`
 	AlertAfter  *string `placeholder:"N" help:"Number of failures in a row before an alert, 2 to 100."`
 	RepeatEvery *string `placeholder:"DURATION" help:"Interval at which to repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
 	QuietHours  *string `placeholder:"WINDOWS" help:"Windows in which to hold back alerts, separated by semicolons."`
 	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule, such as Europe/Riga."`
-	projectFlag
-	console.JSONFlag
 }
 
 func (checkSetCmd) Help() string {
@@ -209,10 +185,10 @@ With --json: ` + checkDocHelp + `
 
 Examples:
 
-    rollcall check set --slug nightly --alert-after 2 --repeat-every 4h
-    rollcall check set --slug nightly --quiet-hours '22:00-06:00; Sat,Sun 00:00-24:00' --tz Europe/Riga
-    rollcall check set --slug nightly --alert-after none
-    rollcall check set --slug nightly --max-runtime 3h`
+    rollcall check set nightly --alert-after 2 --repeat-every 4h
+    rollcall check set nightly --quiet-hours '22:00-06:00; Sat,Sun 00:00-24:00' --tz Europe/Riga
+    rollcall check set nightly --alert-after none
+    rollcall check set nightly --max-runtime 3h`
 }
 
 func (c checkSetCmd) Run(ctx context.Context, a *App) error {
@@ -220,16 +196,16 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 	if err != nil {
 		return err
 	}
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		check, err := c.find(ctx, mon, project.ID)
+	return c.in(ctx, a, func(p project) error {
+		check, err := p.check(ctx, c.Check)
 		if err != nil {
 			return err
 		}
-		updated, err := mon.Project(project.ID).Update(ctx, check.ID, spec)
+		updated, err := p.Update(ctx, check.ID, spec)
 		if err != nil {
 			return console.Missing(err, "the check")
 		}
-		document := newCheckDoc(mon.Now())(*updated.Check)
+		document := newCheckDoc(updated)
 		return c.Print(a.Stdout, document, func(w io.Writer) { console.Table(w, CheckHeader, document.row()) })
 	})
 }
@@ -238,17 +214,20 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 func (c checkSetCmd) spec() (checks.Spec, error) {
 	spec := checks.Spec{TZ: c.TZ}
 	given := c.TZ != nil
-	for name, text := range map[string]*string{
-		"max_runtime": c.MaxRuntime, "alert_after": c.AlertAfter, "repeat_every": c.RepeatEvery, "quiet_hours": c.QuietHours,
+	for _, flag := range []struct {
+		name string
+		text *string
+	}{
+		{"max_runtime", c.MaxRuntime}, {"alert_after", c.AlertAfter}, {"repeat_every", c.RepeatEvery}, {"quiet_hours", c.QuietHours},
 	} {
-		if text == nil {
+		if flag.text == nil {
 			continue
 		}
 		given = true
-		setting := checks.SettingNamed(name)
-		value, err := parseSetting(setting, *text)
+		setting := checks.SettingNamed(flag.name)
+		value, err := parseSetting(setting, *flag.text)
 		if err != nil {
-			return spec, console.Usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
+			return spec, console.Usagef("--%s: %q is %v", strings.ReplaceAll(flag.name, "_", "-"), *flag.text, err)
 		}
 		setting.Set(&spec, value)
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type deliveriesListCmd struct {
 	projectFlag
-	Check   string `placeholder:"CHECK" help:"Only alerts about this check: its UUID, or its slug if no other check of the project has it."`
+	Check   string `placeholder:"CHECK" help:"Only alerts about this check: its slug, its UUID or its ping URL."`
 	Channel string `placeholder:"CHANNEL" help:"Only alerts to this integration: its id, or its name if no other integration of the project has it."`
 	State   string `completion:"pending,sent,failed,superseded,skipped" placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed, superseded or skipped."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of alerts, at least 1. The newest come first."`
 	Before  int64  `placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (deliveriesListCmd) Help() string {
 	return `An alert is pending until it is sent. It has failed if the receiver refused it permanently or accepted none of the attempts
 of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
-alerts about that status. Rollcall keeps alerts as long as flips.
+alerts about that status. Rollcall keeps alerts as long as flips. ` + needsDatabase + `
 
 With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "recipient", "status", "reminder",
 "close", "state", "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
@@ -41,7 +41,9 @@ Examples:
 }
 
 // Validate checks the flags. Kong calls it.
-func (c *deliveriesListCmd) Validate() error { return console.AtLeast("-n", c.Number, 1) }
+func (c *deliveriesListCmd) Validate() error {
+	return cmp.Or(c.onlyDatabase.Validate(), console.AtLeast("-n", c.Number, 1))
+}
 
 // deliveryDoc is a delivery in JSON.
 type deliveryDoc struct {
@@ -91,24 +93,24 @@ func (d deliveryDoc) row() []string {
 }
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+	return c.in(ctx, a, func(p project) error {
 		query := checks.DeliveryQuery{State: checks.DeliveryState(c.State), Before: c.Before, Limit: c.Number}
 		if c.Check != "" {
-			check, err := c.check(ctx, mon, project)
+			check, err := p.check(ctx, c.Check)
 			if err != nil {
 				return err
 			}
 			query.Check = check.ID
 		}
 		if c.Channel != "" {
-			channel, err := findChannel(ctx, mon, project.ID, c.Channel)
+			channel, err := p.channel(ctx, c.Channel)
 			if err != nil {
 				return err
 			}
 			query.Channel = channel.ID
 		}
 		var list []checks.Delivery
-		for d, err := range mon.Project(project.ID).Deliveries(ctx, query) {
+		for d, err := range p.mon.Project(p.ID).Deliveries(ctx, query) {
 			if err != nil {
 				return err
 			}
@@ -119,22 +121,16 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
 	})
 }
 
-func (c *deliveriesListCmd) check(ctx context.Context, mon *monitor.Monitor, project checks.Project) (checks.Check, error) {
-	if id, ok := console.ParseUUID(c.Check); ok {
-		return checkByID(ctx, mon, project.ID, id)
-	}
-	return checkBySlug(ctx, mon, project.ID, c.Check)
-}
-
 type deliveriesRetryCmd struct {
 	ID        []int64 `arg:"" optional:"" help:"Ids of failed alerts, as the list shows them."`
 	AllFailed bool    `help:"Send all failed alerts of the project again."`
 	projectFlag
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (deliveriesRetryCmd) Help() string {
-	return `The service sends the alerts as if for the first time, but with the same idempotency keys as before.
+	return `The service sends the alerts as if for the first time, but with the same idempotency keys as before. ` + needsDatabase + `
 
 With --json: {"retried"}, the number of alerts.
 
@@ -149,14 +145,14 @@ func (c *deliveriesRetryCmd) Validate() error {
 	if c.AllFailed == (len(c.ID) > 0) {
 		return errors.New("give the ids of failed alerts, or --all-failed")
 	}
-	return nil
+	return c.onlyDatabase.Validate()
 }
 
 func (c *deliveriesRetryCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		retry := func() (int, error) { return mon.Project(project.ID).RetryDeliveries(ctx, c.ID) }
+	return c.in(ctx, a, func(p project) error {
+		retry := func() (int, error) { return p.mon.Project(p.ID).RetryDeliveries(ctx, c.ID) }
 		if c.AllFailed {
-			retry = func() (int, error) { return mon.Project(project.ID).RetryFailed(ctx) }
+			retry = func() (int, error) { return p.mon.Project(p.ID).RetryFailed(ctx) }
 		}
 		n, err := retry()
 		if err != nil {

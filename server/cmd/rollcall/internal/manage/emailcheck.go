@@ -34,6 +34,7 @@ type EmailCheckCmd struct {
 	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
 	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the mail server, and then for the ping."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (EmailCheckCmd) Help() string {
@@ -63,7 +64,7 @@ func (c *EmailCheckCmd) Validate() error {
 	if c.Timeout <= 0 {
 		return fmt.Errorf("--timeout: is too small: %v", c.Timeout)
 	}
-	return nil
+	return c.onlyDatabase.Validate()
 }
 
 // EmailCheckDoc is the result in JSON.

@@ -11,7 +11,7 @@ import (
 
 type exportCmd struct {
 	Project string `placeholder:"NAME" help:"Print only this project (default: all). With --url and a read-write key, the name to print for the key's project."`
-	remoteFlags
+	placeFlags
 }
 
 func (exportCmd) Help() string {
@@ -27,10 +27,11 @@ Example:
 
 func (c *exportCmd) Run(ctx context.Context, a *App) error {
 	var doc declare.Document
-	err := c.withTarget(ctx, a, false, func(target declare.Target, projects listProjects) error {
+	err := c.in(ctx, a, false, func(at place) error {
+		target, named := at.target()
 		names := []string{c.Project}
-		if c.Project == "" && projects != nil {
-			list, err := projects(ctx)
+		if c.Project == "" && named {
+			list, err := at.Projects(ctx)
 			if err != nil {
 				return err
 			}

@@ -40,11 +40,12 @@ type keyCreateCmd struct {
 	Scope    string `default:"read-write" enum:"read-write,read-only,read-ids,admin" placeholder:"SCOPE" help:"What the key may do: read-write, read-only (sees neither UUIDs nor ping URLs), read-ids (is read-only, but sees them) or admin (is read-write, and manages integrations, status pages and projects)."`
 	ReadOnly bool   `help:"The same as --scope read-only."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (keyCreateCmd) Help() string {
 	return `The database stores only a hash of the key. A key of the installation is for the API alone, where ?project=UUID chooses the
-project of a request; it does not sign in to the dashboard.
+project of a request; it does not sign in to the dashboard. ` + needsDatabase + `
 
 With --json: {"id", "project", "read_only", "scope", "api_key"}, where project is empty for a key of the installation.
 
@@ -78,12 +79,12 @@ func (c keyCreateCmd) Run(ctx context.Context, a *App) error {
 			return print(text, key, checks.Project{})
 		})
 	}
-	return projectFlag{cmp.Or(c.Project, "default")}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		text, key, err := mon.Project(project.ID).CreateKey(ctx, scope)
+	return projectFlag{cmp.Or(c.Project, DefaultProject)}.in(ctx, a, func(p project) error {
+		text, key, err := p.mon.Project(p.ID).CreateKey(ctx, scope)
 		if err != nil {
-			return console.Missing(err, "project %q", project.Name)
+			return console.Missing(err, "project %q", p.Name)
 		}
-		return print(text, key, project)
+		return print(text, key, p.Project)
 	})
 }
 
@@ -99,10 +100,11 @@ type keyListCmd struct {
 	projectFlag
 	Installation bool `help:"List the keys of the installation instead."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (keyListCmd) Help() string {
-	return `If the installation has its own keys, which are for all projects, standard error says how many.
+	return `If the installation has its own keys, which are for all projects, standard error says how many. ` + needsDatabase + `
 
 With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
 }
@@ -130,12 +132,12 @@ func (c keyListCmd) Run(ctx context.Context, a *App) error {
 			return print(keys, checks.Project{}, err)
 		})
 	}
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		keys, err := mon.Project(project.ID).Keys(ctx)
-		if err := print(keys, project, err); err != nil {
+	return c.in(ctx, a, func(p project) error {
+		keys, err := p.mon.Project(p.ID).Keys(ctx)
+		if err := print(keys, p.Project, err); err != nil {
 			return err
 		}
-		all, err := mon.Installation().Keys(ctx)
+		all, err := p.mon.Installation().Keys(ctx)
 		if len(all) > 0 {
 			a.say("%s of the installation can do everything in this project too; key list --installation lists them", prose.Count(len(all), "key"))
 		}
@@ -148,10 +150,11 @@ type keyRevokeCmd struct {
 	// No default project, because a key or an id identifies its project.
 	Project string `placeholder:"NAME" help:"Revoke the key only if it belongs to this project. Any project by default."`
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (keyRevokeCmd) Help() string {
-	return `Every server refuses the key within 5 seconds.
+	return `Every server refuses the key within 5 seconds. ` + needsDatabase + `
 
 With --json: {"id", "project", "read_only", "scope"} of the revoked key.
 
@@ -222,7 +225,7 @@ func (c keyRevokeCmd) projects(ctx context.Context, mon *monitor.Monitor) ([]che
 }
 
 type keyRotatePingCmd struct {
-	projectFlag
+	projectFlags
 	console.JSONFlag
 }
 
@@ -238,15 +241,18 @@ Example:
 }
 
 func (c keyRotatePingCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		project, err := mon.Projects().RotatePingKey(ctx, project.ID)
+	return c.placeFlags.in(ctx, a, false, func(at place) error {
+		p, err := named(ctx, at, c.Project)
 		if err != nil {
+			return err
+		}
+		if p.Project, err = at.RotatePingKey(ctx, p.ID); err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}
 		document := struct {
 			projectDoc
 			PingKey string `json:"ping_key"`
-		}{newProjectDoc(project), project.PingKey}
-		return c.Say(a.Stdout, document, "Replaced the ping key of the project %q. The new one is:\n\n  %s", project.Name, project.PingKey)
+		}{newProjectDoc(p.Project), p.PingKey}
+		return c.Say(a.Stdout, document, "Replaced the ping key of the project %q. The new one is:\n\n  %s", p.Name, p.PingKey)
 	})
 }

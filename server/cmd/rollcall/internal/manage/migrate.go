@@ -12,6 +12,7 @@ import (
 
 type MigrateCmd struct {
 	console.JSONFlag
+	onlyDatabase
 
 	Distribute bool `help:"Distribute checks and pings over the workers of Citus. The database is on the coordinator."`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type checkPingsCmd struct {
-	managedFlags
+	checkFlags
 	Limit int        `short:"n" default:"100" placeholder:"N" help:"Maximum number of pings, at least 1. The newest come first."`
 	Since *time.Time `placeholder:"TIME" help:"Only pings at or after this time, in the form 2026-01-02T15:04:05Z or with an offset."`
 }
@@ -25,8 +25,8 @@ duration is in seconds and it and rid are null if there is none.
 
 Examples:
 
-    rollcall check pings --slug nightly -n 20
-    rollcall check pings --slug nightly --since 2026-03-07T00:00:00Z --url https://rollcall.example.org --api-key rcw_…`
+    rollcall check pings nightly -n 20
+    rollcall check pings nightly --since 2026-03-07T00:00:00Z --url https://rollcall.example.org --api-key rcw_…`
 }
 
 // Validate checks the flags. Kong calls it.
@@ -34,7 +34,7 @@ func (c *checkPingsCmd) Validate() error {
 	if err := console.AtLeast("--limit", c.Limit, 1); err != nil {
 		return err
 	}
-	return c.remoteFlags.Validate()
+	return c.placeFlags.Validate()
 }
 
 // pingDoc is a ping in JSON, with what a server tells about it.
@@ -80,14 +80,14 @@ func (c *checkPingsCmd) Run(ctx context.Context, a *App) error {
 	if c.Since != nil {
 		query.Since = *c.Since
 	}
-	return c.withManager(ctx, a, func(m checks.Manager) error {
-		id, err := c.look(ctx, m)
+	return c.in(ctx, a, func(p project) error {
+		check, err := p.check(ctx, c.Check)
 		if err != nil {
 			return err
 		}
-		list, err := checks.Collect(m.Pings(ctx, id, query))
+		list, err := checks.Collect(p.Pings(ctx, check.ID, query))
 		if err != nil {
-			return console.Missing(err, "check %q", id)
+			return console.Missing(err, "check %q", check.ID)
 		}
 		header := []string{"N", "DATE", "TYPE", "DURATION", "BODY", "SCHEME", "ADDRESS", "USER AGENT"}
 		return console.PrintList(c.JSONFlag, a.Stdout, list, newPingDoc, header, pingDoc.row)

@@ -61,6 +61,7 @@ type projectCreateCmd struct {
 	Account   string `default:"default" placeholder:"NAME" help:"Account of the project. The projects of an account share its check limit."`
 	MaxChecks int    `placeholder:"N" help:"Check limit of the account, instead of the plan's; 0 keeps the plan's."`
 	PingKey   string `env:"-" placeholder:"KEY" help:"Ping key of a project on another server, so that ping URLs with a slug stay when its checks move here. Default: a random one."`
+	placeFlags
 	console.JSONFlag
 }
 
@@ -75,8 +76,8 @@ Example:
 }
 
 func (c projectCreateCmd) Run(ctx context.Context, a *App) error {
-	return a.withMonitor(ctx, true, func(mon *monitor.Monitor) error {
-		project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{
+	return c.in(ctx, a, true, func(at place) error {
+		project, keys, err := at.CreateProject(ctx, monitor.ProjectSpec{
 			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks, PingKey: c.PingKey,
 		})
 		if errors.Is(err, checks.ErrExists) {
@@ -96,7 +97,10 @@ func (c projectCreateCmd) Run(ctx context.Context, a *App) error {
 	})
 }
 
-type projectListCmd struct{ console.JSONFlag }
+type projectListCmd struct {
+	placeFlags
+	console.JSONFlag
+}
 
 func (projectListCmd) Help() string {
 	return `With --json: an array of {"id", "name", "plan", "account", "max_checks"}, where max_checks is 0 if the plan's limit applies.`
@@ -109,8 +113,8 @@ func (c projectListCmd) Run(ctx context.Context, a *App) error {
 		MaxChecks int    `json:"max_checks"`
 		limit     int
 	}
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		projects, err := mon.Projects().List(ctx)
+	return c.in(ctx, a, false, func(at place) error {
+		projects, err := at.Projects(ctx)
 		if err != nil {
 			return err
 		}
@@ -139,33 +143,46 @@ func (c projectListCmd) Run(ctx context.Context, a *App) error {
 
 type projectDeleteCmd struct {
 	Name string `arg:"" help:"Name of the project."`
+	placeFlags
 	console.JSONFlag
 }
 
 func (projectDeleteCmd) Help() string {
 	return `The deletion is permanent and includes the logs of the checks. The command does not ask first.
 
-With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three count what was deleted.`
+With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three count what was deleted. With --url,
+keys is null: the API does not list them.`
 }
 
 func (c projectDeleteCmd) Run(ctx context.Context, a *App) error {
-	return projectFlag{c.Name}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, checksErr := mon.Views().Checks(ctx, project.ID, checks.Query{})
-		keys, keysErr := mon.Project(project.ID).Keys(ctx)
-		channels, channelsErr := mon.Project(project.ID).Channels(ctx)
+	return c.in(ctx, a, false, func(at place) error {
+		p, err := named(ctx, at, c.Name)
+		if err != nil {
+			return err
+		}
+		list, checksErr := p.Checks(ctx, checks.Query{})
+		channels, channelsErr := p.Channels(ctx)
+		var keys *int
+		what := prose.Count(len(list), "check")
+		var keysErr error
+		if p.mon != nil {
+			var known []checks.Key
+			known, keysErr = p.mon.Project(p.ID).Keys(ctx)
+			keys = new(len(known))
+			what += ", " + prose.Count(len(known), "key")
+		}
 		if err := errors.Join(checksErr, keysErr, channelsErr); err != nil {
 			return err
 		}
-		if err := mon.Projects().Delete(ctx, project.ID); err != nil {
+		if err := at.DeleteProject(ctx, p.ID); err != nil {
 			return console.Missing(err, "project %q", c.Name)
 		}
 		document := struct {
 			projectDoc
-			Checks   int `json:"checks"`
-			Keys     int `json:"keys"`
-			Channels int `json:"channels"`
-		}{newProjectDoc(project), len(list), len(keys), len(channels)}
-		return c.Say(a.Stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
-			prose.Count(len(list), "check"), prose.Count(len(keys), "key"), prose.Count(len(channels), "integration"))
+			Checks   int  `json:"checks"`
+			Keys     *int `json:"keys"`
+			Channels int  `json:"channels"`
+		}{newProjectDoc(p.Project), len(list), keys, len(channels)}
+		return c.Say(a.Stdout, document, "Deleted the project %q with %s and %s.", p.Name, what, prose.Count(len(channels), "integration"))
 	})
 }

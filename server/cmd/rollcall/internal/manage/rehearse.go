@@ -17,10 +17,11 @@ import (
 )
 
 type checkRehearseCmd struct {
-	Check   string `arg:"" optional:"" name:"slug|uuid" help:"Slug of the check, if no other check of the project has it, or its UUID. All checks of the project by default."`
+	Check   string `arg:"" optional:"" help:"Slug of the check, its UUID, or its ping URL. All checks of the project by default."`
 	Failure bool   `help:"Rehearse that the job reports a failure now, not that it does not report."`
 	projectFlag
 	console.JSONFlag
+	onlyDatabase
 }
 
 func (checkRehearseCmd) Help() string {
@@ -30,7 +31,7 @@ what becomes of the alert, and how the last alert to each ended. Times are in th
 
 Without a check, it lists all checks of the project and why an alert would reach no one. Which kinds of integrations can be
 sent to follows from the flags of the servers that run on the database, or of the last one; standard error says which. If none
-has run yet, only the last alerts show it.
+has run yet, only the last alerts show it. ` + needsDatabase + `
 
 With --json: {"uuid", "slug", "name", "status", "assumed", "alert_at", "reached", "problem", "doubt", "summary", "steps",
 "receivers"}, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
@@ -104,18 +105,18 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 
 func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
 	return a.withConfig(ctx, false, rehearseConfig, func(mon *monitor.Monitor) error {
-		project, err := projectByName(ctx, mon, c.Project)
+		p, err := onDatabase{mon}.project(ctx, c.Project)
 		if err != nil {
-			return err
+			return console.Missing(err, "project %q", c.Project)
 		}
 		if a.servers.Gone {
 			a.say("no server runs on this database now; the rehearsal uses the flags of the last one, %s", a.servers.List[0])
 		}
-		list, err := c.find(ctx, mon, project)
+		list, err := c.find(ctx, p)
 		if err != nil {
 			return err
 		}
-		rehearsals, err := explain.Rehearse(ctx, mon, project.ID, c.Failure, list...)
+		rehearsals, err := explain.Rehearse(ctx, mon, p.ID, c.Failure, list...)
 		switch {
 		case err != nil:
 			return console.Missing(err, "project %q", c.Project)
@@ -136,16 +137,16 @@ func rehearseConfig(servers installation.Servers) *monitor.Config {
 	return config
 }
 
-// find returns the check that the argument names, by its slug first, or all.
-func (c checkRehearseCmd) find(ctx context.Context, mon *monitor.Monitor, project checks.Project) ([]checks.Check, error) {
+// find returns the check that the argument names, or all.
+func (c checkRehearseCmd) find(ctx context.Context, p project) ([]checks.Check, error) {
 	if c.Check == "" {
-		return mon.Views().Checks(ctx, project.ID, checks.Query{})
+		return p.mon.Views().Checks(ctx, p.ID, checks.Query{})
 	}
-	check, err := checkBySlug(ctx, mon, project.ID, c.Check)
-	if id, ok := console.ParseUUID(c.Check); ok && err != nil {
-		check, err = checkByID(ctx, mon, project.ID, id)
+	check, err := p.check(ctx, c.Check)
+	if err != nil {
+		return nil, err
 	}
-	return []checks.Check{check}, err
+	return []checks.Check{*check.Check}, nil
 }
 
 func (d rehearsalDoc) row() []string {

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/csv"
@@ -12,16 +13,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 type reportCmd struct {
-	projectFlag
+	projectFlags
 	Month  string `env:"-" placeholder:"YYYY-MM" help:"The month, in UTC. Default: the last full month."`
 	Format string `default:"table" enum:"table,json,csv,html" placeholder:"FORMAT" help:"Output format: table, json, csv or html. A page in html prints well and loads nothing."`
 }
@@ -47,7 +49,7 @@ func (c *reportCmd) Validate() error {
 	if _, err := c.month(time.Now()); err != nil {
 		return err
 	}
-	return nil
+	return c.placeFlags.Validate()
 }
 
 // month returns the first day of the month.
@@ -85,34 +87,41 @@ type reportCheck struct {
 }
 
 func (c *reportCmd) Run(ctx context.Context, a *App) error {
-	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		now := mon.Now()
+	return c.in(ctx, a, func(p project) error {
+		now := time.Now()
+		if p.mon != nil {
+			now = p.mon.Now()
+		}
 		month, err := c.month(now)
 		if err != nil {
 			return err
 		}
-		r, err := newReport(ctx, mon, project, month, now)
+		r, err := newReport(ctx, p, month, now)
 		if err != nil {
 			return err
 		}
+		r.Project = cmp.Or(r.Project, string(c.URL)) // the server does not reveal the name of the key's project
 		return r.print(a.Stdout, c.Format)
 	})
 }
 
 // newReport collects the statistics of a project.
-func newReport(ctx context.Context, mon *monitor.Monitor, project checks.Project, month, now time.Time) (*report, error) {
+func newReport(ctx context.Context, p project, month, now time.Time) (*report, error) {
 	end := month.AddDate(0, 1, 0)
-	r := &report{Project: project.Name, Month: month.Format("2006-01"), Until: console.Timestamp(end), Checks: []reportCheck{}}
+	r := &report{Project: p.Name, Month: month.Format("2006-01"), Until: console.Timestamp(end), Checks: []reportCheck{}}
 	if end.After(now) {
 		r.Until = console.Timestamp(now)
 	}
-	list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
+	list, err := p.Checks(ctx, checks.Query{})
 	if err != nil {
 		return nil, err
 	}
 	var all []checks.DayStats
 	for _, c := range list {
-		days, err := mon.Project(c.ProjectID).Stats(ctx, c.ID, month, end.Add(-1))
+		if c.ID == uuid.Nil {
+			return nil, errReadOnly
+		}
+		days, err := p.Stats(ctx, c.ID, month, end.Add(-1))
 		if errors.Is(err, checks.ErrNotFound) { // deleted meanwhile
 			continue
 		}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ func (a *App) withPeople(ctx context.Context, create bool, fn func(ctx context.C
 // userArg is the argument of commands about one person.
 type userArg struct {
 	Email string `arg:"" help:"E-mail address of the person."`
+	onlyDatabase
 }
 
 // in runs fn with the person whom the argument names.
@@ -146,7 +148,7 @@ type userCreateCmd struct {
 }
 
 func (userCreateCmd) Help() string {
-	return `Prints a link to choose a password. With --mail-host and --mail-from, the person gets it by e-mail too.
+	return `Prints a link to choose a password. With --mail-host and --mail-from, the person gets it by e-mail too. ` + needsDatabase + `
 
 With --json: {"id", "email", "link", "expires", "mailed"}.
 
@@ -160,7 +162,7 @@ func (c userCreateCmd) Validate() error {
 	if (c.Project == "") != (c.Role == "") {
 		return errors.New("--project and --role must be given together")
 	}
-	return c.linkFlags.Validate()
+	return cmp.Or(c.onlyDatabase.Validate(), c.linkFlags.Validate())
 }
 
 func (c userCreateCmd) Run(ctx context.Context, a *App) error {
@@ -211,10 +213,15 @@ func (d userDoc) roles() string {
 	return strings.Join(list, ", ")
 }
 
-type userListCmd struct{ console.JSONFlag }
+type userListCmd struct {
+	console.JSONFlag
+	onlyDatabase
+}
 
 func (userListCmd) Help() string {
-	return `With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
+	return needsDatabase + `
+
+With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
 maps names of projects to roles, mfa says whether the person has an authenticator app or a passkey, issuer is the identity
 provider that the person signs in with, and seen is the latest visit of an open session, or null.`
 }
@@ -268,7 +275,7 @@ type userRoleCmd struct {
 
 func (userRoleCmd) Help() string {
 	return `Takes effect at the person's next request. If the owner of another project had invited the person, the link, the password and
-the sessions from then end: run rollcall user reset-password to give them a new link.
+the sessions from then end: run rollcall user reset-password to give them a new link. ` + needsDatabase + `
 
 With --json: {"id", "email"}.
 
@@ -282,7 +289,7 @@ func (c userRoleCmd) Validate() error {
 	if ofAll := c.Role == "admin" || c.Role == "no-admin"; ofAll != (c.Project == "") {
 		return errors.New("--role owner, editor, viewer and none need --project; admin and no-admin are for all projects")
 	}
-	return nil
+	return c.onlyDatabase.Validate()
 }
 
 func (c userRoleCmd) Run(ctx context.Context, a *App) error {
@@ -323,7 +330,7 @@ func needsLink(ctx context.Context, a *App, known *people.People, before people.
 type userDeleteCmd struct{ changeCmd }
 
 func (userDeleteCmd) Help() string {
-	return `Ends the sessions of the person too.
+	return `Ends the sessions of the person too. ` + needsDatabase + `
 
 With --json: {"id", "email"}.`
 }
@@ -342,13 +349,15 @@ type userResetPasswordCmd struct {
 
 func (userResetPasswordCmd) Help() string {
 	return `Prints a link to choose a new password, and ends all sessions. The old password stops working. Use it also to let someone in
-while the identity provider is down: the password works beside the provider.
+while the identity provider is down: the password works beside the provider. ` + needsDatabase + `
 
 With --json: {"id", "email", "link", "expires", "mailed"}.`
 }
 
 // Validate checks the flags of the mail server.
-func (c userResetPasswordCmd) Validate() error { return c.linkFlags.Validate() }
+func (c userResetPasswordCmd) Validate() error {
+	return cmp.Or(c.onlyDatabase.Validate(), c.linkFlags.Validate())
+}
 
 func (c userResetPasswordCmd) Run(ctx context.Context, a *App) error {
 	return c.userArg.in(ctx, a, func(ctx context.Context, known *people.People, _ *monitor.Monitor, p people.Person) error {
@@ -366,7 +375,7 @@ func (c userResetPasswordCmd) Run(ctx context.Context, a *App) error {
 type userResetMFACmd struct{ changeCmd }
 
 func (userResetMFACmd) Help() string {
-	return `Removes the authenticator app, the recovery codes and the passkeys, and ends all sessions.
+	return `Removes the authenticator app, the recovery codes and the passkeys, and ends all sessions. ` + needsDatabase + `
 
 With --json: {"id", "email"}.`
 }
@@ -380,7 +389,7 @@ func (c userResetMFACmd) Run(ctx context.Context, a *App) error {
 type userEndSessionsCmd struct{ changeCmd }
 
 func (userEndSessionsCmd) Help() string {
-	return `Signs the person out of every browser.
+	return `Signs the person out of every browser. ` + needsDatabase + `
 
 With --json: {"id", "email"}.`
 }

@@ -1,0 +1,131 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+)
+
+// checkArg is the argument of commands about one check.
+type checkArg struct {
+	Check string `arg:"" help:"Slug of the check, its UUID, or its ping URL."`
+}
+
+// checkName is how a command line names a check: by its UUID, by its slug, or by a ping URL with the one or the other.
+type checkName struct {
+	text string
+	id   uuid.UUID // zero for a slug
+	path []string  // of a ping URL
+}
+
+// readCheckName reads the name of a check.
+func readCheckName(text string) (checkName, error) {
+	name := checkName{text: text}
+	if !strings.Contains(text, "://") {
+		name.id, _ = console.ParseUUID(text)
+		return name, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return name, console.Usagef("%q is not a ping URL", text)
+	}
+	name.path = strings.Split(strings.Trim(u.Path, "/"), "/")
+	for _, segment := range name.path {
+		if id, ok := console.ParseUUID(segment); ok {
+			name.id = id
+			return name, nil
+		}
+	}
+	return name, nil
+}
+
+// slug returns the slug of the name in a project.
+func (n checkName) slug(p project) (string, error) {
+	if n.path == nil {
+		return n.text, nil
+	}
+	if p.PingKey == "" {
+		return "", console.Usagef("the server shows the ping key of a project only to admin keys; name the check by its slug or its UUID")
+	}
+	if i := slices.Index(n.path, p.PingKey); i >= 0 && i+1 < len(n.path) {
+		return n.path[i+1], nil
+	}
+	return "", fmt.Errorf("%q is not a ping URL of the project %q; it may be one of another project or server", n.text, p.Name)
+}
+
+// check returns the check of the project that a text names: by its UUID or ping URL, or by its slug if no other check has it. A slug
+// may look like a UUID.
+func (p project) check(ctx context.Context, text string) (checks.Snapshot, error) {
+	name, err := readCheckName(text)
+	if err != nil {
+		return checks.Snapshot{}, err
+	}
+	if name.id != uuid.Nil {
+		c, err := p.Check(ctx, name.id)
+		other, answered := errors.AsType[*client.Error](err) // a check of another project
+		if !errors.Is(err, checks.ErrNotFound) && (!answered || other.StatusCode != http.StatusForbidden) {
+			return c, err
+		}
+		if name.path != nil {
+			return c, fmt.Errorf("no check of the project has the ping URL %q; it may be one of another project or server", text)
+		}
+	}
+	slug, err := name.slug(p)
+	if err != nil {
+		return checks.Snapshot{}, err
+	}
+	list, err := p.Checks(ctx, checks.Query{Slug: slug})
+	switch {
+	case err != nil:
+		return checks.Snapshot{}, err
+	case len(list) == 0 || slug == "":
+		return checks.Snapshot{}, console.Missing(checks.ErrNotFound, "check %q", text)
+	case list[0].ID == uuid.Nil:
+		return checks.Snapshot{}, errReadOnly
+	case len(list) > 1:
+		var ids []string
+		for _, c := range list {
+			ids = append(ids, c.ID.String())
+		}
+		return checks.Snapshot{}, fmt.Errorf("%d checks have the slug %q; give the UUID of one: %s", len(list), slug, strings.Join(ids, ", "))
+	}
+	return list[0], nil
+}
+
+// errReadOnly is the error of a key that does not show UUIDs.
+var errReadOnly = errors.New("the API key is read-only, a read-write or admin key is needed")
+
+// channel returns the integration of the project that a text names, by its id or its name. Several with that name are an error.
+func (p project) channel(ctx context.Context, text string) (channels.Channel, error) {
+	list, err := p.Channels(ctx)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	var named []channels.Channel
+	for _, channel := range list {
+		if channel.ID.String() == strings.ToLower(text) {
+			return channel, nil
+		}
+		if channel.Name == text && text != "" {
+			named = append(named, channel)
+		}
+	}
+	switch len(named) {
+	case 0:
+		return channels.Channel{}, console.Missing(checks.ErrNotFound, "integration %q", text)
+	case 1:
+		return named[0], nil
+	}
+	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q; use the id", len(named), text)
+}
