@@ -140,6 +140,7 @@ func (f *filled) migratesAfterAll(t *testing.T) {
 // TestMigrateTogether has several servers migrate an empty database at once.
 func TestMigrateTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		var wg sync.WaitGroup
 		for range 6 {
 			store := unmigrated(t, db.Bun(t))
@@ -160,6 +161,7 @@ func TestMigrateTogether(t *testing.T) {
 // TestUpgrade has several servers of a later version start on a database with data. The further migration is applied once.
 func TestUpgrade(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		f := newFilled(t, db)
 		var steps [4]int
 		var wg sync.WaitGroup
@@ -224,6 +226,7 @@ func firstCheck(t *testing.T, db *bun.DB) (id uuid.UUID, pinged time.Time) {
 // TestUpgradeFromTheFirst reads a check that the first version wrote. Settings that were added since have their defaults.
 func TestUpgradeFromTheFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), 1))
@@ -251,6 +254,7 @@ const beforeConversion = 16
 // TestUpgradeOfStates reads states that were stored before the column state, in more rows than are converted at once.
 func TestUpgradeOfStates(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), beforeConversion))
@@ -292,6 +296,7 @@ func TestUpgradeOfOpenRuns(t *testing.T) {
 		`{"version":2,"runs":[{"started_at":"2026-03-01T11:00:00Z","open":true}]}`: {{StartedAt: older.StartedAt, Open: true}},
 	} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 			bundb := db.Bun(t)
 			s := unmigrated(t, bundb)
 			must(t, s.MigrateOnly(t.Context(), beforeConversion))
@@ -310,6 +315,7 @@ func TestUpgradeOfOpenRuns(t *testing.T) {
 // TestUpgradeOfKeys reads keys that the first version wrote, and writes keys for servers that do not know their scopes.
 func TestUpgradeOfKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), 1))
@@ -358,6 +364,7 @@ func TestUpgradeOfKeys(t *testing.T) {
 // TestUpgradeThatFails applies migrations that end in an error or lose their connection. They leave everything as it was.
 func TestUpgradeThatFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		f := newFilled(t, db)
 		endings := []string{"SELECT nonsense FROM nowhere;", "syntax error", "INSERT INTO rollcall_settings (name, value) VALUES ('a', NULL);"}
 		if db.Name == "postgres" {
@@ -405,7 +412,7 @@ func TestUpgradeKilled(t *testing.T) {
 // TestMigrateWithoutRights starts as a PostgreSQL user who may not create tables. That works as long as no migration is
 // missing.
 func TestMigrateWithoutRights(t *testing.T) {
-	db := dbtest.PostgreSQL(t)
+	db := dbtest.PostgreSQL(t).Plain(t)
 	f := newFilled(t, db)
 	role := "limited_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	_, err := f.db.ExecContext(t.Context(), strings.ReplaceAll(`
@@ -435,6 +442,7 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO limited;`, "limited", role))
 // TestUpgradeOfLease takes the lease of a server of an earlier version, which wrote its end into the value.
 func TestUpgradeOfLease(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), 12))
