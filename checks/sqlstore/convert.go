@@ -13,11 +13,14 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // conversions has what runs before a migration that drops columns, to keep what they hold, where SQL cannot do it.
 var conversions = map[string]func(ctx context.Context, d dialect, tx bun.Tx) error{
 	"migrations/0017_state.sql": convertStates,
+	"migrations/0019_days.sql":  convertMonths,
 }
 
 // convertAtOnce bounds the rows that a conversion has in memory.
@@ -54,6 +57,43 @@ func convertStates(ctx context.Context, d dialect, tx bun.Tx) error {
 				return err
 			}
 			after = r.id
+		}
+	}
+}
+
+var convertMonth = statement{
+	sqlite:   "UPDATE rollcall_months SET stats = ? WHERE check_id = ? AND month = ?",
+	postgres: "UPDATE rollcall_months SET stats = $1 WHERE check_id = $2 AND month = $3",
+}
+
+// convertMonths moves statistics from the column days to stats.
+func convertMonths(ctx context.Context, d dialect, tx bun.Tx) error {
+	const query = `SELECT check_id, month, folded, days FROM rollcall_months WHERE (check_id, month) > (?, ?)
+		ORDER BY check_id, month LIMIT ?`
+	for after := (monthKey{math.MinInt64, math.MinInt64}); ; {
+		var row struct {
+			monthKey
+			folded bool
+			days   []byte
+		}
+		rows, err := tx.QueryContext(ctx, query, after.check, after.month, convertAtOnce)
+		found, err := scanList(rows, err, &row, &row.check, &row.month, &row.folded, &row.days)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for _, r := range found {
+			m := store.Month{Start: monthOf(r.month), Folded: r.folded}
+			if m.Days, err = decodeDays(m.Start, r.days); err != nil {
+				return fmt.Errorf("the statistics of check %d: %w", r.check, err)
+			}
+			stats, err := encodeMonth(&m)
+			if err == nil {
+				_, err = tx.Tx.ExecContext(ctx, d.text(convertMonth), stats, r.check, r.month)
+			}
+			if err != nil {
+				return err
+			}
+			after = r.monthKey
 		}
 	}
 }
@@ -101,7 +141,7 @@ const (
 	secondsOfDay    = 24 * 60 * 60
 )
 
-var errPrevious = errors.New("sqlstore: the state of a check has a value that this version cannot read")
+var errPrevious = errors.New("a value that this version cannot read")
 
 // state returns the state that the columns have, with no run open.
 func (p *previousState) state() (s checks.State, err error) {
@@ -224,4 +264,65 @@ func (r *reader) count() int64 { return int64(r.atMost(math.MaxInt64)) }
 
 func (r *reader) duration() time.Duration {
 	return time.Duration(r.atMost(math.MaxInt64/uint64(durationUnit))) * durationUnit
+}
+
+// The column days had a version byte, 1, followed by varints for each day that had something to store:
+//
+//   - the day of the month times 4, plus 1 if runs follow and 2 if times follow
+//   - runs, failures, timed runs; the sum of the durations if any run was timed; the least and the largest if several were
+//   - the time down and unwatched, in microseconds; the rest of the 24 hours the check was up
+//
+// Durations of runs were in units of 10 ms.
+const (
+	withRuns  = 1
+	withTimes = 2
+	dayFlags  = 2 // bits
+)
+
+func decodeDays(start time.Time, b []byte) (days []checks.DayStats, err error) {
+	if len(b) == 0 || b[0] != previousVersion {
+		return nil, errPrevious
+	}
+	last := 0
+	for r := (reader{rest: b[1:]}); len(r.rest) > 0; {
+		header := r.unsigned()
+		day := int(header >> dayFlags & 63)
+		d := checks.DayStats{Day: checks.Day{Date: start.AddDate(0, 0, day-1)}}
+		if header>>dayFlags > 31 || day <= last || d.Date.Month() != start.Month() {
+			return nil, errPrevious
+		}
+		last = day
+		if header&withRuns != 0 {
+			d.Totals = r.day()
+		}
+		if header&withTimes != 0 {
+			d.Times = r.times()
+		}
+		if r.failed {
+			return nil, errPrevious
+		}
+		days = append(days, d)
+	}
+	return days, nil
+}
+
+func (r *reader) day() checks.Totals {
+	t := checks.Totals{Runs: r.count(), Failures: r.count(), Timed: r.count()}
+	if t.Timed > 0 {
+		t.Sum = r.duration()
+		t.Min, t.Max = t.Sum, t.Sum
+	}
+	if t.Timed > 1 {
+		t.Min, t.Max = r.duration(), r.duration()
+	}
+	return t
+}
+
+func (r *reader) times() flips.Times {
+	whole := uint64(wholeDay.Microseconds())
+	down := r.atMost(whole)
+	unwatched := r.atMost(whole - down)
+	t := flips.Times{Down: time.Duration(down) * time.Microsecond, Unwatched: time.Duration(unwatched) * time.Microsecond}
+	t.Up = wholeDay - t.Down - t.Unwatched
+	return t
 }

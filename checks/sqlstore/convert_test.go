@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // previousOf returns the columns in which versions before the column state stored a state.
@@ -53,6 +54,54 @@ func previousOf(s *checks.State) previousState {
 	}
 	return p
 }
+
+// encodeDays returns the column in which versions before the column stats stored a month.
+func encodeDays(m *store.Month) []byte {
+	b := make([]byte, 0, 16*len(m.Days)+1)
+	b = append(b, previousVersion)
+	for _, d := range m.Days {
+		header := uint64(d.Date.Day()) << dayFlags
+		if d.Runs > 0 {
+			header |= withRuns
+		}
+		if m.Folded {
+			header |= withTimes
+		}
+		b = binary.AppendUvarint(b, header)
+		if d.Runs > 0 {
+			b = appendDay(b, d.Totals)
+		}
+		if m.Folded {
+			b = binary.AppendUvarint(b, uint64(d.Times.Down.Microseconds()))
+			b = binary.AppendUvarint(b, uint64(d.Times.Unwatched.Microseconds()))
+		}
+	}
+	return b
+}
+
+func appendDay(b []byte, t checks.Totals) []byte {
+	for _, n := range [...]int64{t.Runs, t.Failures, t.Timed} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	if t.Timed > 0 {
+		b = binary.AppendUvarint(b, uint64(t.Sum/durationUnit))
+	}
+	if t.Timed > 1 {
+		b = binary.AppendUvarint(b, uint64(t.Min/durationUnit))
+		b = binary.AppendUvarint(b, uint64(t.Max/durationUnit))
+	}
+	return b
+}
+
+// StorePreviousMonth writes a month of a check as versions before the column stats did.
+func StorePreviousMonth(ctx context.Context, db *bun.DB, check int64, m *store.Month) error {
+	_, err := db.NewRaw("INSERT INTO rollcall_months (check_id, month, folded, days) VALUES (?, ?, ?, ?)",
+		check, monthNumber(m.Start), m.Folded, encodeDays(m)).Exec(ctx)
+	return err
+}
+
+// BusyMonth exports busyMonth.
+func BusyMonth(folded bool) *store.Month { return busyMonth(folded) }
 
 // StorePrevious writes a state to all rows as versions before the column state did.
 func StorePrevious(ctx context.Context, db *bun.DB, s checks.State) error {

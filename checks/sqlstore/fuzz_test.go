@@ -62,18 +62,18 @@ func FuzzDecodeHistory(f *testing.F) {
 	})
 }
 
-// FuzzDecodeMonth decodes any bytes as the days of February. It fails, or the days are the same after they are encoded and
+// FuzzDecodeDays decodes any bytes as the days of February. It fails, or the days are the same after they are encoded and
 // decoded again.
-func FuzzDecodeMonth(f *testing.F) {
+func FuzzDecodeDays(f *testing.F) {
 	for _, seed := range [][]byte{nil, {1}, {2}, {1, 0}, {1, 29 << 2}, {1, 4 | 3, 24, 1, 2, 99, 9, 90, 0, 0}, {1, 4, 4}, bytes.Repeat([]byte{0xff}, 25)} {
 		f.Add(seed, true)
 	}
 	for _, folded := range []bool{true, false} {
-		f.Add(encodeMonth(busyMonth(folded)), folded)
+		f.Add(encodeDays(busyMonth(folded)), folded)
 	}
 	f.Fuzz(func(t *testing.T, stored []byte, folded bool) {
 		m := busyMonth(folded)
-		days, err := decodeMonth(m.Start, stored)
+		days, err := decodeDays(m.Start, stored)
 		if err != nil {
 			return
 		}
@@ -84,7 +84,7 @@ func FuzzDecodeMonth(f *testing.F) {
 			}
 		}
 		m.Days = days
-		if again, err := decodeMonth(m.Start, encodeMonth(m)); err != nil || !slices.Equal(again, days) {
+		if again, err := decodeDays(m.Start, encodeDays(m)); err != nil || !slices.Equal(again, days) {
 			t.Errorf("%x: decoded %+v, then %+v, error %v", stored, days, again, err)
 		}
 	})
@@ -107,28 +107,4 @@ func busyMonth(folded bool) *store.Month {
 		m.Fold(fold)
 	}
 	return m
-}
-
-// TestMonthIsCompact holds the size of a month of an hourly, a daily and a paused job.
-func TestMonthIsCompact(t *testing.T) {
-	daily, paused := &store.Month{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, &store.Month{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
-	up, unwatched := store.Fold{Start: daily.Start}, store.Fold{Start: paused.Start}
-	for i := range 31 {
-		took := 41*time.Minute + time.Duration(i)*time.Second
-		daily.Add(checks.Day{Date: daily.Start.AddDate(0, 0, i), Totals: checks.Totals{Runs: 1, Timed: 1, Sum: took, Min: took, Max: took}})
-		up.Days = append(up.Days, flips.Times{Up: 24 * time.Hour})
-		unwatched.Days = append(unwatched.Days, flips.Times{Unwatched: 24 * time.Hour})
-	}
-	daily.Fold(up)
-	paused.Fold(unwatched)
-	for name, test := range map[string]struct {
-		month *store.Month
-		limit int
-	}{"hourly": {busyMonth(true), 400}, "daily": {daily, 300}, "paused": {paused, 300}} {
-		size := len(encodeMonth(test.month))
-		t.Logf("%s: %d bytes", name, size)
-		if size > test.limit {
-			t.Errorf("%s: %d bytes, want at most %d", name, size, test.limit)
-		}
-	}
 }

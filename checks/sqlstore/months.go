@@ -2,8 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -15,23 +14,10 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// The days of a month are stored as a version byte, 1, followed by varints for each day that has something to store:
-//
-//   - the day of the month times 4, plus 1 if runs follow and 2 if times follow
-//   - runs, failures, timed runs; the sum of the durations if any run was timed; the least and the largest if several were
-//   - the time down and unwatched, in microseconds; the rest of the 24 hours the check was up
-//
-// Durations of runs are in units of 10 ms.
+// monthVersion is the version of storedMonth. A higher one is not read.
+const monthVersion = 1
 
-const (
-	monthVersion = 1
-	withRuns     = 1
-	withTimes    = 2
-	dayFlags     = 2 // bits
-	wholeDay     = 24 * time.Hour
-)
-
-var errMonth = errors.New("sqlstore: the column days has a value that this version cannot read")
+const wholeDay = 24 * time.Hour
 
 // monthChange holds the new days and folds of one check.
 type monthChange struct {
@@ -41,11 +27,11 @@ type monthChange struct {
 }
 
 var saveMonth = statement{
-	sqlite: `INSERT INTO rollcall_months (check_id, month, folded, days) VALUES (?, ?, ?, ?)
-		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, days = excluded.days`,
-	postgres: `INSERT INTO rollcall_months (check_id, month, folded, days)
-		SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::boolean[]), unnest($4::bytea[])
-		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, days = excluded.days`,
+	sqlite: `INSERT INTO rollcall_months (check_id, month, folded, stats) VALUES (?, ?, ?, ?)
+		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, stats = excluded.stats`,
+	postgres: `INSERT INTO rollcall_months (check_id, month, folded, stats)
+		SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::boolean[]), unnest($4::text[])
+		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, stats = excluded.stats`,
 }
 
 // monthNumber returns the months from January 1970 to that of an instant.
@@ -94,7 +80,11 @@ func (t *transaction) saveMonths(ctx context.Context, list []monthChange) error 
 	for key, m := range months {
 		// A month from a newer version stays as it is: losing a day of totals is better than refusing pings.
 		if !unreadable[key] {
-			rows = append(rows, []any{key.check, key.month, m.Folded, encodeMonth(m)})
+			stats, err := encodeMonth(m)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []any{key.check, key.month, m.Folded, stats})
 		}
 	}
 	return t.s.d.exec(ctx, t.tx, saveMonth, rows)
@@ -103,7 +93,7 @@ func (t *transaction) saveMonths(ctx context.Context, list []monthChange) error 
 type monthRow struct {
 	monthKey
 	folded bool
-	days   []byte
+	stats  []byte
 }
 
 // readMonths fills in what is stored of months, and returns those that cannot be read.
@@ -118,21 +108,18 @@ func (t *transaction) readMonths(ctx context.Context, months map[monthKey]*store
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	query := fmt.Sprintf("SELECT check_id, month, folded, days FROM rollcall_months WHERE %s AND month >= %d AND month <= %d",
+	query := fmt.Sprintf("SELECT check_id, month, folded, stats FROM rollcall_months WHERE %s AND month >= %d AND month <= %d",
 		t.s.d.among("check_id", "bigint"), first, last)
 	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids))
 	var row monthRow
-	found, err := scanList(rows, err, &row, &row.check, &row.month, &row.folded, &row.days)
+	found, err := scanList(rows, err, &row, &row.check, &row.month, &row.folded, &row.stats)
 	if err != nil {
 		return nil, err
 	}
 	unreadable = make(map[monthKey]bool)
 	for _, row := range found {
 		if m := months[row.monthKey]; m != nil {
-			m.Folded = row.folded
-			if m.Days, err = decodeMonth(m.Start, row.days); err != nil {
-				unreadable[row.monthKey] = true
-			}
+			unreadable[row.monthKey] = row.decode(m) != nil
 		}
 	}
 	return unreadable, nil
@@ -140,18 +127,18 @@ func (t *transaction) readMonths(ctx context.Context, months map[monthKey]*store
 
 // Months returns the months of a check between two instants, by time.
 func (s *database) Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]store.Month, error) {
-	const query = `SELECT m.month, m.folded, m.days FROM rollcall_months AS m JOIN rollcall_checks AS c ON c.id = m.check_id
+	const query = `SELECT m.month, m.folded, m.stats FROM rollcall_months AS m JOIN rollcall_checks AS c ON c.id = m.check_id
 		WHERE c.uuid = ? AND m.month >= ? AND m.month <= ? ORDER BY m.month`
 	rows, err := s.db.QueryContext(ctx, query, checkID, monthNumber(from), monthNumber(to))
 	var row monthRow
-	found, err := scanList(rows, err, &row, &row.month, &row.folded, &row.days)
+	found, err := scanList(rows, err, &row, &row.month, &row.folded, &row.stats)
 	if err != nil {
 		return nil, translate(err)
 	}
 	list := make([]store.Month, len(found))
 	for i, r := range found {
-		list[i] = store.Month{Start: monthOf(r.month), Folded: r.folded}
-		if list[i].Days, err = decodeMonth(list[i].Start, r.days); err != nil {
+		list[i].Start = monthOf(r.month)
+		if err := r.decode(&list[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -167,87 +154,46 @@ func (s *database) Unfolded(ctx context.Context, month time.Time, after uuid.UUI
 	return ids, translate(err)
 }
 
-func encodeMonth(m *store.Month) []byte {
-	b := make([]byte, 0, 16*len(m.Days)+1)
-	b = append(b, monthVersion)
-	for _, d := range m.Days {
-		header := uint64(d.Date.Day()) << dayFlags
-		if d.Runs > 0 {
-			header |= withRuns
-		}
-		if m.Folded {
-			header |= withTimes
-		}
-		b = binary.AppendUvarint(b, header)
-		if d.Runs > 0 {
-			b = appendDay(b, d.Totals)
-		}
-		if m.Folded {
-			b = binary.AppendUvarint(b, uint64(d.Times.Down.Microseconds()))
-			b = binary.AppendUvarint(b, uint64(d.Times.Unwatched.Microseconds()))
-		}
-	}
-	return b
+// storedMonth is the JSON in rollcall_months.stats.
+type storedMonth struct {
+	Version int         `json:"version"`
+	Days    []storedDay `json:"days"`
 }
 
-func appendDay(b []byte, t checks.Totals) []byte {
-	for _, n := range [...]int64{t.Runs, t.Failures, t.Timed} {
-		b = binary.AppendUvarint(b, uint64(n))
-	}
-	if t.Timed > 0 {
-		b = binary.AppendUvarint(b, uint64(t.Sum/durationUnit))
-	}
-	if t.Timed > 1 {
-		b = binary.AppendUvarint(b, uint64(t.Min/durationUnit))
-		b = binary.AppendUvarint(b, uint64(t.Max/durationUnit))
-	}
-	return b
+// storedDay is a day that has runs or, in a month that is folded, any day. The check was up for the rest of it.
+type storedDay struct {
+	Day int `json:"day"`
+	checks.Totals
+	Down      time.Duration `json:"down,omitzero"`
+	Unwatched time.Duration `json:"unwatched,omitzero"`
 }
 
-func decodeMonth(start time.Time, b []byte) (days []checks.DayStats, err error) {
-	if len(b) == 0 || b[0] != monthVersion {
-		return nil, errMonth
+func encodeMonth(m *store.Month) (string, error) {
+	stored := storedMonth{monthVersion, make([]storedDay, len(m.Days))}
+	for i, d := range m.Days {
+		stored.Days[i] = storedDay{d.Date.Day(), d.Totals, d.Times.Down, d.Times.Unwatched}
 	}
-	last := 0
-	for r := (reader{rest: b[1:]}); len(r.rest) > 0; {
-		header := r.unsigned()
-		day := int(header >> dayFlags & 63)
-		d := checks.DayStats{Day: checks.Day{Date: start.AddDate(0, 0, day-1)}}
-		if header>>dayFlags > 31 || day <= last || d.Date.Month() != start.Month() {
-			return nil, errMonth
-		}
-		last = day
-		if header&withRuns != 0 {
-			d.Totals = r.day()
-		}
-		if header&withTimes != 0 {
-			d.Times = r.times()
-		}
-		if r.failed {
-			return nil, errMonth
-		}
-		days = append(days, d)
-	}
-	return days, nil
+	text, err := json.Marshal(stored)
+	return string(text), err
 }
 
-func (r *reader) day() checks.Totals {
-	t := checks.Totals{Runs: r.count(), Failures: r.count(), Timed: r.count()}
-	if t.Timed > 0 {
-		t.Sum = r.duration()
-		t.Min, t.Max = t.Sum, t.Sum
+// decode sets the days of a month to those that are stored.
+func (r *monthRow) decode(m *store.Month) error {
+	var stored storedMonth
+	m.Folded = r.folded
+	switch err := json.Unmarshal(r.stats, &stored); {
+	case stored.Version > monthVersion:
+		return fmt.Errorf("sqlstore: the statistics of a month have version %d, and this version of Rollcall reads up to %d: upgrade it",
+			stored.Version, monthVersion)
+	case err != nil:
+		return fmt.Errorf("sqlstore: the statistics of a month: %w", err)
 	}
-	if t.Timed > 1 {
-		t.Min, t.Max = r.duration(), r.duration()
+	for _, d := range stored.Days {
+		day := checks.DayStats{Day: checks.Day{Date: m.Start.AddDate(0, 0, d.Day-1), Totals: d.Totals}}
+		if r.folded {
+			day.Times = flips.Times{Up: wholeDay - d.Down - d.Unwatched, Down: d.Down, Unwatched: d.Unwatched}
+		}
+		m.Days = append(m.Days, day)
 	}
-	return t
-}
-
-func (r *reader) times() flips.Times {
-	whole := uint64(wholeDay.Microseconds())
-	down := r.atMost(whole)
-	unwatched := r.atMost(whole - down)
-	t := flips.Times{Down: time.Duration(down) * time.Microsecond, Unwatched: time.Duration(unwatched) * time.Microsecond}
-	t.Up = wholeDay - t.Down - t.Unwatched
-	return t
+	return nil
 }

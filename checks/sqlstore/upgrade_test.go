@@ -312,6 +312,63 @@ func TestUpgradeOfOpenRuns(t *testing.T) {
 	}
 }
 
+// TestUpgradeOfMonths reads statistics that were stored before the column stats, in more rows than are converted at once.
+func TestUpgradeOfMonths(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), beforeConversion))
+		id, _ := firstCheck(t, bundb)
+		february, march := sqlstore.BusyMonth(true), sqlstore.BusyMonth(false)
+		must(t, sqlstore.StorePreviousMonth(t.Context(), bundb, 1, february))
+		march.Start, march.Days = date(3, 1), []checks.DayStats{{Day: checks.Day{Date: date(3, 31), Totals: march.Days[0].Totals}}}
+		must(t, sqlstore.StorePreviousMonth(t.Context(), bundb, 1, march))
+		const more = sqlstore.ConvertAtOnce * 2
+		_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+
+			"INSERT INTO rollcall_months (check_id, month, folded, days) SELECT 2 + i / 3, i % 3, folded, days FROM n, rollcall_months WHERE folded", more).
+			Exec(t.Context())
+		must(t, err)
+		must(t, s.Migrate(t.Context()))
+		got, err := s.Months(t.Context(), id, february.Start, march.Start)
+		if diff := cmp.Diff([]store.Month{*february, *march}, got); diff != "" || err != nil {
+			t.Errorf("error %v, months (-want +got):\n%s", err, diff)
+		}
+		var rows, kinds int
+		must(t, bundb.NewRaw("SELECT count(*), count(DISTINCT stats) FROM rollcall_months").Scan(t.Context(), &rows, &kinds))
+		if rows != more+2 || kinds != 2 {
+			t.Errorf("%d months of %d kinds, want %d of 2", rows, kinds, more+2)
+		}
+	})
+}
+
+// TestMonthsOfNewerVersion adds a day to a month of a later version, which stays as it is. A ping is recorded all the same.
+func TestMonthsOfNewerVersion(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		s := dbtest.OpenOn(t, bundb).Database()
+		c := addCheck(t, monitorOn(t, s))
+		save := func() {
+			must(t, recordWith(t.Context(), s, []uuid.UUID{c.ID}, func(locked []*store.Locked) error {
+				locked[0].Days = []checks.Day{{Date: date(3, 1), Totals: checks.Totals{Runs: 1}}}
+				return nil
+			}))
+		}
+		save()
+		const newer = `{"version":2,"days":{"1":1}}`
+		_, err := bundb.NewRaw("UPDATE rollcall_months SET stats = ?", newer).Exec(t.Context())
+		must(t, err)
+		save()
+		var stats string
+		must(t, bundb.NewRaw("SELECT stats FROM rollcall_months").Scan(t.Context(), &stats))
+		if stats != newer {
+			t.Errorf("the month is %s", stats)
+		}
+		if _, err := s.Months(t.Context(), c.ID, date(3, 1), date(3, 1)); err == nil || !strings.Contains(err.Error(), "version 2") {
+			t.Errorf("error %v, want one that names the version", err)
+		}
+	})
+}
+
 // TestUpgradeOfKeys reads keys that the first version wrote, and writes keys for servers that do not know their scopes.
 func TestUpgradeOfKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
