@@ -32,10 +32,9 @@ const (
 
 // Bounds of what a project has.
 const (
-	MaxChannels    = 500
-	MaxSettings    = 2_000_000 // bytes of the settings of all channels together, with their sources
-	MaxKeys        = 1_000     // API keys
-	MaxStatusPages = 100
+	MaxChannels = 500
+	MaxSettings = 2_000_000 // bytes of the settings of all channels together, with their sources
+	MaxKeys     = 1_000     // API keys
 )
 
 // maxSource bounds the source of a setting of a channel, in characters.

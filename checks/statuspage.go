@@ -11,6 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// MaxStatusPages bounds the status pages of a project.
+const MaxStatusPages = 100
+
 // Bounds of a status page. The texts are measured in characters.
 const (
 	MaxStatusPageSlug        = 100

@@ -313,23 +313,23 @@ func (c *call) limit() error {
 func (c *call) find(id string, by subject) (err error) {
 	if parsed, ok := parseUUID(id, false); ok {
 		var owner uuid.UUID
-		foreign := errForeign
+		thing := "check"
 		switch by {
 		case byChannel:
 			c.channel, err = c.mon.Views().Channel(c.r.Context(), parsed)
-			owner, foreign = c.channel.ProjectID, errForeignChannel
+			owner, thing = c.channel.ProjectID, "channel"
 		case byPage:
 			c.statusPage, err = c.mon.Views().StatusPage(c.r.Context(), parsed)
-			owner, foreign = c.statusPage.ProjectID, errForeignPage
+			owner, thing = c.statusPage.ProjectID, "status page"
 		case byProject:
 			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)
-			owner, foreign = c.project.ID, errForeignKey
+			owner, thing = c.project.ID, "api key"
 		default:
 			c.check, err = c.mon.Check(c.r.Context(), parsed)
 			owner = c.check.ProjectID
 		}
 		if err == nil && owner != c.key.ProjectID && !(c.installation && by == byProject) {
-			return foreign
+			return errForeign(thing)
 		}
 		return err
 	}

@@ -26,6 +26,11 @@ type problem struct {
 
 func (p *problem) Error() string { return p.text }
 
+// errForeign is the problem of a request about a thing of another project than that of its key.
+func errForeign(thing string) *problem {
+	return &problem{status: http.StatusForbidden, text: "the " + thing + " belongs to another project"}
+}
+
 var (
 	errMissingKey      = &problem{status: http.StatusUnauthorized, text: "missing api key"}
 	errLateKey         = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
@@ -36,10 +41,6 @@ var (
 	errReadOnly        = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
 	errViewer          = &problem{status: http.StatusForbidden, text: "you are signed in to view this project, not to change it"}
 	errNoProject       = &problem{status: http.StatusForbidden, text: "you are signed in, but have access to no project"}
-	errForeign         = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
-	errForeignChannel  = &problem{status: http.StatusForbidden, text: "the channel belongs to another project"}
-	errForeignPage     = &problem{status: http.StatusForbidden, text: "the status page belongs to another project"}
-	errForeignKey      = &problem{status: http.StatusForbidden, text: "the api key belongs to another project"}
 	errNotAdmin        = &problem{status: http.StatusForbidden, text: "this needs an api key with the scope admin"}
 	errNotInstallation = &problem{status: http.StatusForbidden, text: "this needs an api key of the installation"}
 	errNeedsProject    = &problem{

@@ -67,9 +67,9 @@ func (c *call) wantedStatusPage() (checks.StatusPage, error) {
 	if err != nil {
 		return checks.StatusPage{}, err
 	}
-	wanted, err := body.StatusPage()
+	wanted, err := body.Texts("slug", "title", "description", "tags")
 	return checks.StatusPage{
-		Slug: wanted.Slug, Title: wanted.Title, Description: wanted.Description, Tags: strings.Fields(wanted.Tags),
+		Slug: wanted["slug"], Title: wanted["title"], Description: wanted["description"], Tags: strings.Fields(wanted["tags"]),
 	}, err
 }
 

@@ -2,6 +2,9 @@ package declare
 
 import (
 	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -35,6 +38,33 @@ type Project struct {
 
 	places  places
 	remarks []string // what [Export] left out
+}
+
+// projectLists are the lists of a project in a file, in the order in which they are written and planned.
+var projectLists = []projectList{
+	{"channels", (*parser).channels, func(p Project) *yaml.Node { return given(p.Channels, Channel.node) }, (*Project).exportChannels, (*projectPlanner).channels},
+	{"checks", (*parser).checks, func(p Project) *yaml.Node { return given(p.Checks, Check.node) }, (*Project).exportChecks, (*projectPlanner).checks},
+	{"status_pages", (*parser).statusPages, func(p Project) *yaml.Node { return given(p.StatusPages, StatusPage.node) }, (*Project).exportStatusPages,
+		(*projectPlanner).statusPages},
+}
+
+// projectList is a list of a project. A list of nil leaves the project alone, and has no node.
+type projectList struct {
+	key    string
+	parse  func(p *parser, n *yaml.Node, to *Project)
+	node   func(p Project) *yaml.Node
+	export func(p *Project, from State)
+	plan   func(p *projectPlanner)
+}
+
+// listKeys lists the keys of projectLists: "a, b and c" with the word "and".
+func listKeys(word string) string {
+	keys := make([]string, len(projectLists))
+	for i, l := range projectLists {
+		keys[i] = l.key
+	}
+	last := len(keys) - 1
+	return strings.Join(keys[:last], ", ") + " " + word + " " + keys[last]
 }
 
 // Only returns a document with only the named project. If the document's project has no name, it gets this one. The
@@ -111,13 +141,6 @@ func (s Setting) GoString() string { return s.String() }
 // stand for none.
 type Check struct {
 	checks.Spec
-
-	places places
-}
-
-// StatusPage is a public page about some checks of the project. Only its slug, title, description and tags have an effect.
-type StatusPage struct {
-	checks.StatusPage
 
 	places places
 }

@@ -16,19 +16,24 @@ import (
 // [Document.Write] lists them in comments. A setting counts as secret unless the state has the type of its kind. Applying
 // the file keeps what it leaves out.
 func Export(state State) Project {
-	p := Project{Name: state.Project.Name, Plan: state.Project.Plan, Checks: []Check{}}
+	p := Project{Name: state.Project.Name, Plan: state.Project.Plan}
 	if state.Project.Account != "default" {
 		p.Account = state.Project.Account
 	}
 	if state.Project.MaxChecks > 0 {
 		p.MaxChecks = new(state.Project.MaxChecks)
 	}
-	if !state.SettingsHidden {
-		p.exportChannels(state.Channels, state.Types)
-		p.StatusPages = []StatusPage{}
-	} else {
+	if state.SettingsHidden {
 		p.remark("Left out: the channels and the status pages, which the API shows only to admin keys.")
 	}
+	for _, l := range projectLists {
+		l.export(&p, state)
+	}
+	return p
+}
+
+func (p *Project) exportChecks(state State) {
+	p.Checks = []Check{}
 	slugs := make(map[string]int)
 	for _, c := range state.Checks {
 		slugs[c.Slug]++
@@ -40,10 +45,6 @@ func Export(state State) Project {
 		}
 		p.Checks = append(p.Checks, exportCheck(c, state.Channels))
 	}
-	for _, page := range state.StatusPages {
-		p.StatusPages = append(p.StatusPages, StatusPage{StatusPage: page})
-	}
-	return p
 }
 
 // Remarks returns sentences about what [Export] left out.
@@ -53,14 +54,17 @@ func (p *Project) remark(format string, args ...any) {
 	p.remarks = append(p.remarks, fmt.Sprintf(format, args...))
 }
 
-func (p *Project) exportChannels(list []channels.Channel, types []channels.Type) {
+func (p *Project) exportChannels(state State) {
+	if state.SettingsHidden {
+		return
+	}
 	p.Channels = []Channel{}
-	for _, c := range list {
-		if c.Name == "" || len(named(list, c.Name)) > 1 {
+	for _, c := range state.Channels {
+		if c.Name == "" || len(named(state.Channels, c.Name)) > 1 {
 			p.remark("Left out, because it has no unique name: the %s channel %q (%s).", c.Kind, c.Name, c.ID)
 			continue
 		}
-		p.Channels = append(p.Channels, exportChannel(c, types, list))
+		p.Channels = append(p.Channels, exportChannel(c, state.Types, state.Channels))
 	}
 }
 

@@ -71,7 +71,7 @@ func (p *parser) document(root *yaml.Node) Document {
 	doc := Document{File: p.file}
 	root = follow(root)
 	if root.Kind != yaml.MappingNode {
-		p.add(position(root), "the file must be a mapping with the key projects, channels, checks or status_pages")
+		p.add(position(root), "the file must be a mapping with the key projects, %s", listKeys("or"))
 		return doc
 	}
 	top := *root
@@ -87,24 +87,24 @@ func (p *parser) document(root *yaml.Node) Document {
 	one := slices.ContainsFunc(p.lists(&single), func(k key) bool { _, given := found[k.name]; return given })
 	switch {
 	case many && one:
-		p.add(found.of("projects"), "projects and top-level channels, checks or status_pages cannot be combined; move these into a project")
+		p.add(found.of("projects"), "projects and top-level %s cannot be combined; move these into a project", listKeys("or"))
 	case many:
 	case one:
 		single.places = found
 		doc.Projects = []Project{single}
 	default:
-		p.add(position(root), "the file has none of the keys projects, channels, checks and status_pages")
+		p.add(position(root), "the file has none of the keys projects, %s", listKeys("and"))
 	}
 	return doc
 }
 
 // lists returns the keys of a project that a file for one project may have at its top level.
 func (p *parser) lists(project *Project) []key {
-	return []key{
-		{"channels", func(n *yaml.Node) { project.Channels = p.channels(n) }},
-		{"checks", func(n *yaml.Node) { project.Checks = p.checks(n) }},
-		{"status_pages", func(n *yaml.Node) { project.StatusPages = p.statusPages(n) }},
+	keys := make([]key, len(projectLists))
+	for i, l := range projectLists {
+		keys[i] = key{l.key, func(n *yaml.Node) { l.parse(p, n, project) }}
 	}
+	return keys
 }
 
 // names maps the names in a list to their positions.
@@ -187,9 +187,9 @@ func (p *parser) name(n *yaml.Node, field string, rule func(field, name string) 
 
 func projectName(_, name string) error { return checks.ValidateProjectName(name) }
 
-func (p *parser) checks(n *yaml.Node) []Check {
+func (p *parser) checks(n *yaml.Node, project *Project) {
 	seen := make(names)
-	return each(p, n, "checks", func(item *yaml.Node) Check {
+	project.Checks = each(p, n, "checks", func(item *yaml.Node) Check {
 		check := p.check(item)
 		if check.Slug != nil {
 			p.unique(seen, "slug", *check.Slug, check.places.of("slug"))
@@ -212,45 +212,10 @@ func (p *parser) check(n *yaml.Node) Check {
 	return c
 }
 
-func (p *parser) statusPages(n *yaml.Node) []StatusPage {
-	p.atMost(n, checks.MaxStatusPages, "status pages")
-	return each(p, n, "status_pages", func(item *yaml.Node) StatusPage {
-		page := p.statusPage(item)
-		p.unique(p.pages, "slug of a status page", page.Slug, page.places.of("slug"))
-		return page
-	})
-}
-
-func (p *parser) statusPage(n *yaml.Node) StatusPage {
-	var page StatusPage
-	before := len(p.list)
-	text := func(name string, to *string) key {
-		return key{name, func(n *yaml.Node) {
-			if text := p.text(n, name); text != nil {
-				*to = *text
-			}
-		}}
-	}
-	page.places = p.object(n, "a status page", []key{
-		text("slug", &page.Slug), text("title", &page.Title), text("description", &page.Description),
-		{"tags", func(n *yaml.Node) {
-			if tags := p.words(n, "tags", " "); tags != nil {
-				page.Tags = strings.Fields(*tags)
-			}
-		}},
-	})
-	p.require(page.places, "a status page", "slug")
-	p.require(page.places, "a status page", "title")
-	if len(p.list) == before && !p.full() {
-		p.normalize(page)
-	}
-	return page
-}
-
-func (p *parser) channels(n *yaml.Node) []Channel {
+func (p *parser) channels(n *yaml.Node, project *Project) {
 	seen := make(names)
 	p.atMost(n, checks.MaxChannels, "channels")
-	return each(p, n, "channels", func(item *yaml.Node) Channel {
+	project.Channels = each(p, n, "channels", func(item *yaml.Node) Channel {
 		channel := p.channel(item)
 		p.unique(seen, "channel", channel.Name, channel.places.of("name"))
 		return channel

@@ -130,11 +130,9 @@ func (p *projectPlanner) plan(missing bool) {
 	} else {
 		p.compare()
 	}
-	p.channels()
-	if p.want.Checks != nil {
-		p.checks()
+	for _, l := range projectLists {
+		l.plan(p)
 	}
-	p.statusPages()
 }
 
 // change plans a change. It reports an error at the position if the target cannot make the change.

@@ -17,6 +17,9 @@ import (
 
 // checks plans the checks of the project.
 func (p *projectPlanner) checks() {
+	if p.want.Checks == nil {
+		return
+	}
 	bySlug := make(map[string][]checks.Check)
 	for _, c := range p.have.Checks {
 		bySlug[c.Slug] = append(bySlug[c.Slug], c)

@@ -67,16 +67,22 @@ func (p Project) node() *yaml.Node {
 }
 
 func (p Project) writeLists(n *yaml.Node) {
-	if p.Channels != nil {
-		add(n, "channels", list(p.Channels, Channel.node))
+	for _, l := range projectLists {
+		if list := l.node(p); list != nil {
+			add(n, l.key, list)
+		}
+		if l.key == "checks" {
+			comment(n, p.remarks)
+		}
 	}
-	if p.Checks != nil {
-		add(n, "checks", list(p.Checks, Check.node))
+}
+
+// given is list, or nil for nil.
+func given[T any](items []T, node func(T) *yaml.Node) *yaml.Node {
+	if items == nil {
+		return nil
 	}
-	comment(n, p.remarks)
-	if p.StatusPages != nil {
-		add(n, "status_pages", list(p.StatusPages, StatusPage.node))
-	}
+	return list(items, node)
 }
 
 // list returns a sequence of nodes. An empty one is written as [].
@@ -137,19 +143,6 @@ func (c Check) node() *yaml.Node {
 		if value := write(s.Value(c.Spec)); value != nil {
 			add(n, s.Name, value)
 		}
-	}
-	return n
-}
-
-func (p StatusPage) node() *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode}
-	add(n, "slug", text(p.Slug))
-	add(n, "title", text(p.Title))
-	if p.Description != "" {
-		add(n, "description", text(p.Description))
-	}
-	if len(p.Tags) > 0 {
-		add(n, "tags", text(strings.Join(p.Tags, " ")))
 	}
 	return n
 }

@@ -51,21 +51,17 @@ func (b Body) Project() (Project, error) {
 	return p, r.err
 }
 
-// StatusPage is what a request that creates or replaces a status page says. A field that is absent is "".
-type StatusPage struct{ Slug, Title, Description, Tags string }
-
-// StatusPage reads the fields of a request that creates or replaces a status page, under the rules of [Body.Create].
-func (b Body) StatusPage() (p StatusPage, err error) {
+// Texts reads the fields of a request that has only texts, under the rules of [Body.Create]. A field that is absent is "".
+func (b Body) Texts(fields ...string) (map[string]string, error) {
 	r := reader{body: b}
-	for _, field := range []struct {
-		name string
-		into *string
-	}{{"slug", &p.Slug}, {"title", &p.Title}, {"description", &p.Description}, {"tags", &p.Tags}, {"api_key", new(string)}} {
-		if text := r.text(field.name); text != nil {
-			*field.into = *text
+	texts := make(map[string]string, len(fields))
+	for _, field := range fields {
+		if text := r.text(field); text != nil {
+			texts[field] = *text
 		}
 	}
-	return p, r.err
+	r.text("api_key")
+	return texts, r.err
 }
 
 // textMap reads an object whose values are strings.

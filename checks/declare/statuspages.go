@@ -7,9 +7,77 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
+
+// StatusPage is a public page about some checks of the project. Only its slug, title, description and tags have an effect.
+type StatusPage struct {
+	checks.StatusPage
+
+	places places
+}
+
+// statusPages reads the status pages of a project.
+func (p *parser) statusPages(n *yaml.Node, project *Project) {
+	p.atMost(n, checks.MaxStatusPages, "status pages")
+	project.StatusPages = each(p, n, "status_pages", func(item *yaml.Node) StatusPage {
+		page := p.statusPage(item)
+		p.unique(p.pages, "slug of a status page", page.Slug, page.places.of("slug"))
+		return page
+	})
+}
+
+func (p *parser) statusPage(n *yaml.Node) StatusPage {
+	var page StatusPage
+	before := len(p.list)
+	text := func(name string, to *string) key {
+		return key{name, func(n *yaml.Node) {
+			if text := p.text(n, name); text != nil {
+				*to = *text
+			}
+		}}
+	}
+	page.places = p.object(n, "a status page", []key{
+		text("slug", &page.Slug), text("title", &page.Title), text("description", &page.Description),
+		{"tags", func(n *yaml.Node) {
+			if tags := p.words(n, "tags", " "); tags != nil {
+				page.Tags = strings.Fields(*tags)
+			}
+		}},
+	})
+	p.require(page.places, "a status page", "slug")
+	p.require(page.places, "a status page", "title")
+	if len(p.list) == before && !p.full() {
+		p.normalize(page)
+	}
+	return page
+}
+
+// exportStatusPages takes the status pages from the state of a project.
+func (p *Project) exportStatusPages(state State) {
+	if state.SettingsHidden {
+		return
+	}
+	p.StatusPages = make([]StatusPage, len(state.StatusPages)) // not nil
+	for i, page := range state.StatusPages {
+		p.StatusPages[i].StatusPage = page
+	}
+}
+
+func (p StatusPage) node() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	add(n, "slug", text(p.Slug))
+	add(n, "title", text(p.Title))
+	if p.Description != "" {
+		add(n, "description", text(p.Description))
+	}
+	if len(p.Tags) > 0 {
+		add(n, "tags", text(strings.Join(p.Tags, " ")))
+	}
+	return n
+}
 
 // statusPages plans the status pages of the project. Deletions come first, because a slug may move to another project.
 func (p *projectPlanner) statusPages() {
