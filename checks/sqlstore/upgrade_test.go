@@ -296,7 +296,7 @@ func TestUpgradeOfOpenRuns(t *testing.T) {
 		`{"version":2,"runs":[{"started_at":"2026-03-01T11:00:00Z","open":true}]}`: {{StartedAt: older.StartedAt, Open: true}},
 	} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
+			db = db.Plain(t)
 			bundb := db.Bun(t)
 			s := unmigrated(t, bundb)
 			must(t, s.MigrateOnly(t.Context(), beforeConversion))
