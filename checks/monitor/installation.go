@@ -4,14 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
-// Installation is what the servers on one database share beside the projects: secrets, keys, and the sessions of people.
+// Installation is what the servers on one database share beside the projects: secrets, keys and records.
 type Installation struct{ *service }
 
 // Installation returns what the servers on the database share.
@@ -37,24 +35,6 @@ func (i *Installation) Once(ctx context.Context, name string) (first bool, err e
 	mine := randomText(52)
 	stored, err := i.store.Setting(ctx, i.now(), store.Setting{Name: name, Value: mine})
 	return stored.Value == mine, err
-}
-
-// ended returns the setting that says that a session has ended.
-func ended(id uuid.UUID) store.Setting { return store.Setting{Name: "session " + id.String()} }
-
-// EndSession ends a session of somebody who signed in, on all servers. The session would have ended by itself until the
-// given instant. What a session is, and its identifier, is up to the caller.
-func (i *Installation) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
-	s := ended(id)
-	s.Value, s.Until = "ended", until
-	_, err := i.store.Setting(ctx, i.now(), s)
-	return err
-}
-
-// SessionEnded reports whether [Installation.EndSession] has ended a session. It asks the database.
-func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	s, err := i.store.Setting(ctx, i.now(), ended(id))
-	return s.Value != "", err
 }
 
 // Records returns the store of records, for the packages that keep people, their sessions and the like. The kinds of records belong

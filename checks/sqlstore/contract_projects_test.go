@@ -237,8 +237,8 @@ func testSetting(t *testing.T, f fixture) {
 	}
 }
 
-// testSessions ends a session twice, and forgets it after its time.
-func testSessions(t *testing.T, f fixture) {
+// testSettingsEnd stores settings that end, twice, and forgets them after their time.
+func testSettingsEnd(t *testing.T, f fixture) {
 	one, other := uuid.New(), uuid.New()
 	end := func(id uuid.UUID, now, until time.Time) {
 		t.Helper()
@@ -248,7 +248,7 @@ func testSessions(t *testing.T, f fixture) {
 	ended := func(id uuid.UUID, now time.Time, want bool) {
 		t.Helper()
 		if got, err := f.Setting(t.Context(), now, store.Setting{Name: id.String()}); err != nil || (got.Value != "") != want {
-			t.Errorf("session %v: %+v, error %v, want one: %v", id, got, err, want)
+			t.Errorf("setting %v: %+v, error %v, want one: %v", id, got, err, want)
 		}
 	}
 	ended(one, noon, false)

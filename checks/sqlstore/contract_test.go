@@ -88,7 +88,7 @@ func contract() []requirement {
 		{"Keys", testKeys},
 		{"KeyErrors", testKeyErrors},
 		{"Setting", testSetting},
-		{"Sessions", testSessions},
+		{"SettingsEnd", testSettingsEnd},
 		{"Leases", testLeases},
 
 		{"StatusPages", testStatusPages},

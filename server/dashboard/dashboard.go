@@ -13,8 +13,8 @@
 // There are three ways to sign in:
 //
 //   - With an API key of a project: a read-only key views, a read-write key also edits, and an admin key also manages the keys
-//     and the project itself. The cookie of the session is signed and expires. It ends when the key is revoked, and for this
-//     browser alone when the person signs out. [Dashboard.SignInLink] makes a link that signs in once.
+//     and the project itself. The session ends 14 days after the last visit, when the key is revoked, and at sign-out. The database keeps
+//     it, so its end holds at once on every server. [Dashboard.SignInLink] makes a link that signs in once.
 //   - With an account, if Config.Accounts is set: see package server/dashboard/accounts. People have roles in projects, and
 //     administrators manage people. Programs without accounts do not link that package.
 //   - At the program, if server.Config.Authorize is set: it says who sends a request, and with which rights ([checks.Right]).
@@ -89,10 +89,9 @@ type Accounts interface {
 	Contract() any
 }
 
-// registrar is the contract of [Accounts]. Register adds the pages of accounts and says who sends a request. Keys are the
-// sessions of those who sign in with an API key.
+// registrar is the contract of [Accounts]. Register adds the pages of accounts and says who sends a request.
 type registrar interface {
-	Register(site *ui.Site, keys *session.Sessions)
+	Register(site *ui.Site, sessions *session.Sessions)
 }
 
 // CheckURL returns the address of the page of a check, for the links of alerts (see monitor.Config.AlertLink). baseURL
@@ -136,7 +135,6 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 		return nil, "", err
 	}
 	d := &Dashboard{site: site, sessions: session.New(site), status: status}
-	site.Authorize, site.ForgetKeys = d.sessions.Access, d.sessions.Forget
 	switch {
 	case of.Authorize != nil:
 		site.Authorize = func(_ http.ResponseWriter, r *http.Request) (ui.Access, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/records"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 )
 
 // The kinds of records.
@@ -22,7 +23,7 @@ const (
 	kindPerson   = "person"
 	kindEmail    = "email"
 	kindLink     = "link"
-	kindSession  = "session"
+	kindSession  = sessions.Kind
 	kindIdentity = "identity"
 	kindPasskey  = "passkey"
 	kindSpent    = "spent"

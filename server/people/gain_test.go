@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
@@ -62,7 +63,7 @@ func (h *holder) setUp() {
 	h.must(err)
 	h.invited, err = h.ByID(ctx, h.invited.ID)
 	h.must(err)
-	h.must(h.SessionStore().Commit(h.invited.Email, h.session(h.invited, 0), time.Now().Add(time.Hour)))
+	h.must(h.open(h.invited.Email, h.invited))
 }
 
 // opens returns what of the holder's still opens the account.
@@ -72,7 +73,7 @@ func (h *holder) opens() (ways string) {
 	if _, err := h.Link(ctx, h.link.Token); err == nil {
 		ways += "link "
 	}
-	if _, found, err := h.SessionStore().Find(h.invited.Email); err == nil && found {
+	if h.isOpen(h.invited.Email) {
 		ways += "session "
 	}
 	if _, err := h.ByPasskey(ctx, []byte(h.invited.Email)); err == nil {
@@ -86,9 +87,9 @@ func (h *holder) opens() (ways string) {
 	if h.signIn(h.invited.Email, password, "192.0.2.1") == nil {
 		ways += "password "
 	}
-	if err := h.SessionStore().Commit("late", h.session(h.invited, 0), time.Now().Add(time.Hour)); err == nil {
+	if err := h.open("late", h.invited); err == nil {
 		ways += "sign-in in progress "
-		h.must(h.SessionStore().Delete("late"))
+		h.must(sessions.New(h.mon).End(ctx, "late"))
 	}
 	if _, err := h.UseLink(ctx, h.link.Token, "", "", password+"!"); err == nil {
 		ways += "link used "
@@ -382,7 +383,7 @@ func TestSignInDuringChange(t *testing.T) {
 			"reset factors":  func(p people.Person) error { return v.ResetMFA(ctx, p.ID) },
 			"delete passkey": func(p people.Person) error { return v.DeletePasskey(ctx, p.ID, []byte(p.Email)) },
 			"all sessions":   func(p people.Person) error { return v.EndSessions(ctx, p.ID, "") },
-			"other sessions": func(p people.Person) error { return v.EndSessions(ctx, p.ID, people.SessionID("mine")) },
+			"other sessions": func(p people.Person) error { return v.EndSessions(ctx, p.ID, sessions.ID("mine")) },
 			"delete":         func(p people.Person) error { return v.Delete(ctx, p.ID) },
 			"use link": func(p people.Person) error {
 				link, err := v.ResetPassword(ctx, p.ID)
@@ -418,7 +419,7 @@ func TestSignInDuringChange(t *testing.T) {
 			v.must(err)
 			byProvider, err := v.SignInExternal(ctx, e)
 			v.must(err)
-			v.must(v.SessionStore().Commit("early", v.session(ann, 0), time.Now().Add(time.Hour)))
+			v.must(v.open("early", ann))
 			e.Began = v.clock.Now()
 			v.clock.Advance(time.Second)
 			v.must(change(ann))
@@ -429,11 +430,11 @@ func TestSignInDuringChange(t *testing.T) {
 			_, err = v.SignInExternal(ctx, e)
 			v.must(err)
 			for way, read := range map[string]people.Person{"password": byPassword, "passkey": byPasskey, "provider": byProvider} {
-				if err := v.SessionStore().Commit(name+way, v.session(read, 0), time.Now().Add(time.Hour)); !errors.Is(err, people.ErrChanged) {
+				if err := v.open(name+way, read); !errors.Is(err, people.ErrChanged) {
 					v.Errorf("%s while a sign-in by %s is running: %v", name, way, err)
 				}
-				if _, found, err := v.SessionStore().Find(name + way); err != nil || found {
-					v.Errorf("%s: there is a session by %s, %v", name, way, err)
+				if v.isOpen(name + way) {
+					v.Errorf("%s: there is a session by %s", name, way)
 				}
 			}
 			if err := v.SavePasskey(ctx, byPasskey, key); !errors.Is(err, people.ErrChanged) && !errors.Is(err, checks.ErrNotFound) {

@@ -21,7 +21,7 @@
 // # Sessions
 //
 // Changing a password and resetting the second factors delete the sessions of the person in their transaction, and
-// [Person].Revision refuses those of sign-ins that are still running. Nothing caches sessions, so they end at once on every server. A new role ends none: read the
+// [People.Unchanged] refuses those of sign-ins that are still running. Nothing caches sessions, so they end at once on every server. A new role ends none: read the
 // roles at each request.
 //
 // # Gains

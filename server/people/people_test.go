@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
@@ -85,12 +85,20 @@ func (v *town) settled(s people.Spec) people.Person {
 	return p
 }
 
-// session is the data of a session that a person has opened, and in which they were last seen after a while.
-func (v *town) session(p people.Person, seen time.Duration) []byte {
-	now := v.clock.Now()
-	text, err := json.Marshal(people.SessionData{Person: p.ID, Revision: p.Revision, CreatedAt: now, SeenAt: now.Add(seen)})
-	v.must(err)
-	return text
+// open stores a session of a person as a sign-in has read them.
+func (v *town) open(token string, p people.Person) error {
+	s := sessions.Session{Person: p.ID, Revision: p.Revision, CreatedAt: v.clock.Now(), SeenAt: v.clock.Now(), Until: v.clock.Now().Add(time.Hour)}
+	return sessions.New(v.mon).Open(v.Context(), token, "", s, func(ctx context.Context, tx records.Tx) error { return v.Unchanged(ctx, tx, p) })
+}
+
+// isOpen reports whether there is a session with a token.
+func (v *town) isOpen(token string) bool {
+	v.Helper()
+	_, err := sessions.New(v.mon).Find(v.Context(), token)
+	if err != nil {
+		v.is(err, checks.ErrNotFound)
+	}
+	return err == nil
 }
 
 func (v *town) signIn(email, password, address string) error {
@@ -170,48 +178,48 @@ func TestSessionsEnd(t *testing.T) {
 		ctx, project := v.Context(), uuid.New()
 		v.settled(people.Spec{Email: "root@example.org", Admin: true})
 		ann := v.settled(people.Spec{Email: "ann@example.org"})
-		sessions := v.SessionStore()
-		commit := func(token string, seen time.Duration) {
+		begin := func(token string) sessions.Session {
 			now, err := v.ByID(ctx, ann.ID)
 			v.must(err)
-			v.must(sessions.Commit(token, v.session(now, seen), time.Now().Add(time.Hour)))
+			v.must(v.open(token, now))
+			s, err := sessions.New(v.mon).Find(ctx, token)
+			v.must(err)
+			return s
 		}
 		change := func(from, to string) error { _, err := v.ChangePassword(ctx, ann.ID, from, to, ""); return err }
 		for name, end := range map[string]func() error{
 			"mfa":      func() error { return v.ResetMFA(ctx, ann.ID) },
 			"all":      func() error { return v.EndSessions(ctx, ann.ID, "") },
-			"one":      func() error { return v.EndSession(ctx, ann.ID, people.SessionID("token")) },
+			"one":      func() error { return v.EndSession(ctx, ann.ID, sessions.ID("token")) },
 			"time":     func() error { v.clock.Advance(time.Hour + time.Second); return nil },
 			"password": func() error { return change(password, password+"!") },
 		} {
-			commit("token", 0)
-			if _, found, err := sessions.Find("token"); err != nil || !found {
-				v.Fatalf("%s: no session, %v", name, err)
-			}
+			seen := begin("token")
 			v.must(end())
-			commit("token", time.Minute)
-			if _, found, err := sessions.Find("token"); err != nil || found {
-				v.Errorf("%s: the session goes on, %v", name, err)
+			seen.Until = v.clock.Now().Add(time.Hour)
+			v.must(sessions.New(v.mon).Renew(ctx, "token", seen)) // a late visit
+			if v.isOpen("token") {
+				v.Errorf("%s: the session goes on", name)
 			}
 			if name == "password" {
 				v.must(change(password+"!", password))
 			}
 		}
-		commit("mine", 0)
+		begin("mine")
 		for _, role := range []people.Role{people.Editor, people.Owner, ""} {
 			v.must(v.SetRole(ctx, ann.ID, project, role))
 		}
 		for _, on := range []bool{true, false} {
 			v.must(v.SetAdmin(ctx, ann.ID, on))
 		}
-		commit("other", 0)
-		v.must(v.EndSessions(ctx, ann.ID, people.SessionID("mine")))
+		begin("other")
+		v.must(v.EndSessions(ctx, ann.ID, sessions.ID("mine")))
 		list, err := v.Sessions(ctx, ann.ID)
 		v.must(err)
-		if len(list) != 1 || list[0].ID != people.SessionID("mine") {
+		if len(list) != 1 || list[0].ID != sessions.ID("mine") {
 			v.Errorf("the sessions are %+v", list)
 		}
-		v.is(v.EndSession(ctx, uuid.New(), people.SessionID("mine")), checks.ErrNotFound)
+		v.is(v.EndSession(ctx, uuid.New(), sessions.ID("mine")), checks.ErrNotFound)
 	})
 }
 

@@ -56,7 +56,7 @@ type Tx interface {
 	records.Tx
 }
 
-// Setting is a value of the whole installation, such as a secret, the holder of a lease or the end of a session.
+// Setting is a value of the whole installation, such as a secret or the holder of a lease.
 type Setting struct {
 	Name, Value string
 	// Until is when the setting ends, or the zero time if it never does.

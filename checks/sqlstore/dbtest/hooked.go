@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
@@ -74,6 +75,11 @@ func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.U
 // Events reads transitions and pauses.
 func (h hooks) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]checks.Event, error) {
 	return hooked(h, "Events", func() (map[uuid.UUID][]checks.Event, error) { return h.Store.Events(ctx, q) })
+}
+
+// Records reads records.
+func (h hooks) Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
+	return hooked(h, "Records", func() ([]records.Record, error) { return h.Store.Records(ctx, now, q) })
 }
 
 // Setting reads or stores a setting.

@@ -91,14 +91,15 @@ func TestImportDirection(t *testing.T) {
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
 
-		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule"},
+		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/sessions"},
+		"server/internal/sessions":               {"checks", "checks/monitor", "checks/records"},
 		"server/internal/request":                {"checks"},
 		"server/internal/limit":                  {},
 		"server/internal/healthchecks":           {"checks", "checks/declare", "checks/monitor", "client"},
 		"server/internal/baseurl":                {},
 		"server/internal/secret":                 {"badges"},
 		"server/internal/origin":                 {},
-		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "channels/prose", "checks", "checks/audit", "checks/monitor", "server/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
+		"server/dashboard/accounts":              append(inDashboard("session", "ui", "words"), "channels/prose", "checks", "checks/audit", "checks/records", "server/internal/sessions", "checks/monitor", "server/people", "checks/schedule", "checks/verdict", "server", "server/dashboard", "server/internal/limit"),
 		"server/dashboard/accounts/oidc":         {"server/people"},
 		"server/dashboard/accounts/passkey":      {"server/people"},
 		"server/dashboard/internal/words":        {"checks", "checks/verdict"},
@@ -113,7 +114,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "channels/prose", "checks", "checks/monitor", "checks/verdict"), leaves...),
 		"server/dashboard/internal/integrations": append(inDashboard("ui", "words"), "channels", "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/prose", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "server", "server/internal/healthchecks"),
-		"server/dashboard/internal/session":      append(inDashboard("ui"), "checks", "server"),
+		"server/dashboard/internal/session":      append(inDashboard("ui", "words"), "checks", "checks/records", "server", "server/internal/sessions"),
 		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "channels/prose", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
@@ -196,7 +197,6 @@ func TestHeavyImports(t *testing.T) {
 		{"golang.org/x/crypto/argon2", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/pquerna/otp", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/trustelem/zxcvbn", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
-		{"github.com/alexedwards/scs", func(pkg string) bool { return strings.HasPrefix(pkg, "server/dashboard/accounts") || anywhere(pkg) }},
 		{module + "server/people", func(pkg string) bool { return ofPeople(pkg) || anywhere(pkg) }},
 		{"github.com/chromedp", func(pkg string) bool {
 			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")

@@ -101,7 +101,7 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at string, problem ui.
 	if err != nil {
 		return err
 	}
-	own := people.SessionID(a.token(q.R))
+	own := a.sessions.ID(q.R)
 	for _, s := range list {
 		view.Sessions = append(view.Sessions, sessionRow{s, s.ID == own})
 	}
@@ -171,7 +171,7 @@ func problemOf(err *checks.FieldError) ui.Problem {
 
 // endSessions ends one session, or all but this one.
 func (a *Accounts) endSessions(q *ui.Request) error {
-	id, own := q.R.PostForm.Get("id"), people.SessionID(a.token(q.R))
+	id, own := q.R.PostForm.Get("id"), a.sessions.ID(q.R)
 	if id == "others" {
 		if err := a.people.EndSessions(q.Ctx(), q.Access.Person.ID, own); err != nil {
 			return err

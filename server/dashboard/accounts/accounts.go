@@ -15,9 +15,7 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
-	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -32,9 +30,6 @@ import (
 
 //go:embed templates/*.html
 var templates embed.FS
-
-// recheck is how often an open page asks whether its session has ended.
-const recheck = 5 * time.Second
 
 // Config configures accounts. The zero value of a field selects its default.
 type Config struct {
@@ -56,8 +51,7 @@ type Accounts struct {
 	Config
 	people   *people.People
 	site     *ui.Site
-	keys     *session.Sessions
-	sessions *scs.SessionManager
+	sessions *session.Sessions
 	// someone says that the installation has people: then the page to sign in asks for a password first.
 	someone atomic.Bool
 	// invitations counts new links by the project whose owners create them, or by the administrator.
@@ -89,13 +83,12 @@ func (a *Accounts) Contract() any { return registrar{a} }
 type registrar struct{ *Accounts }
 
 // Register adds the pages to a site.
-func (r registrar) Register(site *ui.Site, keys *session.Sessions) {
+func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 	a := r.Accounts
-	a.site, a.keys = site, keys
+	a.site, a.sessions = site, sessions
 	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
-	a.newSessions()
 	site.AddTemplates(templates, a.templateFuncs())
-	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, recheck
+	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, session.Recheck
 	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()
 	a.accountRoutes()
@@ -126,10 +119,21 @@ func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
 
 // authorize says what the person or the key of a session may see and change.
 func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
-	person, err := a.personOf(w, r)
-	if errors.Is(err, server.ErrSignedOut) && a.KeySignIn {
-		return a.keys.Access(w, r)
+	if a.header != nil {
+		if person, err := a.byHeader(w, r); err == nil {
+			return a.access(r.Context(), person)
+		} else if !errors.Is(err, server.ErrSignedOut) {
+			return ui.Access{}, err
+		}
 	}
+	current, err := a.sessions.Current(r)
+	if err != nil {
+		return ui.Access{}, err
+	}
+	if len(current.Keys) > 0 && a.KeySignIn {
+		return a.sessions.OfKeys(w, r, current)
+	}
+	person, err := a.personOf(w, r, current)
 	if err != nil {
 		return ui.Access{}, err
 	}

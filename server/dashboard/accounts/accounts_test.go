@@ -60,7 +60,7 @@ func TestSignInWithPassword(t *testing.T) {
 		t.Errorf("led to %s", to)
 	}
 	cookie := strings.Join(in.Header.Values("Set-Cookie"), "\n")
-	for _, want := range []string{"rollcall_person=", "HttpOnly", "SameSite=Lax", "Path=/"} {
+	for _, want := range []string{"rollcall_session=", "HttpOnly", "SameSite=Lax", "Path=/"} {
 		if !strings.Contains(cookie, want) {
 			t.Errorf("the cookie lacks %s: %s", want, cookie)
 		}
@@ -94,7 +94,7 @@ func TestSessionToken(t *testing.T) {
 	b.Post("/signout", nil)
 	b.Get(v.Path("")).Is(http.StatusSeeOther)
 	for _, forged := range []string{"", "x", strings.Repeat("A", 43), strings.Repeat("A", 5000)} {
-		b.SetCookies([]*http.Cookie{{Name: "rollcall_person", Value: forged}})
+		b.SetCookies([]*http.Cookie{{Name: "rollcall_session", Value: forged}})
 		b.Get(v.Path("")).Is(http.StatusSeeOther)
 	}
 }
@@ -144,11 +144,11 @@ func TestHostCookie(t *testing.T) {
 		send("POST", v.Path("bulk"), url.Values{"check": pagetest.IDs(c), "action": {"pause"}})
 		kept("rollcall_notice", "rollcall_undo")
 		send("POST", "/signin", pagetest.Credentials("ann@example.org"))
-		kept("rollcall_person", "rollcall_device")
+		kept("rollcall_session", "rollcall_device")
 		if answer := send("GET", "/account", nil); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: the session answers %d", base, answer.StatusCode)
 		}
-		session := seen[prefix+"rollcall_person"]
+		session := seen[prefix+"rollcall_session"]
 		clear(seen)
 		session.Name = strings.TrimPrefix(session.Name, "__Host-")
 		seen[session.Name] = session
@@ -406,7 +406,7 @@ func TestIdleSession(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			pages.ServeHTTP(w, r)
-			if set := w.Result().Cookies(); len(set) > 0 && set[0].Name == "rollcall_person" {
+			if set := w.Result().Cookies(); len(set) > 0 && set[0].Name == "rollcall_session" {
 				cookie = set[0]
 			}
 			return w

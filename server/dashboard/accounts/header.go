@@ -12,8 +12,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
@@ -93,13 +95,13 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 		return people.Person{}, err
 	}
 	sayEnded(q, before, person)
-	session, err := a.current(r)
+	current, err := a.sessions.Current(r)
 	switch {
 	case err != nil && !errors.Is(err, server.ErrSignedOut):
 		return people.Person{}, err
-	case err == nil && session.data.Person == person.ID && !session.data.Pending:
-		return person, a.renew(w, r, session)
-	case askedByPage(r):
+	case err == nil && current.Person == person.ID && !current.Pending:
+		return person, a.sessions.Renew(w, r, current)
+	case session.AskedByPage(r):
 		return person, nil
 	}
 	if err := a.start(q, person, false); !errors.Is(err, people.ErrChanged) {
@@ -130,26 +132,17 @@ func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person,
 	return person, err
 }
 
-// personOf returns the person who sends a request, as a trusted proxy says, or else as the session says.
-func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request) (people.Person, error) {
-	if a.header != nil {
-		if person, err := a.byHeader(w, r); !errors.Is(err, server.ErrSignedOut) {
-			return person, err
-		}
-	}
-	session, err := a.current(r)
-	if err != nil {
-		return people.Person{}, err
-	}
-	if session.data.Pending || session.data.Person == uuid.Nil {
+// personOf returns the person of a session.
+func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request, current sessions.Session) (people.Person, error) {
+	if current.Pending || current.Person == uuid.Nil {
 		return people.Person{}, server.ErrSignedOut
 	}
-	person, err := a.people.ByID(r.Context(), session.data.Person)
+	person, err := a.people.ByID(r.Context(), current.Person)
 	if errors.Is(err, checks.ErrNotFound) {
-		return people.Person{}, server.ErrSignedOut
+		err = server.ErrSignedOut
 	}
 	if err != nil {
 		return people.Person{}, err
 	}
-	return person, a.renew(w, r, session)
+	return person, a.sessions.Renew(w, r, current)
 }

@@ -182,7 +182,7 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 			return err
 		}
 	} else if a.header == nil || a.email(q.R) == "" {
-		if _, err := a.current(q.R); err != nil { // the session ended before the person was read
+		if _, err := a.sessions.Current(q.R); err != nil { // the session ended before the person was read
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (a *Accounts) signInRoutes() {
 	a.site.Public("GET /signin/{link}", public(a.wordOr(a.linkPage)))
 	a.site.Public("POST /signin/{link}", public(a.wordOr(a.useLink)))
 	a.site.Public("GET /signin/{link}/callback", public(a.finishProvider))
-	a.site.Public("POST /signout", public(a.signOut))
+	a.site.Public("POST /signout", public(a.sessions.SignOut))
 }
 
 // wordOr answers with the handler of a word, or else as for a link.
@@ -50,10 +50,7 @@ func (a *Accounts) signIn(q *ui.Request) error {
 		if !a.KeySignIn {
 			return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This server does not accept API keys here."})
 		}
-		if err := a.endPerson(q); err != nil { // a browser is signed in in one way
-			return err
-		}
-		return a.keys.SignIn(q)
+		return a.sessions.SignIn(q)
 	}
 	page := ui.SignIn{Next: ui.LocalPath(form.Get("next")), Held: form.Get("held"), Email: strings.TrimSpace(form.Get("email"))}
 	person, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: page.Email, Password: form.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
@@ -108,15 +105,15 @@ func showCode(q *ui.Request, status int, page ui.SignIn) error {
 // giveCode takes the code that follows the password.
 func (a *Accounts) giveCode(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
-	current, err := a.current(q.R)
-	if errors.Is(err, server.ErrSignedOut) || err == nil && !current.data.Pending {
+	current, err := a.sessions.Current(q.R)
+	if errors.Is(err, server.ErrSignedOut) || err == nil && !current.Pending {
 		page.Problem = "Signing in took too long. Enter your password again."
 		return q.AskToSignIn(http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
 	}
-	err = a.people.CheckCode(q.Ctx(), current.data.Person, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""), q.Address(q.R), a.device(q.R))
+	err = a.people.CheckCode(q.Ctx(), current.Person, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""), q.Address(q.R), a.device(q.R))
 	if problem, status := refusal(q, err, "This code is wrong or was already used."); problem != "" {
 		page.Problem = problem
 		return showCode(q, status, page)
@@ -124,7 +121,7 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.admit(q, people.Person{ID: current.data.Person, Revision: current.data.Revision}, page)
+	return a.admit(q, people.Person{ID: current.Person, Revision: current.Revision}, page)
 }
 
 // refusal returns what a page says of a sign-in that was refused, and its status.
@@ -147,13 +144,6 @@ func tryAgain(q *ui.Request, wait time.Duration) string {
 		text = prose.Count((seconds+59)/60, "minute")
 	}
 	return "Try again in " + text + "."
-}
-
-func (a *Accounts) signOut(q *ui.Request) error {
-	if err := a.end(q); err != nil { // the cookie stays, so that the viewer can try again
-		return err
-	}
-	return q.Redirect("/signin")
 }
 
 // linkView is the data of the page on which somebody chooses a password.
@@ -180,7 +170,7 @@ func (a *Accounts) linkPage(q *ui.Request) error {
 // noLink answers a link that belongs to no person. It may be a key's.
 func (a *Accounts) noLink(q *ui.Request) error {
 	if a.KeySignIn && q.R.Method == http.MethodGet {
-		return a.keys.UseLink(q)
+		return a.sessions.UseLink(q)
 	}
 	q.Log.WarnContext(q.Ctx(), "refused a sign-in", "reason", "used, expired or unknown link", "address", q.Address(q.R))
 	return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})

@@ -39,7 +39,6 @@ const (
 type Followers struct {
 	mon    *monitor.Monitor
 	log    *slog.Logger
-	forget func(project uuid.UUID)
 	boot   string // part of each version, so that one from before a restart is never current
 	mu     sync.Mutex
 	closed bool
@@ -48,9 +47,9 @@ type Followers struct {
 	group  sync.WaitGroup
 }
 
-// New returns followers of the projects of a monitor. They call forget when the keys of a project have changed.
-func New(mon *monitor.Monitor, log *slog.Logger, forget func(project uuid.UUID)) *Followers {
-	return &Followers{mon: mon, log: log, forget: forget, boot: newBoot(), all: map[uuid.UUID]*Follower{}}
+// New returns followers of the projects of a monitor.
+func New(mon *monitor.Monitor, log *slog.Logger) *Followers {
+	return &Followers{mon: mon, log: log, boot: newBoot(), all: map[uuid.UUID]*Follower{}}
 }
 
 // Follower follows one project. Its version changes with everything that pages of the project show.
@@ -233,9 +232,6 @@ func (v *Follower) run(ctx context.Context, changes <-chan checks.Change) {
 		urgent := pending.clock || pending.kinds&^(checks.ChangedLog|checks.ChangedDeliveries) != 0
 		if now := time.Now(); !urgent && now.Before(rested) {
 			continue
-		}
-		if pending.kinds&checks.ChangedProject != 0 {
-			v.lives.forget(v.project)
 		}
 		begin := time.Now()
 		if !v.read(ctx, pending) {

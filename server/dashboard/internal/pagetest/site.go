@@ -159,7 +159,7 @@ func (s *Site) Key(scope checks.Scope) string {
 type Away struct{ atomic.Bool }
 
 func (a *Away) Around(op string, do func() error) error {
-	if a.Load() && (op == "Keys" || op == "EndSession" || op == "Setting") {
+	if a.Load() && (op == "Keys" || op == "Records" || op == "Update" || op == "Setting") {
 		return fmt.Errorf("%w: connection refused", checks.ErrUnavailable)
 	}
 	return do()

@@ -112,7 +112,6 @@ func deleteProject(q *ui.Request) error {
 	if err := q.Mon.Projects().Delete(q.Ctx(), q.Project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}
-	q.ForgetKeys(q.Project.ID)
 	q.Notice(fmt.Sprintf("Deleted the project %.100s.", words.Name(q.Project.Name, "unnamed")))
 	return q.Redirect("/")
 }

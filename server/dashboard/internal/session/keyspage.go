@@ -59,13 +59,13 @@ func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
 	if len(q.Access.Keys) == 0 {
 		return nil
 	}
-	current, err := s.read(q.R)
+	current, err := s.Current(q.R)
 	if err != nil {
 		return nil
 	}
 	var ids []uuid.UUID
-	for _, ref := range current.keys {
-		ids = append(ids, ref.key)
+	for _, ref := range current.Keys {
+		ids = append(ids, ref.Key)
 	}
 	return ids
 }
@@ -81,7 +81,6 @@ func (s *Sessions) createKey(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	q.ForgetKeys(q.Project.ID)
 	return s.showKeys(q, keysView{Fresh: text, FreshScope: scope})
 }
 
@@ -123,7 +122,6 @@ func (s *Sessions) revokeKey(q *ui.Request) error {
 	if err := q.Mon.Project(q.Project.ID).DeleteKey(q.Ctx(), view.ID); err != nil {
 		return err
 	}
-	q.ForgetKeys(q.Project.ID)
 	q.Notice(fmt.Sprintf("Revoked the %s key %s….", view.Scope, view.Hint))
 	return q.Redirect("/projects/%s/keys", q.Project.ID)
 }
@@ -137,7 +135,6 @@ func (s *Sessions) rotatePingKey(q *ui.Request) error {
 	if _, err := q.Mon.Projects().RotatePingKey(q.Ctx(), q.Project.ID); err != nil {
 		return err
 	}
-	q.ForgetKeys(q.Project.ID)
 	q.Notice("Replaced the ping key. The old one is refused.")
 	return q.Redirect("/projects/%s/keys", q.Project.ID)
 }

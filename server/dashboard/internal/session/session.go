@@ -1,257 +1,197 @@
-// Package session has the pages that sign people in and out, and those of API keys.
+// Package session keeps viewers signed in, people and holders of API keys alike. It has the pages that sign in with a key and out,
+// and those of API keys.
 package session
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
-	"encoding/binary"
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 )
 
 //go:embed templates/*.html
 var templates embed.FS
 
 const (
-	sessionCookie = "rollcall_session"
-	// sessionAge is how long a session lasts after the last visit, to within renewAfter.
-	sessionAge = 14 * 24 * time.Hour
-	// renewAfter is the age at which a visit renews a session.
-	renewAfter = 24 * time.Hour
-	// maxSessionKeys bounds the keys of a session, and so the projects that a viewer sees at once.
-	maxSessionKeys = 20
-	// keysAge is how long the list of a project's keys is kept, and whether a session has ended. Another server refuses
-	// revoked keys and sessions that were signed out within this time.
-	keysAge = 5 * time.Second
+	cookie = "rollcall_session"
+	// Recheck is how often an open page asks whether its session has ended.
+	Recheck = 5 * time.Second
+	// maxKeys bounds the keys of a session, and so the projects that a viewer sees at once.
+	maxKeys = 20
+	// maxAgent bounds the name of a browser that a session keeps.
+	maxAgent = 200
 )
 
-// Sessions keeps viewers signed in by a signed cookie that names API keys. The server stores nothing for a session until
-// somebody signs out. Signing out ends the session of one browser: all cookies that it ever got, and no other's. A key that
-// is revoked takes no part in any session.
+const (
+	// Idle is how long the session of a person lasts after the last visit, and Lifetime how long in any case.
+	Idle, Lifetime = 12 * time.Hour, 30 * 24 * time.Hour
+	// pendingAge is how long a person has for the code after the password.
+	pendingAge = 10 * time.Minute
+	// keyIdle is how long a session with keys lasts after the last visit. It has no other end than that of its keys.
+	keyIdle = 14 * 24 * time.Hour
+	// A visit is noted if the last one was noted so long ago, so that not every page writes.
+	noted, keyNoted = 5 * time.Minute, 24 * time.Hour
+)
+
+// Sessions keeps viewers signed in. A browser has one session at a time. Each request looks it up, and the keys that it has, so that
+// its end holds at once on every server.
 type Sessions struct {
 	site  *ui.Site
-	mu    sync.Mutex
-	keys  map[uuid.UUID]knownKeys
-	ended map[uuid.UUID]knownEnd
+	store *sessions.Store
 }
 
-// knownEnd says whether a session had ended at an instant.
-type knownEnd struct {
-	ended bool
-	at    time.Time
-}
-
-// maxKnownEnds bounds the sessions that are remembered.
-const maxKnownEnds = 10_000
-
-// knownKeys are the keys of a project, as they were at an instant.
-type knownKeys struct {
-	keys []checks.Key
-	at   time.Time
-}
-
-// session is what the cookie says.
-type session struct {
-	id      uuid.UUID // the same for all cookies of a browser until it signs out
-	expires time.Time
-	keys    []keyRef
-}
-
-// keyRef names an API key of a project.
-type keyRef struct{ project, key uuid.UUID }
-
-// New adds the pages to a site, and returns its sessions.
+// New adds the pages of keys to a site, and returns its sessions.
 func New(site *ui.Site) *Sessions {
-	s := &Sessions{site: site, keys: map[uuid.UUID]knownKeys{}, ended: map[uuid.UUID]knownEnd{}}
+	s := &Sessions{site: site, store: sessions.New(site.Mon)}
 	site.AddTemplates(templates, nil)
 	s.keyRoutes()
 	return s
 }
 
-// Access returns what the session of a request allows, and renews its cookie.
-func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
-	current, err := s.read(r)
+// ID returns the identifier of the session of a request.
+func (s *Sessions) ID(r *http.Request) string { return sessions.ID(s.site.Kept(r, cookie)) }
+
+// Current returns the session of a request, or [server.ErrSignedOut].
+func (s *Sessions) Current(r *http.Request) (sessions.Session, error) {
+	token := s.site.Kept(r, cookie)
+	if token == "" {
+		return sessions.Session{}, server.ErrSignedOut
+	}
+	found, err := s.store.Find(r.Context(), token)
+	if errors.Is(err, checks.ErrNotFound) {
+		err = server.ErrSignedOut
+	}
+	return found, err
+}
+
+// until returns when a session ends unless there is another visit.
+func until(c sessions.Session) time.Time {
+	switch {
+	case c.Pending:
+		return c.CreatedAt.Add(pendingAge)
+	case len(c.Keys) > 0:
+		return c.SeenAt.Add(keyIdle)
+	}
+	end := c.SeenAt.Add(Idle)
+	if last := c.CreatedAt.Add(Lifetime); last.Before(end) {
+		return last
+	}
+	return end
+}
+
+// Start replaces the session of the browser by a new one, under a new token. If check fails in its transaction, Start changes nothing
+// and returns that error.
+func (s *Sessions) Start(q *ui.Request, fresh sessions.Session, check func(ctx context.Context, tx records.Tx) error) error {
+	now := q.Mon.Now()
+	fresh.CreatedAt, fresh.SeenAt, fresh.Address, fresh.Agent = now, now, q.Address(q.R), words.Cut(q.R.UserAgent(), maxAgent)
+	fresh.Until = until(fresh)
+	token := rand.Text() + rand.Text()
+	if err := s.store.Open(q.Ctx(), token, q.Kept(q.R, cookie), fresh, check); err != nil {
+		return err
+	}
+	q.Keep(q.W, cookie, token, fresh.Until.Sub(now))
+	return nil
+}
+
+// Renew notes a visit. What an open page asks for by itself is a visit of a key, for screens on walls, and none of a person.
+func (s *Sessions) Renew(w http.ResponseWriter, r *http.Request, c sessions.Session) error {
+	age, visit := noted, !AskedByPage(r)
+	if len(c.Keys) > 0 {
+		age, visit = keyNoted, !isStream(r)
+	}
+	now := s.site.Mon.Now()
+	if !visit || now.Sub(c.SeenAt) < age {
+		return nil
+	}
+	c.SeenAt, c.Address = now, s.site.Address(r)
+	c.Until = until(c)
+	token := s.site.Kept(r, cookie)
+	if err := s.store.Renew(r.Context(), token, c); err != nil {
+		return err
+	}
+	s.site.Keep(w, cookie, token, c.Until.Sub(now))
+	return nil
+}
+
+// AskedByPage reports whether an open page asks by itself.
+func AskedByPage(r *http.Request) bool { return r.Header.Get("Rollcall-Version") != "" || isStream(r) }
+
+// isStream reports whether a request is for the stream of an open page, which renews no cookie.
+func isStream(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/events") }
+
+// End signs the sender of a request out.
+func (s *Sessions) End(q *ui.Request) error {
+	token := q.Kept(q.R, cookie)
+	if token == "" {
+		return nil
+	}
+	if err := s.store.End(q.Ctx(), token); err != nil {
+		return err
+	}
+	q.Keep(q.W, cookie, "", -1)
+	return nil
+}
+
+// access returns what the keys of the session of a request allow.
+func (s *Sessions) access(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
+	current, err := s.Current(r)
 	if err != nil {
 		return ui.Access{}, err
 	}
+	return s.OfKeys(w, r, current)
+}
+
+// OfKeys returns what the keys of a session allow. The error is [server.ErrSignedOut] if none exists any more.
+func (s *Sessions) OfKeys(w http.ResponseWriter, r *http.Request, current sessions.Session) (ui.Access, error) {
 	access := ui.Access{Keys: map[uuid.UUID]checks.Key{}}
-	valid := current.keys[:0]
-	for _, ref := range current.keys {
-		key, err := s.key(r.Context(), ref)
-		if errors.Is(err, checks.ErrNotFound) {
-			continue
+	known := map[uuid.UUID][]checks.Key{}
+	var valid []sessions.Key
+	for _, ref := range current.Keys {
+		if known[ref.Project] == nil {
+			list, err := s.site.Mon.Project(ref.Project).Keys(r.Context())
+			if err != nil && !errors.Is(err, checks.ErrNotFound) {
+				return ui.Access{}, err
+			}
+			known[ref.Project] = list
 		}
-		if err != nil {
-			return ui.Access{}, err
+		i := slices.IndexFunc(known[ref.Project], func(k checks.Key) bool { return k.ID == ref.Key })
+		if i < 0 {
+			continue
 		}
 		valid = append(valid, ref)
-		right := key.Scope.Right()
-		if right <= access.Right(ref.project) {
-			continue
-		}
-		access.Keys[ref.project] = key
-		i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == ref.project })
-		if i < 0 {
-			i = len(access.Projects)
-			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project})
-		}
-		access.Projects[i].Right = right
+		add(&access, known[ref.Project][i])
 	}
 	if len(valid) == 0 {
 		return ui.Access{}, server.ErrSignedOut
 	}
-	if now := s.site.Mon.Now(); current.expires.Sub(now) < sessionAge-renewAfter {
-		if err := s.write(w, r, current.id, valid); err != nil {
-			return ui.Access{}, err
-		}
-	}
-	return access, nil
+	current.Keys = valid
+	return access, s.Renew(w, r, current)
 }
 
-// add signs the sender of a request in with one more key.
-func (s *Sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) error {
-	current, err := s.read(r)
-	if err != nil && !errors.Is(err, server.ErrSignedOut) {
-		return err
+// add adds what a key allows to what others do. Of two keys of a project, the one that allows more counts.
+func add(access *ui.Access, key checks.Key) {
+	right := key.Scope.Right()
+	if right <= access.Right(key.ProjectID) {
+		return
 	}
-	ref := keyRef{project: key.ProjectID, key: key.ID}
-	keys := slices.DeleteFunc(current.keys, func(k keyRef) bool { return k == ref })
-	keys = append([]keyRef{ref}, keys...)
-	if current.id == uuid.Nil {
-		current.id = uuid.New()
+	access.Keys[key.ProjectID] = key
+	i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == key.ProjectID })
+	if i < 0 {
+		i = len(access.Projects)
+		access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: key.ProjectID})
 	}
-	return s.write(w, r, current.id, keys[:min(len(keys), maxSessionKeys)])
-}
-
-// End signs the sender of a request out.
-func (s *Sessions) End(q *ui.Request) error {
-	if q.Kept(q.R, sessionCookie) == "" {
-		return nil
-	}
-	current, err := s.read(q.R)
-	if err != nil && !errors.Is(err, server.ErrSignedOut) {
-		return err
-	}
-	if err == nil {
-		if err := s.site.Mon.Installation().EndSession(q.Ctx(), current.id, s.site.Mon.Now().Add(sessionAge)); err != nil {
-			return err
-		}
-		s.note(current.id, true)
-	}
-	q.Keep(q.W, sessionCookie, "", -1)
-	return nil
-}
-
-// hasEnded reports whether somebody has signed out of a session.
-func (s *Sessions) hasEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	s.mu.Lock()
-	known, ok := s.ended[id]
-	s.mu.Unlock()
-	if ok && (known.ended || time.Since(known.at) <= keysAge) {
-		return known.ended, nil
-	}
-	ended, err := s.site.Mon.Installation().SessionEnded(ctx, id)
-	if err == nil {
-		s.note(id, ended)
-	}
-	return ended, err
-}
-
-func (s *Sessions) note(id uuid.UUID, ended bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.ended) >= maxKnownEnds {
-		clear(s.ended)
-	}
-	s.ended[id] = knownEnd{ended: ended, at: time.Now()}
-}
-
-// key returns a key that exists, or checks.ErrNotFound.
-func (s *Sessions) key(ctx context.Context, ref keyRef) (checks.Key, error) {
-	now := time.Now()
-	s.mu.Lock()
-	known, ok := s.keys[ref.project]
-	s.mu.Unlock()
-	if !ok || now.Sub(known.at) > keysAge {
-		keys, err := s.site.Mon.Project(ref.project).Keys(ctx)
-		if err != nil {
-			return checks.Key{}, err
-		}
-		known = knownKeys{keys: keys, at: now}
-		s.mu.Lock()
-		s.keys[ref.project] = known
-		s.mu.Unlock()
-	}
-	for _, key := range known.keys {
-		if key.ID == ref.key {
-			return key, nil
-		}
-	}
-	return checks.Key{}, checks.ErrNotFound
-}
-
-// Forget makes the next request ask again for the keys of a project, and whether its session has ended.
-func (s *Sessions) Forget(project uuid.UUID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.keys, project)
-	clear(s.ended)
-}
-
-func (s *Sessions) read(r *http.Request) (session, error) {
-	cookie := s.site.Kept(r, sessionCookie)
-	if cookie == "" {
-		return session{}, server.ErrSignedOut
-	}
-	body, err := s.site.Seals.Open(r.Context(), "session", cookie)
-	if err != nil {
-		return session{}, err
-	}
-	current, err := decodeSession(body, s.site.Mon.Now())
-	if err != nil {
-		return session{}, err
-	}
-	if ended, err := s.hasEnded(r.Context(), current.id); err != nil {
-		return session{}, err
-	} else if ended {
-		return session{}, server.ErrSignedOut
-	}
-	return current, nil
-}
-
-func (s *Sessions) write(w http.ResponseWriter, r *http.Request, id uuid.UUID, keys []keyRef) error {
-	body := binary.BigEndian.AppendUint64(nil, uint64(s.site.Mon.Now().Add(sessionAge).Unix()))
-	body = append(body, id[:]...)
-	for _, k := range keys {
-		body = append(append(body, k.project[:]...), k.key[:]...)
-	}
-	text, err := s.site.Seals.Seal(r.Context(), "session", body)
-	if err != nil {
-		return err
-	}
-	s.site.Keep(w, sessionCookie, text, sessionAge)
-	return nil
-}
-
-func decodeSession(body []byte, now time.Time) (session, error) {
-	if len(body) < 24 || (len(body)-24)%32 != 0 {
-		return session{}, server.ErrSignedOut
-	}
-	decoded := session{id: uuid.UUID(body[8:24]), expires: time.Unix(int64(binary.BigEndian.Uint64(body)), 0)}
-	if !now.Before(decoded.expires) {
-		return session{}, server.ErrSignedOut
-	}
-	for rest := body[24:]; len(rest) > 0; rest = rest[32:] {
-		decoded.keys = append(decoded.keys, keyRef{project: uuid.UUID(rest[:16]), key: uuid.UUID(rest[16:32])})
-	}
-	return decoded, nil
+	access.Projects[i].Right = right
 }

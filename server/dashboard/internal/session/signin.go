@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 )
 
 // linkAge is how long a link of [Sessions.Link] can be used.
@@ -26,11 +28,12 @@ var errUsedLink = errors.New("the link has expired or was already used")
 
 // SignInRoutes adds the pages that sign in with a key and sign out, for a site without accounts.
 func (s *Sessions) SignInRoutes() {
+	s.site.Authorize, s.site.Recheck = s.access, Recheck
 	s.site.Ways = func(context.Context) (ui.Ways, error) { return ui.Ways{Key: true}, nil }
 	s.site.Public("GET /signin", signInPage)
 	s.site.Public("POST /signin", s.SignIn)
 	s.site.Public("GET /signin/{link}", s.UseLink)
-	s.site.Public("POST /signout", s.signOut)
+	s.site.Public("POST /signout", s.SignOut)
 }
 
 // Link returns an address that signs one person in, once and within [linkAge], as the API key with this
@@ -69,7 +72,7 @@ func (s *Sessions) UseLink(q *ui.Request) error {
 	case err != nil:
 		return err
 	}
-	if err := s.add(q.W, q.R, key); err != nil {
+	if err := s.startWith(q, key); err != nil {
 		return err
 	}
 	return q.Redirect("/projects/%s/overview", key.ProjectID)
@@ -89,9 +92,13 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 	if len(body) != 8+16+16+16 || s.site.Mon.Now().Unix() >= int64(binary.BigEndian.Uint64(body)) {
 		return checks.Key{}, errUsedLink
 	}
-	key, err := s.key(ctx, keyRef{project: uuid.UUID(body[8:24]), key: uuid.UUID(body[24:40])})
+	keys, err := s.site.Mon.Project(uuid.UUID(body[8:24])).Keys(ctx)
 	if err != nil {
 		return checks.Key{}, err
+	}
+	i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == uuid.UUID(body[24:40]) })
+	if i < 0 {
+		return checks.Key{}, checks.ErrNotFound
 	}
 	first, err := s.site.Mon.Installation().Once(ctx, "signin-link:"+hex.EncodeToString(body[40:]))
 	if err != nil {
@@ -100,7 +107,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 	if !first {
 		return checks.Key{}, errUsedLink
 	}
-	return key, nil
+	return keys[i], nil
 }
 
 // signInPage asks for an API key.
@@ -127,14 +134,26 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 		page.Problem = "This key is for the API of the whole installation. Sign in with a key of a project."
 		return q.AskToSignIn(http.StatusForbidden, page)
 	}
-	q.ForgetKeys(key.ProjectID)
-	if err := s.add(q.W, q.R, key); err != nil {
+	if err := s.startWith(q, key); err != nil {
 		return err
 	}
 	return q.Enter(page, fmt.Sprintf("/projects/%s/overview", key.ProjectID))
 }
 
-func (s *Sessions) signOut(q *ui.Request) error {
+// startWith begins a session with a key, and with those that the browser has signed in with before.
+func (s *Sessions) startWith(q *ui.Request, key checks.Key) error {
+	current, err := s.Current(q.R)
+	if err != nil && !errors.Is(err, server.ErrSignedOut) {
+		return err
+	}
+	ref := sessions.Key{Project: key.ProjectID, Key: key.ID}
+	others := slices.DeleteFunc(current.Keys, func(k sessions.Key) bool { return k == ref })
+	keys := append([]sessions.Key{ref}, others...)
+	return s.Start(q, sessions.Session{Keys: keys[:min(len(keys), maxKeys)]}, nil)
+}
+
+// SignOut ends the session of the browser.
+func (s *Sessions) SignOut(q *ui.Request) error {
 	if err := s.End(q); err != nil { // the cookie stays, so that the viewer can try again
 		return err
 	}

@@ -1,9 +1,12 @@
 package session_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,12 +57,62 @@ func TestSessionExpires(t *testing.T) {
 	b.Get(s.Path("")).Is(http.StatusSeeOther)
 }
 
+// TestVisitsOfKeys: pages write nothing for a session but once a day, also those that an open page asks for. The stream never does.
+func TestVisitsOfKeys(t *testing.T) {
+	var writes atomic.Int64
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Around = func(op string, do func() error) error {
+			if op == "Update" {
+				writes.Add(1)
+			}
+			return do()
+		}
+	})
+	b := s.SignedIn(s.Keys.ReadOnly)
+	writes.Store(0)
+	open := func(want int64) {
+		t.Helper()
+		for range 3 {
+			b.Get(s.Path("")).Is(http.StatusOK)
+		}
+		if n := writes.Swap(0); n != want {
+			t.Errorf("%d transactions for three pages, want %d", n, want)
+		}
+	}
+	open(0)
+	s.Advance(23 * time.Hour)
+	open(0)
+	s.Advance(time.Hour)
+	open(1)
+	s.Advance(13 * 24 * time.Hour)
+	b.Header.Set("Rollcall-Version", "x")
+	open(1)
+	s.Advance(13 * 24 * time.Hour)
+	open(1)
+}
+
+// TestOutageOfKeys: while the database is away, nobody is signed out, and nobody is let in.
+func TestOutageOfKeys(t *testing.T) {
+	var db pagetest.Away
+	s := pagetest.New(t, func(c *pagetest.Config) { c.Around = db.Around })
+	b := s.SignedIn(s.Keys.ReadOnly)
+	db.Store(true)
+	if a := b.Get(s.Path("")).Is(http.StatusServiceUnavailable); a.Header.Get("Set-Cookie") != "" {
+		t.Errorf("the outage sets cookies: %s", a.Header.Get("Set-Cookie"))
+	}
+	s.Browser().Post("/signin", url.Values{"key": {s.Keys.ReadWrite}}).Is(http.StatusServiceUnavailable)
+	db.Store(false)
+	b.Get(s.Path("")).Is(http.StatusOK)
+}
+
 func TestForgedSession(t *testing.T) {
 	s := pagetest.New(t)
 	b := s.SignedIn(s.Keys.ReadOnly)
 	u, _ := url.Parse(s.Web.URL)
 	cookie := b.Client.Jar.Cookies(u)[0]
-	for _, value := range []string{"", ".", "x", cookie.Value[1:], cookie.Value + "A", strings.Replace(cookie.Value, ".", "A.", 1)} {
+	hash := sha256.Sum256([]byte(cookie.Value))
+	stored := hex.EncodeToString(hash[:]) // by which readers of the database know the session
+	for _, value := range []string{"", ".", "x", cookie.Value[1:], cookie.Value + "A", strings.ToLower(cookie.Value), stored, stored[:16], "AAAA.AAAA", strings.Repeat("A", 5000)} {
 		other := s.Browser()
 		other.Client.Jar.SetCookies(u, []*http.Cookie{{Name: cookie.Name, Value: value}})
 		other.Get(s.Path("")).Is(http.StatusSeeOther)

@@ -68,8 +68,6 @@ type Site struct {
 	Ways func(context.Context) (Ways, error)
 	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
 	Recheck time.Duration
-	// ForgetKeys makes the next request read the keys of a project again.
-	ForgetKeys func(project uuid.UUID)
 
 	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
 	secure      bool           // BaseURL is https
@@ -89,7 +87,7 @@ type Site struct {
 	failures  failures
 }
 
-// New returns a site without pages. The caller sets Authorize and ForgetKeys.
+// New returns a site without pages. The caller sets Authorize.
 func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s := &Site{
 		Mon: mon, Config: c, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Installation().Secret, "dashboard_key")},
@@ -105,7 +103,7 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	if err := s.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)
 	}
-	s.lives = live.New(mon, s.Log, func(project uuid.UUID) { s.ForgetKeys(project) })
+	s.lives = live.New(mon, s.Log)
 	s.assets = newAssets(s.Base)
 	s.AddTemplates(templateFiles, nil)
 	s.router.RedirectTrailingSlash, s.router.RedirectFixedPath, s.router.HandleMethodNotAllowed, s.router.HandleOPTIONS = false, false, false, false
