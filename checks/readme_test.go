@@ -76,7 +76,7 @@ func buildReadme(t *testing.T, program []byte) func() string {
 // readmeImports are the packages that the snippets may use. Others are imported by a line of the snippet.
 var readmeImports = strings.Fields(`bytes context errors fmt log log/slog net/http net/http/httptest os time
 	github.com/google/uuid channels channels/email channels/message channels/standard checks checks/declare checks/job checks/monitor
-	checks/monitor/monitortest checks/quiet checks/s3store checks/schedule checks/sqlstore/sqlite checks/verdict client client/target
+	checks/monitor/monitortest checks/quiet checks/s3store checks/schedule checks/sqlstore/sqlite checks/verdict client
 	flips keywords pings server server/dashboard`)
 
 // readmeSetting is what the snippets take as given: a server, and parts of the reader's program.

@@ -47,7 +47,7 @@
 //	_, err = jobs.CreateStatusPage(ctx, checks.StatusPage{Slug: "backups", Title: "Our backups"})
 //
 // The methods have the names and errors of those of package monitor. The server shows no secrets: a channel that it
-// returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are left out. Package client/target makes
+// returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are left out. Package checks/declare makes
 // all of this match a file.
 //
 // # Answers of other programs

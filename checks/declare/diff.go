@@ -12,9 +12,9 @@ import (
 // programs that make their checks from other data, without a file:
 //
 //	specs := []checks.Spec{{Slug: new("host-17"), Schedule: new("0 3 * * *")}}
-//	plan, err := declare.Diff(ctx, target.New(c), specs, &declare.Options{Tag: "fleet", Prune: true})
+//	plan, err := declare.Diff(ctx, declare.OnServer(c), specs, &declare.Options{Tag: "fleet", Prune: true})
 //	fmt.Print(plan)
-//	_, err = plan.Apply(ctx, target.New(c), nil)
+//	_, err = plan.Apply(ctx, declare.OnServer(c), nil)
 //
 // Slugs identify the checks. A nil setting of a spec stands for its default, but nil Channels leave the channels of a check
 // as they are. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have

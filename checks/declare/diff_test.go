@@ -94,7 +94,7 @@ func TestTagOfFile(t *testing.T) {
 `)
 }
 
-// The monitor may as well be a server: client/target has the same for a client.
+// The monitor may as well be a server: OnServer has the same for a client.
 func ExampleDiff() {
 	mon, cleanup := openMonitor()
 	defer cleanup()

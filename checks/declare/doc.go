@@ -29,7 +29,7 @@
 //	fmt.Print(plan)                       // the changes, one a line
 //	_, err = plan.Apply(ctx, target, nil) // make them
 //
-// A [Target] is a monitor in this process ([OnMonitor]) or a server (package client/target). [Export] and
+// A [Target] is a monitor in this process ([OnMonitor]) or a server ([OnServer]). [Export] and
 // [Document.Write] turn existing projects into a file. Applying an export changes nothing.
 //
 // # What a file means

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/client"
 )
 
 func Example() {
@@ -86,4 +89,38 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 		store.Close()
 		os.RemoveAll(dir)
 	}
+}
+
+// The test server has no checks and no channels.
+func ExampleOnServer() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v3/checks/":
+			fmt.Fprint(w, `{"checks": []}`)
+		case "/api/v3/channels/":
+			fmt.Fprint(w, `{"channels": []}`)
+		}
+	}))
+	defer server.Close()
+	doc, err := declare.Parse([]byte(`
+projects:
+  - name: default
+    checks:
+      - {slug: nightly, schedule: "0 3 * * *", tz: Europe/Riga}
+`), nil)
+	if err != nil {
+		panic(err)
+	}
+	c, err := client.New(server.URL, "rcw_0123456789abcdef0123456789ab", nil)
+	if err != nil {
+		panic(err)
+	}
+	plan, err := declare.NewPlan(context.Background(), declare.OnServer(c), doc, nil)
+	if err != nil {
+		panic(err)
+	}
+	for _, change := range plan.Changes {
+		fmt.Println(change.Action, change.Type, change.Name)
+	}
+	// Output: create check nightly
 }

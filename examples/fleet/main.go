@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/target"
 )
 
 func main() {
@@ -41,7 +40,7 @@ func specs(file string) (list []checks.Spec) {
 // reconcile creates and updates the checks of the jobs, and deletes those of former ones: the checks with the tag. It leaves
 // all others alone.
 func reconcile(ctx context.Context, c *client.Client, file string) (declare.Plan, error) {
-	fleet := target.New(c)
+	fleet := declare.OnServer(c)
 	plan, err := declare.Diff(ctx, fleet, specs(file), &declare.Options{Tag: "fleet", Prune: true})
 	if err != nil {
 		return plan, err

@@ -13,7 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/target"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -191,4 +190,4 @@ func (s onServer) project(ctx context.Context, name string) (project, error) {
 	return project{Project: list[0], Manager: s.Client, integrations: remote{s.Client}}, nil
 }
 
-func (s onServer) target() (declare.Target, bool) { return target.New(s.Client), s.HasAdminKey() }
+func (s onServer) target() (declare.Target, bool) { return declare.OnServer(s.Client), s.HasAdminKey() }

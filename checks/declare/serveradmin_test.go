@@ -1,4 +1,4 @@
-package target_test
+package declare_test
 
 import (
 	"errors"
@@ -9,13 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/target"
 )
 
 const company = `projects:
@@ -40,42 +37,23 @@ const company = `projects:
   status_pages: []
 `
 
-// parse reads a file with the values of TOKEN and OPS.
-func parse(t *testing.T, text string) declare.Document {
+// planOn plans a file, and applyTo applies it.
+func planOn(t *testing.T, to declare.Target, text string, options declare.Options) declare.Plan {
 	t.Helper()
-	doc, err := declare.Parse([]byte(text), &declare.Config{Env: func(name string) (string, error) {
-		return map[string]string{"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "OPS": "s3cret@example.org"}[name], nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
-}
-
-// plan plans a file, and apply applies it.
-func plan(t *testing.T, to declare.Target, text string, options declare.Options) declare.Plan {
-	t.Helper()
-	p, err := declare.NewPlan(t.Context(), to, parse(t, text), &options)
+	p, err := declare.NewPlan(t.Context(), to, mustParse(t, text), &options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func apply(t *testing.T, to declare.Target, text string, options declare.Options) string {
+func applyTo(t *testing.T, to declare.Target, text string, options declare.Options) string {
 	t.Helper()
-	p := plan(t, to, text, options)
+	p := planOn(t, to, text, options)
 	if _, err := p.Apply(t.Context(), to, nil); err != nil {
 		t.Fatal(err)
 	}
 	return p.String()
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // admin returns the target of a key of the installation.
@@ -89,7 +67,7 @@ func admin(t *testing.T, mon *monitor.Monitor, url string, config *client.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	return target.New(c)
+	return declare.OnServer(c)
 }
 
 // A key of the installation does what a monitor in this process does: it makes everything from nothing, changes and prunes
@@ -108,7 +86,7 @@ func TestInstallation(t *testing.T) {
 			"- {slug: hourly, timeout: 1h,", "- {slug: daily,", "{env: OPS}", "ops@example.org").Replace(company), [3]int{1, 4, 1}},
 		{"pruned", "projects: [{name: backups, channels: [], checks: [], status_pages: []}, {name: shop, channels: [], checks: []}]", [3]int{0, 0, 7}},
 	} {
-		p, here := plan(t, far, step.file, prune), plan(t, local, step.file, prune)
+		p, here := planOn(t, far, step.file, prune), planOn(t, local, step.file, prune)
 		equal(t, step.name+": the plan of a server (+) and of a monitor (-)", p.String(), here.String())
 		created, changed, deleted := p.Count()
 		equal(t, step.name, [3]int{created, changed, deleted}, step.changes)
@@ -121,7 +99,7 @@ func TestInstallation(t *testing.T) {
 			equal(t, "a key of "+project.Project.Name, err, error(nil))
 		}
 		for name, place := range map[string]declare.Target{"server": far, "in process": local} {
-			equal(t, step.name+": left to do on the "+name, plan(t, place, step.file, prune).String(), "")
+			equal(t, step.name+": left to do on the "+name, planOn(t, place, step.file, prune).String(), "")
 		}
 	}
 }
@@ -130,7 +108,7 @@ func TestInstallation(t *testing.T) {
 func TestNothingIsShown(t *testing.T) {
 	mon, web := start(t)
 	far := admin(t, mon, web.URL, nil)
-	apply(t, far, company, declare.Options{})
+	applyTo(t, far, company, declare.Options{})
 	got, err := far.Read(t.Context(), "backups")
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +126,7 @@ func TestNothingIsShown(t *testing.T) {
 		return b.String()
 	}
 	equal(t, "export", text(got), text(want))
-	equal(t, "applied export", apply(t, far, text(got), declare.Options{Prune: true}), "")
+	equal(t, "applied export", applyTo(t, far, text(got), declare.Options{Prune: true}), "")
 	for i, hidden := range [][]string{{"to"}, {"headers_down", "url_down"}, {}} {
 		c := got.Channels[i]
 		equal(t, "hidden of "+c.Name, c.Hidden, hidden)
@@ -162,7 +140,7 @@ func TestNothingIsShown(t *testing.T) {
 
 // A plan cannot compare secrets. It adds and removes them, keeps what the file leaves out, says what it did not compare, and
 // sends it when asked to.
-func TestSecrets(t *testing.T) {
+func TestServerSecrets(t *testing.T) {
 	mon, web := start(t)
 	far := admin(t, mon, web.URL, nil)
 	file := func(settings string) string {
@@ -177,26 +155,26 @@ func TestSecrets(t *testing.T) {
 	}
 	const change = "project \"p\"\n  ~ channel \"hook\"\n      "
 	const url = `url_down: "https://example.org/x"`
-	apply(t, far, file(url), declare.Options{})
-	equal(t, "added", apply(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{}), change+"+ headers_down: ($TOKEN)\n")
+	applyTo(t, far, file(url), declare.Options{})
+	equal(t, "added", applyTo(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{}), change+"+ headers_down: ($TOKEN)\n")
 	equal(t, "the secret", stored()["headers_down"], "Authorization: s3cret")
 
 	other := file(url + ", headers_down: {env: OTHER}")
-	p := plan(t, far, other, declare.Options{})
+	p := planOn(t, far, other, declare.Options{})
 	equal(t, "not compared", p.String(), "")
 	equal(t, "notes", p.Notes, []string{`the API shows no secrets, so the plan does not compare headers_down and url_down of the channel "hook"`})
-	equal(t, "kept", apply(t, far, file(url+", body_down: x"), declare.Options{}), change+"+ body_down: \"x\"\n")
+	equal(t, "kept", applyTo(t, far, file(url+", body_down: x"), declare.Options{}), change+"+ body_down: \"x\"\n")
 	equal(t, "the secret", stored()["headers_down"], "Authorization: s3cret")
-	equal(t, "sent along", apply(t, far, other, declare.Options{}), change+"- body_down: (hidden)\n")
+	equal(t, "sent along", applyTo(t, far, other, declare.Options{}), change+"- body_down: (hidden)\n")
 	equal(t, "the secret", stored()["headers_down"], "Authorization: n3xt")
-	equal(t, "sent again", apply(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{ResendSecrets: true}),
+	equal(t, "sent again", applyTo(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{ResendSecrets: true}),
 		change+"~ headers_down: (hidden) -> ($TOKEN)\n      ~ url_down: (hidden) -> (secret)\n")
 	equal(t, "the secret", stored()["headers_down"], "Authorization: s3cret")
-	equal(t, "removed", apply(t, far, file(url+`, headers_down: ""`), declare.Options{}), change+"- headers_down: (hidden)\n")
+	equal(t, "removed", applyTo(t, far, file(url+`, headers_down: ""`), declare.Options{}), change+"- headers_down: (hidden)\n")
 	equal(t, "the secret", stored()["headers_down"], "")
 
-	apply(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{})
-	_, err := declare.NewPlan(t.Context(), far, parse(t, file(`url_up: "https://example.net/x"`)), nil)
+	applyTo(t, far, file(url+", headers_down: {env: TOKEN}"), declare.Options{})
+	_, err := declare.NewPlan(t.Context(), far, mustParse(t, file(`url_up: "https://example.net/x"`)), nil)
 	if err == nil || !strings.Contains(err.Error(), "webhook: url_down must be given again, because url_up changes") {
 		t.Errorf("a kept secret for another receiver: %v", err)
 	}
@@ -217,18 +195,22 @@ func TestAdminOfProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := target.New(c)
+	far := declare.OnServer(c)
 	const lists = "channels: [{name: ops, kind: email, settings: {to: a@example.org}}]\nchecks: [{slug: a, channels: ops}]\nstatus_pages: [{slug: up, title: Up}]"
-	if text := apply(t, far, lists, declare.Options{Prune: true}); !strings.HasPrefix(text, "project \"jobs\"\n  + channel \"ops\"\n") {
+	if text := applyTo(t, far, lists, declare.Options{Prune: true}); !strings.HasPrefix(text, "project \"jobs\"\n  + channel \"ops\"\n") {
 		t.Error(text)
 	}
-	equal(t, "by name", apply(t, far, "projects: [{name: jobs, status_pages: []}]", declare.Options{Prune: true}), "project \"jobs\"\n  - status page \"up\"\n")
-	_, err = declare.NewPlan(t.Context(), far, parse(t, "projects: [{name: other, checks: []}]"), nil)
+	equal(t, "by name", applyTo(t, far, "projects: [{name: jobs, status_pages: []}]", declare.Options{Prune: true}), "project \"jobs\"\n  - status page \"up\"\n")
+	_, err = declare.NewPlan(t.Context(), far, mustParse(t, "projects: [{name: other, checks: []}]"), nil)
 	const want = `the API key is one of the project "jobs", but the file describes the project "other"; use a key of that project or of the installation`
 	if err == nil || err.Error() != want {
 		t.Errorf("another project: %v", err)
 	}
-	if _, err := declare.NewPlan(t.Context(), far, parse(t, "projects: [{name: jobs, channels: [{name: x, kind: shell, settings: {cmd_down: x}}]}]"), nil); err == nil {
+	unknown, err := declare.Parse([]byte("projects: [{name: jobs, channels: [{name: x, kind: shell, settings: {cmd_down: x}}]}]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := declare.NewPlan(t.Context(), far, unknown, nil); err == nil {
 		t.Error("an unknown kind was planned")
 	}
 }
@@ -252,7 +234,7 @@ func TestServerDies(t *testing.T) {
 				web.Config.Handler.ServeHTTP(w, r)
 			}))
 			failing := admin(t, mon, dying.URL, &client.Config{Tries: 1})
-			_, err := plan(t, failing, company, declare.Options{}).Apply(t.Context(), failing, nil)
+			_, err := planOn(t, failing, company, declare.Options{}).Apply(t.Context(), failing, nil)
 			dying.Close()
 			if err == nil {
 				break
@@ -261,8 +243,8 @@ func TestServerDies(t *testing.T) {
 				t.Fatalf("dies at change %d: %v", dies, err)
 			}
 			far := admin(t, mon, web.URL, nil)
-			apply(t, far, company, declare.Options{})
-			equal(t, "left to do", plan(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
+			applyTo(t, far, company, declare.Options{})
+			equal(t, "left to do", planOn(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
 			if dies > 20 {
 				t.Fatal("no end")
 			}
@@ -279,7 +261,7 @@ func TestConcurrent(t *testing.T) {
 		far := admin(t, mon, web.URL, nil)
 		group.Go(func() {
 			for {
-				p, err := declare.NewPlan(t.Context(), far, parse(t, company), nil)
+				p, err := declare.NewPlan(t.Context(), far, mustParse(t, company), nil)
 				if err == nil {
 					_, err = p.Apply(t.Context(), far, nil)
 				}
@@ -294,7 +276,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
-	equal(t, "left to do", plan(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
+	equal(t, "left to do", planOn(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
 	projects, err := mon.Projects().List(t.Context())
 	if err != nil || len(projects) != 2 {
 		t.Error(projects, err)

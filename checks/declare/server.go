@@ -1,30 +1,4 @@
-// Package target lets package declare manage the projects of a server through its API:
-//
-//	c, err := client.New("https://rollcall.example.org", key, nil)
-//	plan, err := declare.NewPlan(ctx, target.New(c), doc, nil)
-//	_, err = plan.Apply(ctx, target.New(c), nil)
-//
-// What a plan can do depends on the key:
-//
-//   - A key with the scope admin makes projects, channels, checks and status pages match the file, like a monitor in this
-//     process. One of the installation does so in all projects, one of a project in its own.
-//   - A read-write key manages the checks of its project (section 4 of the [API]). It can neither create projects nor
-//     manage channels or status pages, and [declare.NewPlan] refuses a plan that needs that. The server hides the
-//     settings of channels, so a plan does not compare them. It also hides the name of the project: whatever project a
-//     file names, its checks go to the project of the key.
-//
-// # Secrets
-//
-// The server shows no secret settings of channels, and no values with a source, to any key. So a plan cannot compare them:
-//
-//   - A secret that the channel lacks is a change, and so is one that the file removes by "".
-//   - A secret that both have counts as unchanged, and Plan.Notes names it. If another setting of the channel changes, the
-//     secrets of the file are sent along. [declare.Options].ResendSecrets sends them in any case.
-//   - A secret that the file leaves out stays as it is. The plan is refused if another change could send it to another
-//     receiver; the file must give the secret then.
-//
-// [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
-package target
+package declare
 
 import (
 	"cmp"
@@ -37,14 +11,27 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// New returns the projects of a client's key as a target. The key must be a read-write or an admin key; with an admin key
-// the target is a [declare.Administrator].
-func New(c *client.Client) declare.Target {
+// OnServer returns what the key of a client manages on a server as a target. The key must be a read-write or an admin key; with an
+// admin key the target is an [Administrator].
+//
+//   - With an admin key, a plan makes projects, channels, checks and status pages match the file, like a monitor in this process.
+//     A key of the installation does so in all projects, one of a project in its own.
+//   - A read-write key manages the checks of its project (section 4 of the API). It can neither create projects nor manage channels
+//     or status pages, and [NewPlan] refuses a plan that needs that. The server hides the settings of channels, so a plan does not
+//     compare them. It also hides the name of the project: whatever project a file names, its checks go to the project of the key.
+//
+// The server shows no secret settings of channels, and no values with a source, to any key. So a plan cannot compare them:
+//
+//   - A secret that the channel lacks is a change, and so is one that the file removes by "".
+//   - A secret that both have counts as unchanged, and [Plan].Notes names it. If another setting of the channel changes, the secrets
+//     of the file are sent along. [Options].ResendSecrets sends them in any case.
+//   - A secret that the file leaves out stays as it is. The plan is refused if another change could send it to another receiver;
+//     the file must give the secret then.
+func OnServer(c *client.Client) Target {
 	if c.HasAdminKey() {
 		return admin{remote{c}}
 	}
@@ -55,11 +42,11 @@ func New(c *client.Client) declare.Target {
 type remote struct{ client *client.Client }
 
 // Read returns the project of the key under the given name, because the API does not reveal its real one.
-func (r remote) Read(ctx context.Context, project string) (declare.State, error) {
-	state := declare.State{Project: checks.Project{Name: project}, SettingsHidden: true}
+func (r remote) Read(ctx context.Context, project string) (State, error) {
+	state := State{Project: checks.Project{Name: project}, SettingsHidden: true}
 	var err error
 	if state.Channels, err = r.client.Channels(ctx); err != nil {
-		return declare.State{}, err
+		return State{}, err
 	}
 	state.Checks, err = r.checks(ctx, uuid.Nil)
 	return state, err
@@ -96,18 +83,10 @@ func (r remote) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error 
 	return unlessGone(err)
 }
 
-// unlessGone returns the error of a deletion, or nil if there was nothing left to delete.
-func unlessGone(err error) error {
-	if errors.Is(err, checks.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // admin is what an admin key may manage.
 type admin struct{ remote }
 
-func (a admin) Read(ctx context.Context, name string) (state declare.State, err error) {
+func (a admin) Read(ctx context.Context, name string) (state State, err error) {
 	if state.Types, err = a.types(ctx); err != nil {
 		return state, err
 	}

@@ -1,4 +1,4 @@
-package target_test
+package declare_test
 
 import (
 	"errors"
@@ -18,11 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/client/target"
 	"github.com/rollcall-dev/rollcall/server"
 )
-
-func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // start starts a server.
 func start(t *testing.T) (*monitor.Monitor, *httptest.Server) {
@@ -90,11 +87,11 @@ projects:
 		t.Fatal(err)
 	}
 	options := &declare.Options{Prune: true}
-	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted with a read-write key`) {
+	if _, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted with a read-write key`) {
 		t.Errorf("pruning channels: %v", err)
 	}
 	doc.Projects[0].Channels = nil
-	plan, err := declare.NewPlan(t.Context(), target.New(c), doc, options)
+	plan, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +105,10 @@ projects:
 	if diff := cmp.Diff(local.String(), plan.String()); diff != "" {
 		t.Errorf("the plans differ (-in process +server):\n%s", diff)
 	}
-	if _, err := plan.Apply(t.Context(), target.New(c), nil); err != nil {
+	if _, err := plan.Apply(t.Context(), declare.OnServer(c), nil); err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]declare.Target{"server": target.New(c), "in process": declare.OnMonitor(mon)} {
+	for name, place := range map[string]declare.Target{"server": declare.OnServer(c), "in process": declare.OnMonitor(mon)} {
 		again, err := declare.NewPlan(t.Context(), place, doc, options)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +117,7 @@ projects:
 			t.Errorf("%s: still to do:\n%s", name, again)
 		}
 	}
-	if _, err := declare.NewPlan(t.Context(), target.New(readOnly), doc, nil); err == nil {
+	if _, err := declare.NewPlan(t.Context(), declare.OnServer(readOnly), doc, nil); err == nil {
 		t.Error("a read-only key was accepted")
 	}
 }
@@ -138,7 +135,7 @@ func TestProxyInFront(t *testing.T) {
 		t.Fatal(err)
 	}
 	prune := &declare.Options{Prune: true}
-	plan, err := declare.NewPlan(t.Context(), target.New(c), doc, prune)
+	plan, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, prune)
 	if err != nil || len(plan.Changes) != 1 {
 		t.Fatal(plan.Changes, err)
 	}
@@ -153,10 +150,10 @@ func TestProxyInFront(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := plan.Apply(t.Context(), target.New(wrong), nil); !errors.Is(err, client.ErrNotRollcall) {
+		if _, err := plan.Apply(t.Context(), declare.OnServer(wrong), nil); !errors.Is(err, client.ErrNotRollcall) {
 			t.Errorf("apply, %d: %v", status, err)
 		}
-		if _, err := declare.NewPlan(t.Context(), target.New(wrong), doc, prune); !errors.Is(err, client.ErrNotRollcall) {
+		if _, err := declare.NewPlan(t.Context(), declare.OnServer(wrong), doc, prune); !errors.Is(err, client.ErrNotRollcall) {
 			t.Errorf("plan, %d: %v", status, err)
 		}
 	}
