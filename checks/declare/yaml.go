@@ -164,7 +164,9 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping returns the entries of a mapping, with those of its merge keys last. It reports duplicate keys.
+// mapping returns the entries of a mapping, with those of its merge keys last. It reports duplicate keys. The library's decoding
+// into structs would take a key without a value for one that is missing and a number for a string, and would need a field for
+// each setting of a check.
 func (p *parser) mapping(n *yaml.Node, what string) []entry {
 	return p.merge(nil, make(map[string]bool), n, what, 0)
 }
