@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -199,7 +200,7 @@ func nameOf(d checks.Delivery) string {
 
 // label returns the name of an integration, or else its kind.
 func label(name string, kind channels.Kind) Part {
-	return Part{Kind: Integration, Text: cmp.Or(line(name, maxName), line(string(kind), maxName), "an integration")}
+	return Part{Kind: Integration, Text: cmp.Or(prose.Line(name, maxName), prose.Line(string(kind), maxName), "an integration")}
 }
 
 func labelOf(d checks.Delivery) Part { return label(nameOf(d), d.ChannelKind) }
@@ -235,10 +236,7 @@ func cut[T any](list []T) []T { return list[:min(len(list), maxListed)] }
 
 // errorText returns ": " and an error without its full stop, or "".
 func errorText(text string) string {
-	for text = line(text, maxError); len(text) > 0 && text[len(text)-1] == '.'; {
-		text = text[:len(text)-1]
-	}
-	if text == "" {
+	if text = strings.TrimRight(prose.Line(text, maxError), "."); text == "" {
 		return ""
 	}
 	return ": " + text

@@ -93,9 +93,6 @@ func when(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true}
 // expected is an instant of the schedule, which names the zone.
 func expected(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true, namesZone: true} }
 
-// line puts text from users on one line.
-func line(text string, limit int) string { return prose.Line(text, limit) }
-
 func (b *builder) explainNew() {
 	c := b.Check
 	switch {

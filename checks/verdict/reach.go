@@ -68,7 +68,7 @@ func ReachOf(c channels.Channel, o Outcome) Reach {
 	r := Reach{State: ReachNotified, Waiting: o.Waiting, Attempts: o.Attempts, Delivered: o.Delivered, GaveUp: c.FailedAt}
 	switch {
 	case o.Undeliverable != nil:
-		r.State, r.Error = ReachUndeliverable, line(o.Undeliverable.Error(), maxError)
+		r.State, r.Error = ReachUndeliverable, prose.Line(o.Undeliverable.Error(), maxError)
 		return r
 	case !c.Wants(channels.Down):
 		r.State = ReachSkipped
@@ -76,9 +76,9 @@ func ReachOf(c channels.Channel, o Outcome) Reach {
 	case o.Waiting == 0 && c.FailedAt.IsZero():
 		return r
 	}
-	r.Error = line(c.Error, maxError)
+	r.Error = prose.Line(c.Error, maxError)
 	if o.Waiting > 0 && (o.Error != "" || r.Error == "") {
-		r.Error = line(o.Error, maxError)
+		r.Error = prose.Line(o.Error, maxError)
 	}
 	r.Since = c.FailedAt
 	if r.Since.IsZero() || o.Waiting > 0 && o.Oldest.Before(r.Since) {
@@ -192,7 +192,7 @@ func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.
 		} else if !known {
 			r = ReachOf(c, Outcome{})
 		}
-		list = append(list, Receiver{c.ID, line(c.Name, maxName), c.Kind, group, r})
+		list = append(list, Receiver{c.ID, prose.Line(c.Name, maxName), c.Kind, group, r})
 	}
 	for _, c := range available {
 		if c.Kind == channels.Function || slices.Contains(check.Channels, c.ID) {
@@ -201,7 +201,7 @@ func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.
 	}
 	for _, g := range groups {
 		for _, c := range membersOf(g, available) {
-			add(c, line(g.Name, maxName))
+			add(c, prose.Line(g.Name, maxName))
 		}
 	}
 	return list
