@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -26,7 +27,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -287,7 +287,7 @@ func (c deafConnector) Driver() driver.Driver { return deafDriver{c.Connector.Dr
 func TestPollsBehindPooler(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	there := newServer(t, db.Open(t))
-	config, err := postgres.ParseURL(db.URL)
+	config, err := pgx.ParseConfig(db.URL)
 	must(t, err)
 	pool := sql.OpenDB(deafConnector{stdlib.GetConnector(*config)})
 	defer pool.Close()

@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// On Citus, Store.Distribute spreads rollcall_states and rollcall_pings over shards by check_id. All other tables stay on
+// On Citus, Distribute spreads rollcall_states and rollcall_pings over shards by check_id. All other tables stay on
 // the coordinator. A statement on the spread tables names the checks that it is about, and those of one shard only where
 // Citus demands it or is much faster: it then sends the statement as it is to one worker.
 
@@ -276,8 +276,10 @@ func (s spread) removeLogs(ctx context.Context, t *transaction, entries []entry)
 	return objects, nil
 }
 
-// distribute implements [Store.Distribute].
-func (s *database) distribute(ctx context.Context) (changed bool, err error) {
+// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers, into as many shards as the
+// setting citus.shard_count of the session says. It reports whether anything was left to do. It moves all rows in one
+// transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
+func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	if !s.d.postgres {
 		return false, fmt.Errorf("sqlstore: SQLite cannot be distributed: %w", errors.ErrUnsupported)
 	}

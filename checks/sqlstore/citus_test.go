@@ -124,13 +124,13 @@ func TestShards(t *testing.T) {
 }
 
 func TestDistributeNeedsCitus(t *testing.T) {
-	if _, err := dbtest.SQLite(t).Open(t).Distribute(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := dbtest.SQLite(t).Open(t).Database().Distribute(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("SQLite: %v", err)
 	}
 	if os.Getenv("ROLLCALL_TEST_CITUS") != "" {
 		t.Skip("this PostgreSQL has Citus")
 	}
-	if _, err := dbtest.PostgreSQL(t).Open(t).Distribute(t.Context()); !errors.Is(err, sqlstore.ErrNotCitus) {
+	if _, err := dbtest.PostgreSQL(t).Open(t).Database().Distribute(t.Context()); !errors.Is(err, sqlstore.ErrNotCitus) {
 		t.Errorf("PostgreSQL: %v", err)
 	}
 }

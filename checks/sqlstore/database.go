@@ -36,9 +36,13 @@ type database struct {
 	file        *sqliteFile // nil for PostgreSQL and in memory
 	announced   announced
 	placed      atomic.Pointer[layout]
+	owned       bool // Close closes the pool
 }
 
 var _ store.Store = (*database)(nil)
+
+// Own gives the pool to the store, whose Close closes it from now on. Packages that open the database themselves call it.
+func (s *database) Own() { s.owned = true }
 
 // layout returns how the database keeps its rows, as far as the store has noticed.
 func (s *database) layout() layout { return *s.placed.Load() }

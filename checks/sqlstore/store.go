@@ -11,7 +11,6 @@ import (
 // them: pass the store to monitor.New. It is safe for concurrent use.
 type Store struct {
 	database *database
-	owned    bool // Close closes the pool
 	// before and after are the versions of the schema that Open found and left.
 	before, after int
 }
@@ -32,17 +31,6 @@ func Open(ctx context.Context, db *bun.DB) (*Store, error) {
 	if s.before, s.after, err = s.database.migrateFiles(ctx, migrations); err != nil {
 		return nil, err
 	}
-	return s, nil
-}
-
-// Adopt is [Open] for a pool that belongs to the store from now on: [Store.Close] closes it, and Adopt closes it if it
-// fails. It is for packages that open the database themselves, such as sqlite and postgres below this one.
-func Adopt(ctx context.Context, db *bun.DB) (*Store, error) {
-	s, err := Open(ctx, db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	s.owned = true
 	return s, nil
 }
 
@@ -72,7 +60,7 @@ func (s *Store) Close() error {
 	<-s.database.writing
 	s.database.checkpoints.running.Lock() // wait for the one that runs
 	defer s.database.checkpoints.running.Unlock()
-	if !s.owned {
+	if !s.database.owned {
 		return nil
 	}
 	return s.database.db.Close()
@@ -100,14 +88,3 @@ func (s *Store) Migrate(ctx context.Context) error {
 // Migrated returns the version of the schema that [Open] found, which is 0 for an empty database, and the version that
 // it left. For a store of [New], both are 0.
 func (s *Store) Migrated() (before, after int) { return s.before, s.after }
-
-// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers: rollcall_states and
-// rollcall_pings by the check, into as many shards as the setting citus.shard_count of the session says. All other tables
-// stay on the coordinator. It reports whether anything was left to do.
-//
-// It moves all rows in one transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
-// Errors: one that says what is missing if the database is no coordinator of Citus with workers; [errors.ErrUnsupported] on
-// SQLite; those of the driver.
-func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
-	return s.database.distribute(ctx)
-}

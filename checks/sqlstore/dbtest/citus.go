@@ -26,7 +26,10 @@ func onCitus(t testing.TB, coordinator string) DB {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if _, err := store.Distribute(t.Context()); err != nil {
+	on := store.Contract().(interface {
+		Distribute(context.Context) (changed bool, err error)
+	})
+	if _, err := on.Distribute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return DB{Name: "postgres", URL: schema}

@@ -7,7 +7,7 @@
 //	defer store.Close()
 //	mon, err := monitor.New(store, nil)
 //
-// The URL may name a primary and its standbys, and the store follows a failover; see [ParseURL]. Several programs and
+// The URL may name a primary and its standbys, and the store follows a failover; see [Open]. Several programs and
 // servers may share a database. A program that has a pool already passes it to [sqlstore.Open] as a *bun.DB;
 // stdlib.OpenDBFromPool of pgx makes a *sql.DB of a *pgxpool.Pool:
 //

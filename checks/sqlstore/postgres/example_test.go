@@ -42,12 +42,12 @@ func ExampleOpenDB() {
 	fmt.Println(store.Migrated())
 }
 
-func ExampleParseURL() {
-	config, err := postgres.ParseURL("postgresql://jobs:secret@db.example.org/jobs?connect_timeout=3")
-	fmt.Println(config.Host, config.Port, config.Database, config.ConnectTimeout, err)
-	_, err = postgres.ParseURL("postgres://jobs:se/cret@db.example.org/jobs")
+func ExampleName() {
+	name, err := postgres.Name("postgresql://jobs:secret@db.example.org/jobs?connect_timeout=3")
+	fmt.Println(name, err)
+	_, err = postgres.Name("postgres://jobs:se/cret@db.example.org/jobs")
 	fmt.Println(err)
 	// Output:
-	// db.example.org 5432 jobs 3s <nil>
+	// db.example.org:5432/jobs <nil>
 	// postgres: the URL is not valid; in a user name or password, characters such as / ? # @ & % must be percent-encoded
 }

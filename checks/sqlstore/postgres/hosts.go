@@ -89,8 +89,17 @@ func address(config *pgx.ConnConfig) string {
 	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 }
 
-// Name returns the name of a database for messages: its hosts, ports and name, such as db1:5432,db2:5432/rollcall.
-func Name(config *pgx.ConnConfig) string {
+// Name returns how messages name the database of a URL, without user and password: by its hosts, ports and name, such as
+// db1:5432,db2:5432/rollcall. The error is that of [Open] for a URL that is not valid; Name does not connect.
+func Name(url string) (string, error) {
+	config, err := parseURL(url)
+	if err != nil {
+		return "", err
+	}
+	return name(config), nil
+}
+
+func name(config *pgx.ConnConfig) string {
 	var addresses []string
 	for _, one := range split(config) {
 		addresses = append(addresses, address(one))

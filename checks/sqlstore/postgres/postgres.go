@@ -27,28 +27,45 @@ const (
 	idleTime = 5 * time.Minute
 )
 
-// Open opens the store in the database that a URL names, and migrates it; [ParseURL] says which URLs it takes. Close
-// the store after Monitor.Stop.
+// Open opens the store in the database that a URL names, and migrates it. Close the store after Monitor.Stop.
 //
-// If the database is out of reach, refuses the user or fails, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
-// as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the password.
+// The URL has the form postgres://user:password@host:port/database?parameter=value, or postgresql://…, with
+// the parameters of libpq, such as sslmode and connect_timeout. The environment variables of libpq, such as PGPASSWORD,
+// fill in what the URL leaves out. Characters with a meaning in URLs must be percent-encoded in user name and password.
+//
+// The URL of a primary with standbys names all of them: postgres://user:password@host1:port1,host2:port2/database. If one
+// host has a port, give each its own. IPv6 addresses go into parameters: postgres://user:password@/database?host=…,…&port=….
+// Each connection goes to the host that takes writes, as with target_session_attrs=read-write, so it follows a failover.
+// Another value of target_session_attrs, such as primary, selects otherwise. A connection begins with the host that the
+// one before it reached, and tries the next host too when one fails or does not answer within 250 ms.
+//
+// The defaults are a connect_timeout of 10 seconds, which is for each host, and the application_name "rollcall".
+//
+// If the database is out of reach, refuses the user or fails, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate]
+// for others, such as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the URL, which may hold a password.
 func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
-	config, err := ParseURL(url)
+	config, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Adopt(ctx, bun.NewDB(openDB(config), pgdialect.New()))
-	if reason := Explain(err); reason != "" {
-		return nil, &explainedError{fmt.Sprintf("postgres: %s: %s", Name(config), reason), err}
+	db := bun.NewDB(openDB(config), pgdialect.New())
+	store, err := sqlstore.Open(ctx, db)
+	if err != nil {
+		err = errors.Join(err, db.Close())
+		if reason := Explain(err); reason != "" {
+			err = &explainedError{fmt.Sprintf("postgres: %s: %s", name(config), reason), err}
+		}
+		return nil, err
 	}
-	return store, err
+	store.Contract().(interface{ Own() }).Own()
+	return store, nil
 }
 
 // OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
 // use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open] with bun's dialect
 // pgdialect, and close it at the end.
 func OpenDB(url string) (*sql.DB, error) {
-	config, err := ParseURL(url)
+	config, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +80,8 @@ func openDB(config *pgx.ConnConfig) *sql.DB {
 	return db
 }
 
-// ParseURL reads a URL of the form postgres://user:password@host:port/database?parameter=value, or postgresql://…, with
-// the parameters of libpq, such as sslmode and connect_timeout. The environment variables of libpq, such as PGPASSWORD,
-// fill in what the URL leaves out. Characters with a meaning in URLs must be percent-encoded in user name and password.
-//
-// The URL of a primary with standbys names all of them: postgres://user:password@host1:port1,host2:port2/database. If one
-// host has a port, give each its own. IPv6 addresses go into parameters: postgres://user:password@/database?host=…,…&port=….
-// Each connection goes to the host that takes writes, as with target_session_attrs=read-write, so it follows a failover.
-// Another value of target_session_attrs, such as primary, selects otherwise. A connection begins with the host that the
-// one before it reached, and tries the next host too when one fails or does not answer within 250 ms.
-//
-// The defaults are a connect_timeout of 10 seconds, which is for each host, and the application_name "rollcall". Errors
-// do not show the URL, which may hold a password.
-func ParseURL(url string) (*pgx.ConnConfig, error) {
+// parseURL reads a URL as [Open] describes it.
+func parseURL(url string) (*pgx.ConnConfig, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, errors.New("postgres: the URL must begin with postgres://")
 	}

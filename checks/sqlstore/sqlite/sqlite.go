@@ -40,8 +40,12 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Adopt(ctx, bun.NewDB(db, sqlitedialect.New()))
-	return store, explained(path, err)
+	store, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
+	if err != nil {
+		return nil, explained(path, errors.Join(err, db.Close()))
+	}
+	store.Contract().(interface{ Own() }).Own()
+	return store, nil
 }
 
 // OpenDB opens an SQLite file as [Open] does, but neither migrates it nor makes a store. It is for programs that keep

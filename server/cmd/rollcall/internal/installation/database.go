@@ -34,11 +34,11 @@ func ParseDatabase(text string) (Database, error) {
 		path, err := sqlitePath(rest)
 		return Database{Path: path, name: "sqlite:" + path}, err
 	case found && (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(rest, "//"):
-		config, err := postgres.ParseURL(text)
+		name, err := postgres.Name(text)
 		if err != nil {
 			return Database{}, console.Usagef("--database: %s", strings.TrimPrefix(err.Error(), "postgres: "))
 		}
-		return Database{URL: text, name: "postgres://" + postgres.Name(config)}, nil
+		return Database{URL: text, name: "postgres://" + name}, nil
 	}
 	return Database{}, console.Usagef("--database: must begin with sqlite: or postgres://")
 }

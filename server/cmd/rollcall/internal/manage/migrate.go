@@ -30,6 +30,11 @@ With --json: {"from", "to"}, the versions of the schema before and after, where 
 also "distributed": true if tables were moved now.`
 }
 
+// distributor is a store, to those who know that it is on Citus.
+type distributor interface {
+	Distribute(ctx context.Context) (changed bool, err error)
+}
+
 func (c MigrateCmd) Run(ctx context.Context, a *App) error {
 	d, err := installation.ParseDatabase(a.Database)
 	if err != nil {
@@ -46,7 +51,7 @@ func (c MigrateCmd) Run(ctx context.Context, a *App) error {
 			Distributed *bool `json:"distributed,omitempty"`
 		}{From: from, To: to}
 		if c.Distribute {
-			changed, err := store.Distribute(ctx)
+			changed, err := store.Contract().(distributor).Distribute(ctx)
 			if err != nil {
 				return fmt.Errorf("database %s: %w", d, err)
 			}

@@ -1,0 +1,4 @@
+package postgres
+
+// ParseURL exports parseURL.
+var ParseURL = parseURL
