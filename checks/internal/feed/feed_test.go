@@ -38,6 +38,14 @@ func (b *bus) Announce(_ context.Context, message string) error {
 	return nil
 }
 
+// fail makes announcements fail from now on, unless the error is nil, and returns those that were sent.
+func (b *bus) fail(err error) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.away = err
+	return b.sent
+}
+
 func (b *bus) Listen(ctx context.Context, heard func(string)) error {
 	b.mu.Lock()
 	b.listeners[&heard] = true
@@ -87,9 +95,10 @@ func TestExchange(t *testing.T) {
 		for range here { // closed
 		}
 		synctest.Wait()
-		if len(b.listeners) != 0 {
+		if b.mu.Lock(); len(b.listeners) != 0 {
 			t.Error("a feed without subscribers listens")
 		}
+		b.mu.Unlock()
 	})
 }
 
@@ -98,23 +107,21 @@ func TestAnnounceAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{listeners: map[*func(string)]bool{}}
 		f := newFeed(b)
-		b.away = errors.New("connection refused")
+		b.fail(errors.New("connection refused"))
 		first, second := uuid.New(), uuid.New()
 		f.Publish(t.Context(), Note{Project: first, Kinds: checks.ChangedLog})
 		time.Sleep(announcePause)
 		f.Publish(t.Context(), Note{Project: second, Kinds: checks.ChangedLog})
 		f.Announce(t.Context())
-		b.mu.Lock()
-		b.away = nil
-		b.mu.Unlock()
+		b.fail(nil)
 		time.Sleep(time.Minute)
-		if len(b.sent) != 1 {
-			t.Fatalf("%d announcements, want one of both", len(b.sent))
+		sent := b.fail(store.ErrClosed)
+		if len(sent) != 1 {
+			t.Fatalf("%d announcements, want one of both", len(sent))
 		}
-		if _, c := decode(b.sent[0]); len(c.Projects) != 2 {
+		if _, c := decode(sent[0]); len(c.Projects) != 2 {
 			t.Errorf("announced %+v", c)
 		}
-		b.away = store.ErrClosed
 		f.Publish(t.Context(), Note{Project: first, Kinds: checks.ChangedLog})
 		time.Sleep(time.Minute)
 		if f.watched() {
