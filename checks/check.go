@@ -3,6 +3,7 @@ package checks
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -124,7 +125,7 @@ func (c Check) Status(now time.Time) Status {
 func (c Check) Since(now time.Time) time.Time {
 	switch status := c.Status(now); {
 	case status == StatusGrace:
-		return later(later(c.ExpectedAfter(c.LastPing), c.TimingSince), c.StoredSince)
+		return later(c.ExpectedAfter(c.LastPing), c.TimingSince, c.StoredSince)
 	case status == StatusDown && c.Stored != StatusDown:
 		return c.Deadline()
 	case c.StoredSince.IsZero():
@@ -232,16 +233,5 @@ func (c Check) ExpectedAfter(t time.Time) time.Time {
 	return next.UTC()
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+func later(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }

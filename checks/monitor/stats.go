@@ -128,16 +128,5 @@ func statusesOf(c checks.Check, history []checks.Transition, complete time.Time)
 	return list, pauses
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+func later(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }

@@ -142,12 +142,7 @@ func withOlder(list []day, older []checks.DayStats, known time.Time) []day {
 	return list
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // sum adds days up.
 func sum(list []day) (total day) {

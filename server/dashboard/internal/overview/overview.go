@@ -184,7 +184,7 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 				r.Why = flips.Overrun.Words() + " after " + prose.Period(c.RunLimit())
 			}
 			if c.Stored == checks.StatusUp {
-				r.Back = later(c.StoredSince, t.at, c.History.LastSuccess)
+				r.Back = upSince(c.StoredSince, t.at, c.History.LastSuccess)
 			}
 			bad = append(bad, r)
 		} else if s, ok := slow(runs, v.Night); ok {
@@ -202,8 +202,8 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 	return bad, nil
 }
 
-// later returns since when a check is up after a run went wrong: since it came up, or else since its next success.
-func later(up, wrong, success time.Time) time.Time {
+// upSince returns since when a check is up after a run went wrong: since it came up, or else since its next success.
+func upSince(up, wrong, success time.Time) time.Time {
 	if up.After(wrong) {
 		return up
 	}

@@ -188,16 +188,5 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+func later(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
