@@ -149,10 +149,11 @@ type call struct {
 	version int // of the management interface
 	params  httprouter.Params
 
-	key          checks.Key
-	installation bool   // the key is one of the installation; its ProjectID is the project that the query names
-	signed       bool   // in, by Config.Authorize: the request has no API key
-	name         string // of who is signed in
+	key          checks.Key   // of someone who is signed in, only ID and ProjectID
+	right        checks.Right // of the key or of who is signed in
+	installation bool         // the key is one of the installation; its ProjectID is the project that the query names
+	signed       bool         // in, by Config.Authorize: the request has no API key
+	name         string       // of who is signed in
 
 	// What the path names.
 	check      checks.Check
@@ -194,10 +195,10 @@ func (c *call) serve(e endpoint) error {
 
 // permit checks whether the right of the key suffices for an endpoint.
 func (c *call) permit(needed access) error {
-	switch right := c.key.Scope.Right(); {
-	case right >= rights[needed]:
+	switch {
+	case c.right >= rights[needed]:
 		return nil
-	case right == checks.None:
+	case c.right == checks.None:
 		return errWrongKey
 	case needed == admin:
 		return errNotAdmin
@@ -289,7 +290,7 @@ func (c *call) identify(text string) error {
 	if errors.Is(err, checks.ErrNotFound) {
 		return errWrongKey
 	}
-	c.key, c.installation = key, err == nil && key.ProjectID == uuid.Nil
+	c.key, c.right, c.installation = key, key.Scope.Right(), err == nil && key.ProjectID == uuid.Nil
 	return err
 }
 

@@ -125,7 +125,7 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 		BadgeURL: c.base.Text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
 	}
 	d.SetSettings(check.Settings)
-	if !c.key.Scope.SeesIDs() {
+	if !c.right.Edits() && !c.key.Scope.SeesIDs() {
 		d.UniqueKey = check.UniqueKey()
 		return d
 	}

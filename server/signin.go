@@ -34,9 +34,6 @@ type ProjectAccess struct {
 	Right checks.Right
 }
 
-// scopes are the scopes of API keys that may do what people with a right may. Other rights do not exist.
-var scopes = map[checks.Right]checks.Scope{checks.Read: checks.ReadOnly, checks.Edit: checks.ReadWrite, checks.Own: checks.Admin}
-
 // visible returns what Config.Authorize says without the projects in which the person has no right.
 func visible(authorize func(*http.Request) (Access, error)) func(*http.Request) (Access, error) {
 	if authorize == nil {
@@ -46,7 +43,7 @@ func visible(authorize func(*http.Request) (Access, error)) func(*http.Request) 
 		access, err := authorize(r)
 		var projects []ProjectAccess
 		for _, p := range access.Projects {
-			if _, known := scopes[p.Right]; known {
+			if p.Right > checks.None && p.Right <= checks.Own {
 				projects = append(projects, p)
 			}
 		}
@@ -78,8 +75,8 @@ func (c *call) askProgram() error {
 		return err
 	}
 	c.signed, c.name = true, access.Name
-	c.key = checks.Key{ProjectID: first.ProjectID, Scope: scopes[first.Right]}
-	c.key.ID = uuid.NewSHA1(first.ProjectID, []byte(access.Name)) // for the rate limit
+	c.right = first.Right
+	c.key = checks.Key{ProjectID: first.ProjectID, ID: uuid.NewSHA1(first.ProjectID, []byte(access.Name))} // for the rate limit
 	return nil
 }
 
