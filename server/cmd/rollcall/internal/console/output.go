@@ -47,17 +47,6 @@ func (f JSONFlag) Say(w io.Writer, document any, format string, args ...any) err
 	return f.Print(w, document, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
 }
 
-// PrintList writes the items as JSON if the flag is set, and otherwise as a table.
-func PrintList[T, D any](f JSONFlag, w io.Writer, items []T, document func(T) D, header []string, row func(D) []string) error {
-	documents := make([]D, len(items))
-	rows := [][]string{header}
-	for i, item := range items {
-		documents[i] = document(item)
-		rows = append(rows, row(documents[i]))
-	}
-	return f.Print(w, documents, func(w io.Writer) { Table(w, rows...) })
-}
-
 // Table writes rows in aligned columns and escapes control characters.
 func Table(w io.Writer, rows ...[]string) {
 	var widths []int

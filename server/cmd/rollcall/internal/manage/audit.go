@@ -40,8 +40,8 @@ func (auditCmd) Help() string {
 	return `Each change names who made it: a person, an API key by its first characters, a user of this machine, a program, or the ping
 that created a check. Secrets read "(secret)". serve --audit-retention says how long changes are kept. ` + needsDatabase + `
 
-With --json: an array of {"id", "time", "project", "check", "actor", "action", "object", "changes"}, where project and check are
-UUIDs or null, actor is {"kind", "id", "name", "address"}, and changes is an array of {"field", "from", "to"}.
+With --json: an array of ` + keys[auditDoc]() + `, where project and check are
+UUIDs or null, actor is ` + keys[actorDoc]() + `, and changes is an array of ` + keys[changeDoc]() + `.
 
 Examples:
 
@@ -99,19 +99,30 @@ func newAuditDoc(e audit.Entry) auditDoc {
 	return d
 }
 
-func (d auditDoc) row() []string {
-	var changes []string
-	for _, c := range d.Changes {
-		changes = append(changes, fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.From, "–"), cmp.Or(c.To, "–")))
-	}
-	who := cmp.Or(d.Actor.Name, string(d.Actor.Kind))
-	switch {
-	case d.Actor.Kind == audit.Key:
-		who = "key " + who
-	case d.Actor.Kind == audit.CommandLine && d.Actor.Name != "":
-		who += " (command line)"
-	}
-	return []string{fmt.Sprint(d.ID), d.Time, who, d.Actor.Address, d.Action, d.Object, strings.Join(changes, ", ")}
+// auditList is how changes are listed.
+var auditList = list[auditDoc]{
+	{"ID", func(d auditDoc) string { return fmt.Sprint(d.ID) }},
+	{"TIME", func(d auditDoc) string { return d.Time }},
+	{"WHO", func(d auditDoc) string {
+		who := cmp.Or(d.Actor.Name, string(d.Actor.Kind))
+		switch {
+		case d.Actor.Kind == audit.Key:
+			who = "key " + who
+		case d.Actor.Kind == audit.CommandLine && d.Actor.Name != "":
+			who += " (command line)"
+		}
+		return who
+	}},
+	{"FROM", func(d auditDoc) string { return d.Actor.Address }},
+	{"ACTION", func(d auditDoc) string { return d.Action }},
+	{"WHAT", func(d auditDoc) string { return d.Object }},
+	{"CHANGES", func(d auditDoc) string {
+		var changes []string
+		for _, c := range d.Changes {
+			changes = append(changes, fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.From, "–"), cmp.Or(c.To, "–")))
+		}
+		return strings.Join(changes, ", ")
+	}},
 }
 
 func (c *auditCmd) Run(ctx context.Context, a *App) error {
@@ -131,7 +142,7 @@ func (c *auditCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, list, newAuditDoc, []string{"ID", "TIME", "WHO", "FROM", "ACTION", "WHAT", "CHANGES"}, auditDoc.row)
+		return auditList.print(c.JSONFlag, a.Stdout, each(list, newAuditDoc))
 	})
 }
 

@@ -56,7 +56,7 @@ that.
 
 If the servers on the database lack a flag to deliver the alerts, standard error names it, such as --mail-host.
 
-With --json: {"id", "name", "kind"}.
+With --json: ` + keys[channelDoc]() + `.
 
 Examples:
 
@@ -145,22 +145,35 @@ type channelListCmd struct {
 	console.JSONFlag
 }
 
+// listedChannel is an integration in the JSON of a list.
+type listedChannel struct {
+	channelDoc
+	Notify   string  `json:"notify"`
+	State    string  `json:"state"`
+	FailedAt *string `json:"failed_at"`
+	Error    string  `json:"error"`
+}
+
+// channelList is how integrations are listed.
+var channelList = list[listedChannel]{
+	{"ID", func(d listedChannel) string { return d.ID }},
+	{"KIND", func(d listedChannel) string { return string(d.Kind) }},
+	{"NAME", func(d listedChannel) string { return d.Name }},
+	{"NOTIFY", func(d listedChannel) string { return d.Notify }},
+	{"FAILING SINCE", func(d listedChannel) string { return console.Or(d.FailedAt) }},
+	{"ERROR", func(d listedChannel) string { return d.Error }},
+}
+
 func (channelListCmd) Help() string {
 	return `NOTIFY says which alerts the integration gets: about down, about up, or both. FAILING SINCE is since when alerts do not
 arrive, or not all. It is empty once a later alert is sent.
 
-With --json: an array of {"id", "name", "kind", "notify", "state", "failed_at", "error"}. state is that of a receiver
-of rollcall check rehearse, and failed_at is null if no alert fails.`
+With --json: an array of ` + keys[listedChannel]() + `. state is that of a receiver
+of rollcall check rehearse, and failed_at is null if no alert fails. With --url, state is "", and a read-write key shows only
+id, name and kind.`
 }
 
 func (c channelListCmd) Run(ctx context.Context, a *App) error {
-	type listed struct {
-		channelDoc
-		Notify   string  `json:"notify"`
-		State    string  `json:"state"`
-		FailedAt *string `json:"failed_at"`
-		Error    string  `json:"error"`
-	}
 	return c.in(ctx, a, func(p project) error {
 		list, err := p.Channels(ctx)
 		if err != nil {
@@ -170,15 +183,10 @@ func (c channelListCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, list,
-			func(c channels.Channel) listed {
-				r := reach[c.ID]
-				return listed{newChannelDoc(c), notifies(c), r.State, console.OptionalTimestamp(r.Since), r.Error}
-			},
-			[]string{"ID", "KIND", "NAME", "NOTIFY", "FAILING SINCE", "ERROR"},
-			func(d listed) []string {
-				return []string{d.ID, string(d.Kind), d.Name, d.Notify, console.Or(d.FailedAt), d.Error}
-			})
+		return channelList.print(c.JSONFlag, a.Stdout, each(list, func(c channels.Channel) listedChannel {
+			r := reach[c.ID]
+			return listedChannel{newChannelDoc(c), notifies(c), r.State, console.OptionalTimestamp(r.Since), r.Error}
+		}))
 	})
 }
 
@@ -205,7 +213,7 @@ type channelDeleteCmd struct {
 func (channelDeleteCmd) Help() string {
 	return `Its alerts are deleted too, even pending ones.
 
-With --json: {"id", "name", "kind"} of the deleted integration.`
+With --json: ` + keys[channelDoc]() + ` of the deleted integration.`
 }
 
 func (c channelDeleteCmd) Run(ctx context.Context, a *App) error {

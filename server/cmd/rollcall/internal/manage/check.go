@@ -28,9 +28,8 @@ type CheckDoc struct {
 	TZ          string        `json:"tz"`
 }
 
-const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runtime", "alert_after", "repeat_every", "quiet_hours",
-"tz"}, where next_ping is null if no ping is expected, max_runtime and repeat_every are in seconds, and an unset setting is
-0 or "".`
+var checkDocHelp = keys[CheckDoc]() + `, where next_ping is null if no ping is expected, max_runtime and repeat_every are in
+seconds, and an unset setting is 0 or "".`
 
 func newCheckDoc(c checks.Snapshot) CheckDoc {
 	return CheckDoc{
@@ -39,18 +38,28 @@ func newCheckDoc(c checks.Snapshot) CheckDoc {
 	}
 }
 
-var CheckHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "MAX RUNTIME", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
-
-func (d CheckDoc) row() []string {
-	after, zone := "", ""
-	if d.AlertAfter > 1 {
-		after = strconv.Itoa(d.AlertAfter)
-	}
-	if d.QuietHours != "" {
-		zone = d.TZ
-	}
-	return []string{d.UUID, d.Slug, d.Name, string(d.Status), console.Or(d.NextPing),
-		optionalSeconds(d.MaxRuntime), after, optionalSeconds(d.RepeatEvery), d.QuietHours, zone}
+// CheckList is how checks are listed.
+var CheckList = list[CheckDoc]{
+	{"UUID", func(d CheckDoc) string { return d.UUID }},
+	{"SLUG", func(d CheckDoc) string { return d.Slug }},
+	{"NAME", func(d CheckDoc) string { return d.Name }},
+	{"STATUS", func(d CheckDoc) string { return string(d.Status) }},
+	{"NEXT PING", func(d CheckDoc) string { return console.Or(d.NextPing) }},
+	{"MAX RUNTIME", func(d CheckDoc) string { return optionalSeconds(d.MaxRuntime) }},
+	{"ALERT AFTER", func(d CheckDoc) string {
+		if d.AlertAfter > 1 {
+			return strconv.Itoa(d.AlertAfter)
+		}
+		return ""
+	}},
+	{"REPEAT EVERY", func(d CheckDoc) string { return optionalSeconds(d.RepeatEvery) }},
+	{"QUIET HOURS", func(d CheckDoc) string { return d.QuietHours }},
+	{"TZ", func(d CheckDoc) string {
+		if d.QuietHours != "" {
+			return d.TZ
+		}
+		return ""
+	}},
 }
 
 // optionalSeconds writes a period, "" for none.
@@ -76,7 +85,7 @@ func (c checkListCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, list, newCheckDoc, CheckHeader, CheckDoc.row)
+		return CheckList.print(c.JSONFlag, a.Stdout, each(list, newCheckDoc))
 	})
 }
 
@@ -107,7 +116,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 			Verdict string `json:"verdict"`
 		}{CheckDoc: newCheckDoc(check)}
 		if p.mon == nil {
-			return c.Print(a.Stdout, document, func(w io.Writer) { console.Table(w, CheckHeader, document.row()) })
+			return c.Print(a.Stdout, document, func(w io.Writer) { CheckList.table(w, document.CheckDoc) })
 		}
 		log, err := checks.Collect(p.Pings(ctx, check.ID, checks.PingQuery{}))
 		if err != nil {
@@ -206,7 +215,7 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 			return console.Missing(err, "the check")
 		}
 		document := newCheckDoc(updated)
-		return c.Print(a.Stdout, document, func(w io.Writer) { console.Table(w, CheckHeader, document.row()) })
+		return c.Print(a.Stdout, document, func(w io.Writer) { CheckList.table(w, document) })
 	})
 }
 

@@ -29,8 +29,7 @@ func (deliveriesListCmd) Help() string {
 of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
 alerts about that status. Rollcall keeps alerts as long as flips. ` + needsDatabase + `
 
-With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "recipient", "status", "reminder",
-"close", "state", "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
+With --json: an array of ` + keys[deliveryDoc]() + `, where due and finished are null if there is no such time.
 recipient is the one of several recipients that the alert is retried for alone, or empty. close says why the receiver's
 incident is closed without an alert, and is empty for an alert.
 
@@ -74,22 +73,31 @@ func newDeliveryDoc(d checks.Delivery) deliveryDoc {
 	}
 }
 
-func (d deliveryDoc) row() []string {
-	alert := string(d.Status)
-	switch {
-	case d.Close != "":
-		alert = "close, " + d.Close
-	case d.Reminder > 0:
-		alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
-	}
-	to := cmp.Or(d.ChannelName, d.Channel)
-	if d.Recipient != "" {
-		to += ": " + d.Recipient
-	}
-	return []string{
-		strconv.FormatInt(d.ID, 10), d.Created, d.CheckName, alert, to,
-		string(d.State), strconv.Itoa(d.Attempts), console.Or(cmp.Or(d.Due, d.Finished)), d.Error,
-	}
+// deliveryList is how alerts are listed.
+var deliveryList = list[deliveryDoc]{
+	{"ID", func(d deliveryDoc) string { return strconv.FormatInt(d.ID, 10) }},
+	{"CREATED", func(d deliveryDoc) string { return d.Created }},
+	{"CHECK", func(d deliveryDoc) string { return d.CheckName }},
+	{"ALERT", func(d deliveryDoc) string {
+		switch {
+		case d.Close != "":
+			return "close, " + d.Close
+		case d.Reminder > 0:
+			return fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
+		}
+		return string(d.Status)
+	}},
+	{"CHANNEL", func(d deliveryDoc) string {
+		to := cmp.Or(d.ChannelName, d.Channel)
+		if d.Recipient != "" {
+			to += ": " + d.Recipient
+		}
+		return to
+	}},
+	{"STATE", func(d deliveryDoc) string { return string(d.State) }},
+	{"ATTEMPTS", func(d deliveryDoc) string { return strconv.Itoa(d.Attempts) }},
+	{"NEXT OR END", func(d deliveryDoc) string { return console.Or(cmp.Or(d.Due, d.Finished)) }},
+	{"ERROR", func(d deliveryDoc) string { return d.Error }},
 }
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
@@ -116,8 +124,7 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {
 			}
 			list = append(list, d)
 		}
-		header := []string{"ID", "CREATED", "CHECK", "ALERT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT OR END", "ERROR"}
-		return console.PrintList(c.JSONFlag, a.Stdout, list, newDeliveryDoc, header, deliveryDoc.row)
+		return deliveryList.print(c.JSONFlag, a.Stdout, each(list, newDeliveryDoc))
 	})
 }
 

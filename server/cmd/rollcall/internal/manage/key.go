@@ -103,28 +103,35 @@ type keyListCmd struct {
 	onlyDatabase
 }
 
+// listedKey is a key in the JSON of a list.
+type listedKey struct {
+	keyDoc
+	Hint    string `json:"hint"`
+	Created string `json:"created"`
+}
+
+// keyList is how keys are listed.
+var keyList = list[listedKey]{
+	{"ID", func(k listedKey) string { return k.ID }},
+	{"ACCESS", func(k listedKey) string { return string(k.Scope) }},
+	{"BEGINS WITH", func(k listedKey) string { return k.Hint }},
+	{"CREATED", func(k listedKey) string { return k.Created }},
+}
+
 func (keyListCmd) Help() string {
 	return `If the installation has its own keys, which are for all projects, standard error says how many. ` + needsDatabase + `
 
-With --json: an array of {"id", "project", "read_only", "scope", "hint", "created"}, where hint is the beginning of the key.`
+With --json: an array of ` + keys[listedKey]() + `, where hint is the beginning of the key.`
 }
 
 func (c keyListCmd) Run(ctx context.Context, a *App) error {
-	type listed struct {
-		keyDoc
-		Hint    string `json:"hint"`
-		Created string `json:"created"`
-	}
 	print := func(keys []checks.Key, project checks.Project, err error) error {
 		if err != nil {
 			return err
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, keys,
-			func(k checks.Key) listed {
-				return listed{newKeyDoc(k, project), k.Hint, console.Timestamp(k.CreatedAt)}
-			},
-			[]string{"ID", "ACCESS", "BEGINS WITH", "CREATED"},
-			func(d listed) []string { return []string{d.ID, string(d.Scope), d.Hint, d.Created} })
+		return keyList.print(c.JSONFlag, a.Stdout, each(keys, func(k checks.Key) listedKey {
+			return listedKey{newKeyDoc(k, project), k.Hint, console.Timestamp(k.CreatedAt)}
+		}))
 	}
 	if c.Installation {
 		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {

@@ -45,7 +45,7 @@ func (c checkResumeCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Resumed", func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error) { return m.Resume(ctx, id) })
 }
 
-const pauseHelp = `With --url, the key selects the project; only an admin key of the installation
+var pauseHelp = `With --url, the key selects the project; only an admin key of the installation
 needs --project.
 
 With --json: ` + checkDocHelp + `

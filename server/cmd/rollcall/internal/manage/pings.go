@@ -20,7 +20,7 @@ func (checkPingsCmd) Help() string {
 	return `The service keeps the newest 1000 pings of a check, or 100 on the free plan. With --url, the key selects the project; only an
 admin key of the installation needs --project.
 
-With --json: an array of {"n", "type", "date", "duration", "rid", "scheme", "method", "remote_addr", "ua", "has_body"}, where
+With --json: an array of ` + keys[pingDoc]() + `, where
 duration is in seconds and it and rid are null if there is none.
 
 Examples:
@@ -64,15 +64,26 @@ func newPingDoc(p pings.Ping) pingDoc {
 	return d
 }
 
-func (d pingDoc) row() []string {
-	duration, body := "", ""
-	if d.Duration != nil {
-		duration = strconv.FormatFloat(*d.Duration, 'f', -1, 64) + "s"
-	}
-	if d.HasBody {
-		body = "yes"
-	}
-	return []string{strconv.FormatInt(d.N, 10), d.Date, string(d.Type), duration, body, d.Scheme, d.RemoteAddr, d.UA}
+// pingList is how pings are listed.
+var pingList = list[pingDoc]{
+	{"N", func(d pingDoc) string { return strconv.FormatInt(d.N, 10) }},
+	{"DATE", func(d pingDoc) string { return d.Date }},
+	{"TYPE", func(d pingDoc) string { return string(d.Type) }},
+	{"DURATION", func(d pingDoc) string {
+		if d.Duration == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*d.Duration, 'f', -1, 64) + "s"
+	}},
+	{"BODY", func(d pingDoc) string {
+		if d.HasBody {
+			return "yes"
+		}
+		return ""
+	}},
+	{"SCHEME", func(d pingDoc) string { return d.Scheme }},
+	{"ADDRESS", func(d pingDoc) string { return d.RemoteAddr }},
+	{"USER AGENT", func(d pingDoc) string { return d.UA }},
 }
 
 func (c *checkPingsCmd) Run(ctx context.Context, a *App) error {
@@ -89,7 +100,6 @@ func (c *checkPingsCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return console.Missing(err, "check %q", check.ID)
 		}
-		header := []string{"N", "DATE", "TYPE", "DURATION", "BODY", "SCHEME", "ADDRESS", "USER AGENT"}
-		return console.PrintList(c.JSONFlag, a.Stdout, list, newPingDoc, header, pingDoc.row)
+		return pingList.print(c.JSONFlag, a.Stdout, each(list, newPingDoc))
 	})
 }

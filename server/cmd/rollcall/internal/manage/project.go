@@ -68,7 +68,7 @@ type projectCreateCmd struct {
 func (projectCreateCmd) Help() string {
 	return `The database stores only hashes of the API keys. If they are lost, key create makes new ones.
 
-With --json: {"id", "name", "plan", "api_key", "api_key_readonly", "ping_key"}.
+With --json: ` + keys[createdDoc]() + `.
 
 Example:
 
@@ -102,42 +102,48 @@ type projectListCmd struct {
 	console.JSONFlag
 }
 
+// listedProject is a project in the JSON of a list.
+type listedProject struct {
+	projectDoc
+	Account   string `json:"account"`
+	MaxChecks int    `json:"max_checks"`
+	limit     int
+}
+
+// projectList is how projects are listed.
+var projectList = list[listedProject]{
+	{"NAME", func(d listedProject) string { return d.Name }},
+	{planTitle, func(d listedProject) string { return d.Plan }},
+	{"ACCOUNT", func(d listedProject) string { return d.Account }},
+	{"CHECK LIMIT", func(d listedProject) string {
+		if d.limit > 0 {
+			return strconv.Itoa(d.limit)
+		}
+		return "none"
+	}},
+	{"ID", func(d listedProject) string { return d.ID }},
+}
+
+// planTitle is the title of a column of no interest where all projects have the default plan.
+const planTitle = "PLAN"
+
 func (projectListCmd) Help() string {
-	return `With --json: an array of {"id", "name", "plan", "account", "max_checks"}, where max_checks is 0 if the plan's limit applies.`
+	return `With --json: an array of ` + keys[listedProject]() + `, where max_checks is 0 if the plan's limit applies.`
 }
 
 func (c projectListCmd) Run(ctx context.Context, a *App) error {
-	type listed struct {
-		projectDoc
-		Account   string `json:"account"`
-		MaxChecks int    `json:"max_checks"`
-		limit     int
-	}
 	return c.in(ctx, a, false, func(at place) error {
 		projects, err := at.Projects(ctx)
 		if err != nil {
 			return err
 		}
-		titles := []string{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"}
-		const plan = 1 // of no interest where all projects have the default
-		hide := !slices.ContainsFunc(projects, func(p checks.Project) bool { return p.Plan != "paid" })
-		if hide {
-			titles = slices.Delete(titles, plan, plan+1)
+		list := slices.Clone(projectList)
+		if !slices.ContainsFunc(projects, func(p checks.Project) bool { return p.Plan != "paid" }) {
+			list = slices.DeleteFunc(list, func(c column[listedProject]) bool { return c.Title == planTitle })
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, projects,
-			func(p checks.Project) listed { return listed{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()} },
-			titles,
-			func(d listed) []string {
-				limit := "none"
-				if d.limit > 0 {
-					limit = strconv.Itoa(d.limit)
-				}
-				row := []string{d.Name, d.Plan, d.Account, limit, d.ID}
-				if hide {
-					row = slices.Delete(row, plan, plan+1)
-				}
-				return row
-			})
+		return list.print(c.JSONFlag, a.Stdout, each(projects, func(p checks.Project) listedProject {
+			return listedProject{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()}
+		}))
 	})
 }
 

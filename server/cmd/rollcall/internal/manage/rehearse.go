@@ -33,11 +33,10 @@ Without a check, it lists all checks of the project and why an alert would reach
 sent to follows from the flags of the servers that run on the database, or of the last one; standard error says which. If none
 has run yet, only the last alerts show it. ` + needsDatabase + `
 
-With --json: {"uuid", "slug", "name", "status", "assumed", "alert_at", "reached", "problem", "doubt", "summary", "steps",
-"receivers"}, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
+With --json: ` + keys[rehearsalDoc]() + `, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
 those after a success now. alert_at is null if no alert is raised. problem says why no one is reached, doubt that all
-integrations fail; both may be "". A step is {"kind", "at", "text"}, with the kind due, failure, down, counted, held, alert,
-reminder or silenced. A receiver is {"id", "name", "kind", "group", "state", "error", "last_state", "last_at"}, with
+integrations fail; both may be "". A step is ` + keys[stepDoc]() + `, with the kind due, failure, down, counted, held, alert,
+reminder or silenced. A receiver is ` + keys[receiverDoc]() + `, with
 the state notified, partial, failing, skipped, undeliverable or empty.
 
 Examples:
@@ -121,8 +120,7 @@ func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
 		case err != nil:
 			return console.Missing(err, "project %q", c.Project)
 		case c.Check == "":
-			header := []string{"UUID", "SLUG", "NAME", "STATUS", "ALERT", "REACHES NO ONE"}
-			return console.PrintList(c.JSONFlag, a.Stdout, rehearsals, newRehearsalDoc, header, rehearsalDoc.row)
+			return rehearsalList.print(c.JSONFlag, a.Stdout, each(rehearsals, newRehearsalDoc))
 		}
 		r := rehearsals[0]
 		return c.Print(a.Stdout, newRehearsalDoc(r), func(w io.Writer) { printRehearsal(w, r) })
@@ -149,8 +147,14 @@ func (c checkRehearseCmd) find(ctx context.Context, p project) ([]checks.Check, 
 	return []checks.Check{*check.Check}, nil
 }
 
-func (d rehearsalDoc) row() []string {
-	return []string{d.UUID, d.Slug, d.Name, string(d.Status), console.Or(d.AlertAt), d.Problem}
+// rehearsalList is how rehearsals are listed.
+var rehearsalList = list[rehearsalDoc]{
+	{"UUID", func(d rehearsalDoc) string { return d.UUID }},
+	{"SLUG", func(d rehearsalDoc) string { return d.Slug }},
+	{"NAME", func(d rehearsalDoc) string { return d.Name }},
+	{"STATUS", func(d rehearsalDoc) string { return string(d.Status) }},
+	{"ALERT", func(d rehearsalDoc) string { return console.Or(d.AlertAt) }},
+	{"REACHES NO ONE", func(d rehearsalDoc) string { return d.Problem }},
 }
 
 // printRehearsal writes the steps and the receivers of a rehearsal.

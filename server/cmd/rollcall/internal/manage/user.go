@@ -213,6 +213,14 @@ func (d userDoc) roles() string {
 	return strings.Join(list, ", ")
 }
 
+// userList is how people are listed.
+var userList = list[userDoc]{
+	{"EMAIL", func(d userDoc) string { return d.Email }},
+	{"NAME", func(d userDoc) string { return d.Name }},
+	{"ROLES", userDoc.roles},
+	{"SEEN", func(d userDoc) string { return console.Or(d.Seen) }},
+}
+
 type userListCmd struct {
 	console.JSONFlag
 	onlyDatabase
@@ -221,7 +229,7 @@ type userListCmd struct {
 func (userListCmd) Help() string {
 	return needsDatabase + `
 
-With --json: an array of {"id", "email", "name", "admin", "roles", "password", "mfa", "issuer", "created", "seen"}, where roles
+With --json: an array of ` + keys[userDoc]() + `, where roles
 maps names of projects to roles, mfa says whether the person has an authenticator app or a passkey, issuer is the identity
 provider that the person signs in with, and seen is the latest visit of an open session, or null.`
 }
@@ -236,7 +244,7 @@ func (c userListCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		var documents []userDoc
+		documents := []userDoc{}
 		for _, p := range list {
 			d := userDoc{
 				ID: p.ID.String(), Email: p.Email, Name: p.Name, Admin: p.Admin, Roles: map[string]string{}, Password: p.HasPassword,
@@ -260,9 +268,7 @@ func (c userListCmd) Run(ctx context.Context, a *App) error {
 			d.Seen = console.OptionalTimestamp(seen)
 			documents = append(documents, d)
 		}
-		return console.PrintList(c.JSONFlag, a.Stdout, documents, func(d userDoc) userDoc { return d },
-			[]string{"EMAIL", "NAME", "ROLES", "SEEN"},
-			func(d userDoc) []string { return []string{d.Email, d.Name, d.roles(), console.Or(d.Seen)} })
+		return userList.print(c.JSONFlag, a.Stdout, documents)
 	})
 }
 
