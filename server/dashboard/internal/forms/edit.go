@@ -36,7 +36,7 @@ type editView struct {
 	// CanMove says that there is another project that the viewer may edit.
 	CanMove bool
 	Zones   []string
-	now     form // the check as somebody else has changed it
+	now     form // the check as another person has changed it
 
 	Times timesPreview
 	Week  weekPreview
@@ -223,11 +223,8 @@ func refused(q *ui.Request, v *editView, err error) error {
 	return err
 }
 
-// errConflict reports that somebody else has changed what the viewer changes.
-var errConflict = errors.New("somebody else has changed the same settings")
-
 // saveCheck changes the settings of a check that the viewer has changed on the page, and no others. So two people who edit
-// different settings at once both succeed. If somebody else has changed one of the same settings since the page was
+// different settings at once both succeed. If another person has changed one of the same settings since the page was
 // opened, nothing is saved: the page comes back and shows the other value. To save again then replaces it.
 func saveCheck(q *ui.Request) error {
 	was, err := decodeForm(q.R.PostForm.Get("was"))
@@ -252,12 +249,12 @@ func saveCheck(q *ui.Request) error {
 	_, err = q.Mon.Project(q.Check.ProjectID).UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
 		theirs = formOf(c)
 		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
-			return checks.Spec{}, errConflict
+			return checks.Spec{}, ui.ErrConflict
 		}
 		return spec, nil
 	})
 	switch {
-	case errors.Is(err, errConflict):
+	case errors.Is(err, ui.ErrConflict):
 		v.merge(mine, was, theirs)
 		return showEdit(q, http.StatusConflict, v)
 	case err != nil:
@@ -267,7 +264,7 @@ func saveCheck(q *ui.Request) error {
 	return q.Redirect("/checks/%s", q.Check.UniqueKey())
 }
 
-// conflicts returns those of the settings that somebody else has changed too, to something else.
+// conflicts returns those of the settings that another person has changed too, to something else.
 func conflicts(mine []formSetting, f, was, theirs form) []formSetting {
 	return slices.DeleteFunc(slices.Clone(mine), func(s formSetting) bool {
 		now := s.value(theirs)
@@ -291,7 +288,7 @@ func (v *editView) merge(mine []formSetting, was, theirs form) {
 	v.Was, v.now = theirs.encode(), theirs
 }
 
-// savedText says what was saved, and what somebody else has changed since the page was opened.
+// savedText says what was saved, and what another person has changed since the page was opened.
 func savedText(theirs, mine []formSetting) string {
 	var others []string
 	for _, s := range theirs {
@@ -305,7 +302,7 @@ func savedText(theirs, mine []formSetting) string {
 	return "Saved. Someone else also changed: " + strings.Join(others, ", ") + "."
 }
 
-// conflictText says to what somebody else has changed a setting.
+// conflictText says to what another person has changed a setting.
 func (v *editView) conflictText(name string) string {
 	for _, s := range formSettings {
 		if s.name == name {

@@ -116,7 +116,7 @@ func decodeForm(text string) (form, error) {
 type fieldError struct {
 	Field string // the name of the input
 	Text  string // a sentence without a full stop
-	// Conflict says that somebody else has changed the setting.
+	// Conflict says that another person has changed the setting.
 	Conflict bool
 }
 

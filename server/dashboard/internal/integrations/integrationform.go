@@ -2,8 +2,6 @@ package integrations
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,8 +34,7 @@ type integrationForm struct {
 	Fields             []field
 	// Warning says what is likely to go wrong with the stored settings.
 	Warning string
-	// Was tells whether somebody else has changed the integration since the form was shown.
-	Was string
+	Was     string // see [ui.Fingerprint]
 	// Problem says what is wrong with the form as a whole.
 	Problem string
 	// Secrets are those that were typed, encrypted; see [secrets]. It is "" for a script of ours, which keeps the fields.
@@ -212,10 +209,12 @@ func saveIntegration(q *ui.Request) error {
 		return ui.ErrForbidden
 	}
 	view.typed(q, form)
+	stored := view.Was
+	view.Was = q.Was(stored)
 	info, _ := q.Mon.Views().Kind(c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
-		if was := form.Get("was"); was != "" && was != fingerprint(info, c) {
-			return c, errConflict
+		if now := fingerprint(info, c); q.Was(now) != now {
+			return c, ui.ErrConflict
 		}
 		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
 		c.Name, c.Settings = view.Label, settings
@@ -229,7 +228,8 @@ func saveIntegration(q *ui.Request) error {
 		return testTyped(q, view, form, c)
 	}
 	_, err = q.Mon.Project(q.Project.ID).UpdateChannel(q.Ctx(), c.ID, typed)
-	if errors.Is(err, errConflict) {
+	if errors.Is(err, ui.ErrConflict) {
+		view.Was = stored
 		view.Problem = "Not saved: someone else has changed this integration since you opened the page. Save again to replace their values."
 		return showForm(q, http.StatusConflict, view)
 	}
@@ -240,9 +240,6 @@ func saveIntegration(q *ui.Request) error {
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
 }
 
-// errConflict reports that somebody else has changed the integration.
-var errConflict = errors.New("somebody else has changed the integration")
-
 // fingerprint returns a text that changes with what a form shows of a channel.
 func fingerprint(info channels.Type, c channels.Channel) string {
 	shown := []string{c.Name}
@@ -251,8 +248,7 @@ func fingerprint(info channels.Type, c channels.Channel) string {
 			shown = append(shown, s.Name, c.Settings[s.Name])
 		}
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", shown))
-	return hex.EncodeToString(sum[:8])
+	return ui.Fingerprint(shown...)
 }
 
 // secrets are those that a viewer typed into a form that was not saved. The page holds them, encrypted, until the form is sent

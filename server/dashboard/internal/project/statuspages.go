@@ -57,6 +57,7 @@ type statusPageForm struct {
 	checks.StatusPage
 	New     bool
 	Address string // of the saved page; of any page up to its slug on a new one
+	Was     string // see [ui.Fingerprint]
 	// AllChecks says that the page shows all checks, and Choices are the tags to choose from.
 	AllChecks bool
 	Choices   []tagChoice
@@ -105,17 +106,19 @@ func statusPagePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, AllChecks: len(p.Tags) == 0})
+	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, AllChecks: len(p.Tags) == 0, Was: fingerprint(p)})
 }
 
 // saveStatusPage adds or changes a status page, or shows what it would show.
 func saveStatusPage(q *ui.Request) (err error) {
-	form := &statusPageForm{New: q.R.PathValue("page") == "new"}
+	form, stored := &statusPageForm{New: q.R.PathValue("page") == "new"}, ""
 	if !form.New {
 		if form.StatusPage, err = statusPage(q); err != nil {
 			return err
 		}
+		stored = fingerprint(form.StatusPage)
 	}
+	form.Was = q.Was(stored)
 	form.read(q)
 	if form.Problems != nil {
 		return showStatusPageForm(q, http.StatusBadRequest, form)
@@ -126,6 +129,11 @@ func saveStatusPage(q *ui.Request) (err error) {
 	if !form.AllChecks && len(form.Tags) == 0 {
 		form.Problems = map[string]string{"tags": "Choose a tag, or all checks."}
 		return showStatusPageForm(q, http.StatusBadRequest, form)
+	}
+	if !form.New && form.Was != stored {
+		form.Was = stored
+		form.Problem = "Someone else has changed this status page since you opened the page. Save again to replace their values."
+		return showStatusPageForm(q, http.StatusConflict, form)
 	}
 	project := q.Mon.Project(form.ProjectID)
 	save, done := project.UpdateStatusPage, "Saved "
@@ -151,6 +159,10 @@ func saveStatusPage(q *ui.Request) (err error) {
 	q.Config.RefreshStatusPages()
 	q.Notice(done + words.Short(words.Name(saved.Title, "it")) + ". Anyone can view it at " + statusAddress(q, saved.Slug))
 	return q.Redirect("/projects/%s/status", q.Project.ID)
+}
+
+func fingerprint(p checks.StatusPage) string {
+	return ui.Fingerprint(append([]string{p.Slug, p.Title, p.Description}, p.Tags...)...)
 }
 
 // Summary is the summary of what is wrong.

@@ -115,6 +115,26 @@ func TestStatusPageProblems(t *testing.T) {
 	b.Get("/status/acme").Is(http.StatusOK)
 }
 
+// TestStatusPageConflict saves a page that another person has changed since the form was opened. A preview in between does not
+// hide that.
+func TestStatusPageConflict(t *testing.T) {
+	s := pagetest.New(t)
+	page, err := s.Mon.Project(s.Project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "acme", Title: "Acme"})
+	pagetest.NoError(t, err)
+	b, path := s.SignedIn(s.Keys.ReadWrite), s.Path("status/"+page.ID.String())
+	was := regexp.MustCompile(`name="was" value="([^"]+)"`)
+	mine := url.Values{"title": {"Mine"}, "slug": {"acme"}, "scope": {"all"}}
+	mine.Set("was", was.FindStringSubmatch(b.Get(path).Body)[1])
+	b.Post(path, url.Values{"title": {"Theirs"}, "slug": {"acme"}, "scope": {"all"}}).Is(http.StatusSeeOther)
+	preview := url.Values{"title": {"Mine"}, "slug": {"acme"}, "scope": {"all"}, "preview": {"yes"}, "was": mine["was"]}
+	b.Post(path, preview).Is(http.StatusOK).Has(mine.Get("was"))
+	refused := b.Post(path, mine).Is(http.StatusConflict).Has("Someone else has changed this status page", `value="Mine"`)
+	b.Get(s.Path("status")).Has("Theirs").HasNo("Mine")
+	mine.Set("was", was.FindStringSubmatch(refused.Body)[1])
+	b.Post(path, mine).Is(http.StatusSeeOther)
+	b.Get(s.Path("status")).Has("Mine").HasNo("Theirs")
+}
+
 // TestStatusPageOfAnotherProject changes and deletes a page with the key of another project.
 func TestStatusPageOfAnotherProject(t *testing.T) {
 	s := pagetest.New(t)
