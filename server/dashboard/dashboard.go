@@ -51,8 +51,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
-	"github.com/rollcall-dev/rollcall/server/internal/limit"
-	"github.com/rollcall-dev/rollcall/server/internal/origin"
 )
 
 // Config configures the pages of a server. The zero value of a field selects its default. What pages share with the rest of
@@ -120,16 +118,9 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 	if err != nil {
 		return nil, "", err
 	}
-	proxies, err := origin.New(of.TrustedProxies)
-	if err != nil {
-		return nil, "", err
-	}
 	site, err := ui.New(mon, base, ui.Config{
-		PingBaseURL: of.PingBaseURL, APIBaseURL: of.BaseURL,
-		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: of.PingBodyLimit, Signer: of.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
-		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
-		ForeignSignIn: of.Authorize != nil, SignInURL: c.SignInURL,
-		RateLimit: of.RateLimit * limit.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh, Proxies: proxies,
+		Config: of, PingEmailDomain: c.PingEmailDomain, PushKey: c.PushKey, Kinds: c.Kinds,
+		ImportClient: cmp.Or(c.ImportClient, project.ImportClient()), SignInURL: c.SignInURL, RefreshStatusPages: status.Refresh,
 	})
 	if err != nil {
 		return nil, "", err

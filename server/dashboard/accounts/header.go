@@ -36,7 +36,7 @@ var errNobody = ui.Refusal{
 	Text: "Create the first administrator before the proxy signs people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
 }
 
-// errUnverified is the page for somebody whose address another account claims.
+// errUnverified is the page for a person whose address another account claims.
 var errUnverified = ui.Refusal{
 	Status: http.StatusForbidden, Title: "Your address is taken",
 	Text: "An account from the identity provider has your e-mail address, which the provider has not verified. Ask an administrator to delete it.",
@@ -49,7 +49,7 @@ func (a *Accounts) email(r *http.Request) string {
 		return ""
 	}
 	now := a.site.Mon.Now()
-	if !a.site.Config.Proxies.Trusts(r) {
+	if !a.site.Proxies.Trusts(r) {
 		if unlogged, ok := a.header.lies.Pass(now); ok {
 			a.site.Log.WarnContext(r.Context(), "ignored the header that signs people in: it was not sent by one of the trusted proxies",
 				"header", a.header.name, "peer", r.RemoteAddr, "unlogged", unlogged)

@@ -163,7 +163,7 @@ func badgeCode(q *ui.Request, r badgeRow, as string, late bool) string {
 	if f := badges.Format(as); f.Valid() {
 		format = f
 	}
-	address := q.Config.APIBaseURL + r.path(format, late)
+	address := q.Config.BaseURL + r.path(format, late)
 	switch as {
 	case "markdown":
 		return fmt.Sprintf("![%s](%s)", markdownText(r.label), address)

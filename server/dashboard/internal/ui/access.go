@@ -19,7 +19,7 @@ type Access struct {
 	Person *Person
 }
 
-// Person is somebody with an account of the installation.
+// Person is a person with an account of the installation.
 type Person struct {
 	ID          uuid.UUID
 	Name, Email string
@@ -80,6 +80,6 @@ func (q *Request) Actor() audit.Actor {
 
 // Address returns the IP address that a request comes from, as the trusted proxies say.
 func (s *Site) Address(r *http.Request) string {
-	address, _ := s.Config.Proxies.Of(r)
+	address, _ := s.Proxies.Of(r)
 	return address
 }

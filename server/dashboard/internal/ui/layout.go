@@ -132,7 +132,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	clock := q.Clock()
 	p := &page{
 		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: q.navs[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
-		SignedIn: !q.Config.ForeignSignIn && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
+		SignedIn: !q.Config.ForeignSignIn() && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
 	}

@@ -242,19 +242,19 @@ func (s *Site) logOutage(q *Request, err error) {
 	s.Log.ErrorContext(q.Ctx(), "cannot answer a request", attributes...)
 }
 
-// askToSignIn answers a request of somebody who is not signed in.
+// askToSignIn answers a request of a viewer who is not signed in.
 func (q *Request) askToSignIn() {
 	to := q.Config.SignInURL
 	held := q.Held()
 	if q.Fetches() {
-		if !q.Config.ForeignSignIn {
+		if !q.Config.ForeignSignIn() {
 			to = q.Base + "/signin"
 		}
 		q.W.Header().Set("Rollcall-Location", to)
 		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{Title: "Not signed in", Text: "Sign in to save this."})
 		return
 	}
-	if held != "" && q.Config.ForeignSignIn {
+	if held != "" && q.Config.ForeignSignIn() {
 		text := "Sign in again, in another tab, and then send what you typed."
 		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{Title: "Not signed in", Text: text, Held: held, To: q.R.URL.RequestURI(), SignIn: to})
 		return
@@ -265,7 +265,7 @@ func (q *Request) askToSignIn() {
 		}
 		return
 	}
-	if !q.Config.ForeignSignIn {
+	if !q.Config.ForeignSignIn() {
 		to = q.Base + "/signin"
 		if q.R.Method == http.MethodGet && q.R.URL.Path != q.Base+"/" {
 			to += "?next=" + url.QueryEscape(q.R.URL.RequestURI())
@@ -281,7 +281,7 @@ func (q *Request) askToSignIn() {
 // forbidden says why the viewer may not do something, and who helps.
 func (q *Request) forbidden() string {
 	switch {
-	case q.Config.ForeignSignIn:
+	case q.Config.ForeignSignIn():
 		return "You do not have the right to do this in this project."
 	case q.Access.Person == nil && q.Right == checks.Read:
 		return "You can view this project but not change it. Sign in with a read-write key to make changes."
@@ -316,7 +316,7 @@ type Ways struct {
 	Provider string
 }
 
-// Enter leads somebody who has just signed in to the form that the page held, or to its next page, or else to a path below
+// Enter leads a person who has just signed in to the form that the page held, or to its next page, or else to a path below
 // the base.
 func (q *Request) Enter(page SignIn, path string) error {
 	if to := q.heldFor(page.Held, page.Person); to != "" {

@@ -23,6 +23,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
@@ -30,25 +31,20 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
-// Config is what pages need of the configuration of the dashboard, where its fields are documented.
+// Config is the configuration of the server, with what package dashboard adds for its pages.
 type Config struct {
-	PingBaseURL, APIBaseURL string
-	PingEmailDomain         string
-	PingBodyLimit           int64
-	Signer                  badges.Signer
-	PushKey                 string
-	Kinds                   []channels.Kind
-	ImportClient            *http.Client
-	// ForeignSignIn says that people sign in to the program, at SignInURL if it is set.
-	ForeignSignIn bool
-	SignInURL     string
-	RateLimit     int
-	// Proxies say which address a request comes from.
-	Proxies origin.Proxies
-	Logger  *slog.Logger
+	server.Config
+	PingEmailDomain string
+	PushKey         string
+	Kinds           []channels.Kind
+	ImportClient    *http.Client
+	SignInURL       string
 	// RefreshStatusPages makes a change of a status page visible at once.
 	RefreshStatusPages func()
 }
+
+// ForeignSignIn reports whether people sign in to the program, at SignInURL if it is set.
+func (c *Config) ForeignSignIn() bool { return c.Authorize != nil }
 
 // Site is the pages of a monitor. Packages add theirs with AddTemplates, Public, Look and Change.
 type Site struct {
@@ -58,6 +54,8 @@ type Site struct {
 	URL    string // BaseURL, without a slash at the end
 	Base   string // its path: "" or "/…"
 	Seals  Seals
+	// Proxies say which address a request comes from.
+	Proxies origin.Proxies
 	// Busy bounds the actions of a project's viewers that make this server send requests: tests of integrations and imports.
 	Busy *limit.Requests[uuid.UUID]
 	// Authorize says what the sender of a request may see and change. It may renew a cookie.
@@ -89,16 +87,20 @@ type Site struct {
 
 // New returns a site without pages. The caller sets Authorize.
 func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
+	proxies, err := origin.New(c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
 	s := &Site{
-		Mon: mon, Config: c, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Installation().Secret, "dashboard_key")},
+		Mon: mon, Config: c, Proxies: proxies, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Installation().Secret, "dashboard_key")},
 		badgeSecret: secret.New(mon.Installation().Secret, "secret_key"),
 		Log:         c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
 		Busy:        limit.NewRequests[uuid.UUID](12, 10, mon.Now),
 
 		router: httprouter.New(), protect: http.NewCrossOriginProtection(), templates: map[string]*template.Template{}, navs: map[string]string{},
 	}
-	if c.RateLimit > 0 {
-		s.pages = limit.NewRequests[countedBy](c.RateLimit, c.RateLimit, mon.Now)
+	if perMinute := c.RateLimit * limit.PagesPerRequest; perMinute > 0 {
+		s.pages = limit.NewRequests[countedBy](perMinute, perMinute, mon.Now)
 	}
 	if err := s.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)

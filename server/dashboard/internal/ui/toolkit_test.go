@@ -33,7 +33,7 @@ func toolkit(t *testing.T, store monitor.Store, access *ui.Access) (*ui.Site, *b
 	base, err := baseurl.Parse("BaseURL", "http://localhost")
 	pagetest.NoError(t, err)
 	log := &bytes.Buffer{}
-	site, err := ui.New(mon, base, ui.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	site, err := ui.New(mon, base, ui.Config{Config: server.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}})
 	pagetest.NoError(t, err)
 	t.Cleanup(site.Close)
 	site.Authorize = func(http.ResponseWriter, *http.Request) (ui.Access, error) { return *access, nil }
@@ -134,7 +134,10 @@ func TestSignedOut(t *testing.T) {
 		{true, "https://program.example.org/login", page, http.StatusSeeOther, "https://program.example.org/login"},
 		{true, "", page, http.StatusUnauthorized, ""},
 	} {
-		site.Config.ForeignSignIn, site.Config.SignInURL = test.foreign, test.signIn
+		site.Config.Authorize, site.Config.SignInURL = nil, test.signIn
+		if test.foreign {
+			site.Config.Authorize = func(*http.Request) (server.Access, error) { return server.Access{}, nil }
+		}
 		if w := get(site, test.path); w.Code != test.status || w.Header().Get("Location") != test.to {
 			t.Errorf("%+v: status %d, leads to %q", test, w.Code, w.Header().Get("Location"))
 		}
