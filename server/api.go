@@ -344,6 +344,15 @@ func (c *call) find(id string, by subject) (err error) {
 	return err
 }
 
+// requested reads the body of a request.
+func requested[T any](c *call, read func(request.Body) (T, error)) (wanted T, err error) {
+	body, err := c.parseBody()
+	if err != nil {
+		return wanted, err
+	}
+	return read(body)
+}
+
 // parseBody reads and parses the body of the request, once.
 func (c *call) parseBody() (request.Body, error) {
 	if c.parsed != nil {

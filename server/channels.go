@@ -18,7 +18,7 @@ import (
 
 // createChannel answers POST /api/v3/channels/.
 func (c *call) createChannel() error {
-	wanted, err := c.channelRequest()
+	wanted, err := requested(c, request.Body.Channel)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *call) getChannel() error {
 
 // replaceChannel answers PUT /api/v3/channels/<id>.
 func (c *call) replaceChannel() error {
-	wanted, err := c.channelRequest()
+	wanted, err := requested(c, request.Body.Channel)
 	if err != nil {
 		return err
 	}
@@ -127,14 +127,6 @@ func (c *call) listKinds() error {
 		document.Kinds = append(document.Kinds, kind)
 	}
 	return c.answer(http.StatusOK, document)
-}
-
-func (c *call) channelRequest() (request.Channel, error) {
-	body, err := c.parseBody()
-	if err != nil {
-		return request.Channel{}, err
-	}
-	return body.Channel()
 }
 
 // privileged reports whether only a key of the installation creates and changes channels of a kind.

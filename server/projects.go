@@ -107,11 +107,7 @@ func (c *call) deleteProject() error {
 
 // projectRequest reads the body of a request that creates or renames a project. It has a Name.
 func (c *call) projectRequest() (request.Project, error) {
-	body, err := c.parseBody()
-	if err != nil {
-		return request.Project{}, err
-	}
-	wanted, err := body.Project()
+	wanted, err := requested(c, request.Body.Project)
 	if err == nil && wanted.Name == nil {
 		err = &checks.FieldError{Field: "name", Reason: "is missing"}
 	}

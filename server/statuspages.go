@@ -6,6 +6,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // listStatusPages answers GET /api/v3/status-pages/.
@@ -63,11 +64,9 @@ func (c *call) deleteStatusPage() error {
 
 // wantedStatusPage returns the page that the body of a request describes.
 func (c *call) wantedStatusPage() (checks.StatusPage, error) {
-	body, err := c.parseBody()
-	if err != nil {
-		return checks.StatusPage{}, err
-	}
-	wanted, err := body.Texts("slug", "title", "description", "tags")
+	wanted, err := requested(c, func(b request.Body) (map[string]string, error) {
+		return b.Texts("slug", "title", "description", "tags")
+	})
 	return checks.StatusPage{
 		Slug: wanted["slug"], Title: wanted["title"], Description: wanted["description"], Tags: strings.Fields(wanted["tags"]),
 	}, err
