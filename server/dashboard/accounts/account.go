@@ -106,8 +106,7 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at string, problem ui.
 		view.Sessions = append(view.Sessions, sessionRow{s, s.ID == own})
 	}
 	slices.SortStableFunc(view.Sessions, func(x, y sessionRow) int {
-		first := func(s sessionRow) int { return map[bool]int{true: 0, false: 1}[s.Current] }
-		return cmp.Or(cmp.Compare(first(x), first(y)), y.SeenAt.Compare(x.SeenAt))
+		return cmp.Or(ui.TrueFirst(x.Current, y.Current), y.SeenAt.Compare(x.SeenAt))
 	})
 	return q.RenderStatus(status, "account", "Your account", view)
 }

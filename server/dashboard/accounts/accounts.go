@@ -178,7 +178,7 @@ func admin(h ui.Handler) ui.Handler {
 	}
 }
 
-// public parses the form of somebody who is not signed in, and says where the request comes from.
+// public parses the form of a person who is not signed in, and says where the request comes from.
 func public(h ui.Handler) ui.Handler {
 	return func(q *ui.Request) error {
 		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)}))

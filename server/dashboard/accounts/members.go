@@ -35,7 +35,7 @@ type invitation struct {
 	Until      string
 	// Sent says that the person has it by e-mail too.
 	Sent bool
-	// Reset says that it is for a new password of somebody who has an account.
+	// Reset says that it is for a new password of a person who has an account.
 	Reset bool
 }
 
@@ -158,7 +158,7 @@ func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh 
 	return fresh, problem, http.StatusOK, err
 }
 
-// askAnew gives a new link to somebody whose new role has ended the link or the password of an invitation. An administrator sees the
+// askAnew gives a new link to a person whose new role has ended the link or the password of an invitation. An administrator sees the
 // link. An owner does not, because it opens other projects too: it goes to the mailbox alone, and more says so.
 func (a *Accounts) askAnew(q *ui.Request, p people.Person) (fresh *invitation, more string, err error) {
 	p, err = a.people.ByID(q.Ctx(), p.ID)
@@ -251,7 +251,7 @@ func (a *Accounts) changeRole(q *ui.Request) error {
 	return a.setRole(q, p, role, fmt.Sprintf("%s is now %s.", p.Email, withArticle(role)))
 }
 
-// removePage asks before somebody loses the project.
+// removePage asks before a person loses the project.
 func (a *Accounts) removePage(q *ui.Request) error {
 	p, err := a.member(q)
 	if err != nil {

@@ -33,7 +33,7 @@ type projectsView struct {
 func (v projectsView) Counts() (down, late int) { return v.Down, v.Late }
 
 // projectRow is a project in the overview. Worst is the check that went down, or else late, last:
-// the one that has just woken somebody.
+// the one that has just woken a person.
 type projectRow struct {
 	checks.Project
 	ui.Summary

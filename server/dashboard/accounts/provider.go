@@ -97,7 +97,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	return a.admit(q, person, ui.SignIn{Next: begun.Next})
 }
 
-// sayEnded tells somebody who has signed in elsewhere for the first time that what was set up here before is gone.
+// sayEnded tells a person who has signed in elsewhere for the first time that what was set up here before is gone.
 func sayEnded(q *ui.Request, before, now people.Person) {
 	had := before.HasPassword || before.HasTOTP || len(before.Passkeys) > 0
 	if has := now.HasPassword || now.HasTOTP || len(now.Passkeys) > 0; had && !has && before.ID == now.ID {
@@ -127,7 +127,7 @@ func (a *Accounts) takeAttempt(q *ui.Request) (begun attempt, err error) {
 	return begun, err
 }
 
-// providerFailed logs why the provider did not sign somebody in, and says that it did not.
+// providerFailed logs why the provider did not sign a person in, and says that it did not.
 func (a *Accounts) providerFailed(q *ui.Request, err error) error {
 	if q.Ctx().Err() != nil {
 		return err

@@ -146,7 +146,7 @@ func tryAgain(q *ui.Request, wait time.Duration) string {
 	return "Try again in " + text + "."
 }
 
-// linkView is the data of the page on which somebody chooses a password.
+// linkView is the data of the page on which a person chooses a password.
 type linkView struct {
 	people.Person
 	// First says that the link creates the first administrator, who also types the address.

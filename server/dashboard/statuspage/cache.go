@@ -44,7 +44,7 @@ type cache struct {
 	pages    map[string]checks.StatusPage // all pages by slug; nil if they were never read
 	read     int                          // the version of pages
 	failing  failing                      // of reading pages
-	projects map[uuid.UUID]*project       // those with a page that somebody reads
+	projects map[uuid.UUID]*project       // those with a page that a visitor reads
 }
 
 func newCache(mon *monitor.Monitor, log *slog.Logger, render renderer) *cache {

@@ -19,7 +19,7 @@ import (
 // maxIncidents bounds the incidents on a page.
 const maxIncidents = 100
 
-// view is what a page shows. Nothing else of a check reaches the templates.
+// view has no more of a check than visitors may see: nothing else reaches the templates.
 type view struct {
 	Title, Description string
 	State, Verdict     string

@@ -32,7 +32,7 @@ const within = 5 * time.Minute
 var (
 	// ErrRefused is the error of an answer that does not prove the passkey of a person.
 	ErrRefused = fmt.Errorf("passkey: %w", people.ErrRefused)
-	// ErrCloned is the error of a passkey whose counter went back: somebody may have copied it.
+	// ErrCloned is the error of a passkey whose counter went back: another person may have copied it.
 	ErrCloned = fmt.Errorf("%w: the counter of the passkey went back, so there may be a copy of it", ErrRefused)
 )
 

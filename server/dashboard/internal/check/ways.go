@@ -9,7 +9,7 @@ import (
 type waysView struct {
 	URLs []pingURL
 	Ways []snippets.Way
-	Open bool // the check was never pinged, so somebody is about to set it up
+	Open bool // the check was never pinged, so a person is about to set it up
 }
 
 // pingURL is an address that takes pings.

@@ -281,7 +281,7 @@ func deleteIntegration(q *ui.Request) error {
 	return q.Redirect("/projects/%s/integrations", q.Project.ID)
 }
 
-// Failing reports whether alerts do not arrive, or not all, although somebody sends them.
+// Failing reports whether alerts do not arrive, or not all, although this server sends them.
 func (i integration) Failing() bool {
 	return i.Reach.State == verdict.ReachFailing || i.Reach.State == verdict.ReachPartial
 }

@@ -86,10 +86,10 @@ func (q listQuery) With(name, value string) string {
 
 // By returns the query of an address for a column: sorted by it, or the other way if it is already.
 func (q listQuery) By(column string) string {
-	if column == "state" {
-		return q.With("sort", map[bool]string{true: "-state"}[q.Sort == ""])
-	}
-	if q.Sort == column {
+	switch {
+	case column == "state" && q.Sort != "": // the order without a choice
+		column = ""
+	case q.Sort == column || column == "state":
 		column = "-" + column
 	}
 	return q.With("sort", column)
@@ -97,8 +97,8 @@ func (q listQuery) By(column string) string {
 
 // Order is the aria-sort of a column.
 func (q listQuery) Order(column string) string {
-	switch q.Sort {
-	case column, map[bool]string{true: "", false: column}[column == "state"]:
+	switch sorted := cmp.Or(q.Sort, "state"); sorted {
+	case column:
 		return "ascending"
 	case "-" + column:
 		return "descending"
@@ -122,7 +122,7 @@ func (q listQuery) match(r ui.Row, pingKey string) bool {
 	return q.Empty() || q.Matches(r.Lower, r.Slug, strings.ToLower(strings.Join(r.Tags, "\n")))
 }
 
-// urgency orders states: what needs somebody comes first.
+// urgency orders states: what needs a person comes first.
 var urgency = map[checks.Status]int{
 	checks.StatusDown: 0, checks.StatusGrace: 1, checks.StatusUp: 2, checks.StatusNew: 3, checks.StatusPaused: 4,
 }
@@ -134,14 +134,11 @@ var sortings = map[string]func(a, b ui.Row) int{
 	"name":  byName,
 	"last":  func(a, b ui.Row) int { return cmp.Or(b.Last.Compare(a.Last), byName(a, b)) },
 	"next": func(a, b ui.Row) int {
-		if a.Next.IsZero() != b.Next.IsZero() {
-			return map[bool]int{true: 1, false: -1}[a.Next.IsZero()]
-		}
-		return cmp.Or(a.Next.Compare(b.Next), byName(a, b))
+		return cmp.Or(ui.TrueFirst(!a.Next.IsZero(), !b.Next.IsZero()), a.Next.Compare(b.Next), byName(a, b))
 	},
 }
 
-// byState puts what needs somebody first, and of that the newest.
+// byState puts what needs a person first, and of that the newest.
 func byState(a, b ui.Row) int {
 	order := cmp.Compare(urgency[a.Status], urgency[b.Status])
 	if order == 0 && urgency[a.Status] <= urgency[checks.StatusGrace] {

@@ -305,7 +305,7 @@ func know(list []checks.Check, now time.Time) *knownChecks {
 	return k
 }
 
-// read reads the checks if somebody looks at them and they have changed. It reports whether that worked.
+// read reads the checks if a viewer looks at them and they have changed. It reports whether that worked.
 func (v *Follower) read(ctx context.Context, pending news) bool {
 	v.mu.Lock()
 	need := len(v.viewers) > 0 && (v.known == nil || pending.kinds&(checks.ChangedLog|checks.ChangedStatus|checks.ChangedSettings) != 0)

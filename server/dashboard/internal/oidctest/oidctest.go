@@ -27,7 +27,7 @@ const (
 // Password is that of everybody at the provider.
 const Password = "password-at-the-provider"
 
-// Person is somebody at the provider, who signs in there with the e-mail address.
+// Person is a person at the provider, who signs in there with the e-mail address.
 type Person struct {
 	Subject, Email, Name string
 	Unverified           bool

@@ -1,4 +1,4 @@
-// Package overview has the first page of a project: what went wrong last night, and what needs somebody now.
+// Package overview has the first page of a project: what went wrong last night, and what needs a person now.
 package overview
 
 import (
@@ -34,13 +34,12 @@ func Register(s *ui.Site) {
 const (
 	// maxRows bounds the checks that went wrong, maxSlow the slow and the late ones, and maxNames the names in a list.
 	maxRows, maxSlow, maxNames = 100, 20, 10
-	// soon is how long an alert may take until somebody is notified.
+	// soon is how long an alert may take until a person is notified.
 	soon = time.Minute
 	// maxDue is how many of the next runs are listed.
 	maxDue = 5
 )
 
-// view is the data of the page.
 type view struct {
 	ui.Summary
 	Night     time.Time // when the last night began
@@ -192,8 +191,7 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 		}
 	}
 	slices.SortStableFunc(bad, func(a, b row) int {
-		down := func(r row) int { return map[bool]int{true: 0, false: 1}[r.Status == checks.StatusDown] }
-		return cmp.Or(cmp.Compare(down(a), down(b)), b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
+		return cmp.Or(ui.TrueFirst(a.Status == checks.StatusDown, b.Status == checks.StatusDown), b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
 	})
 	slices.SortStableFunc(v.Slow, func(a, b slowRow) int { return b.At.Compare(a.At) })
 	slices.SortStableFunc(v.Late, func(a, b ui.Row) int { return a.Next.Compare(b.Next) })
@@ -313,7 +311,7 @@ func grouped(rows []row) (groups []group) {
 	return groups
 }
 
-// step is a step of somebody who begins.
+// step is a step for a person who begins.
 type step struct {
 	Done              bool
 	Title, Text       string

@@ -23,7 +23,7 @@ import (
 // linkAge is how long a link of [Sessions.Link] can be used.
 const linkAge = 24 * time.Hour
 
-// errUsedLink is the error of a link that has signed somebody in before, or is too old.
+// errUsedLink is the error of a link that has signed a person in before, or is too old.
 var errUsedLink = errors.New("the link has expired or was already used")
 
 // SignInRoutes adds the pages that sign in with a key and sign out, for a site without accounts.

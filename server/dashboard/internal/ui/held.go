@@ -76,7 +76,7 @@ func (q *Request) typist() uuid.UUID {
 	return uuid.Nil
 }
 
-// of reports whether a person may send the form: nobody sends what somebody else typed in the same browser.
+// of reports whether a person may send the form: nobody sends what another person typed in the same browser.
 func (f heldForm) of(person uuid.UUID) bool { return f.Person == uuid.Nil || f.Person == person }
 
 // heldFor returns the address that a held form of a person goes to, or "" if there is no such form.
@@ -88,7 +88,7 @@ func (q *Request) heldFor(held string, person uuid.UUID) string {
 	return form.To
 }
 
-// errForeignForm is the page for somebody who sends what somebody else has typed.
+// errForeignForm is the page for a person who sends what another has typed.
 var errForeignForm = Refusal{
 	Status: http.StatusForbidden, Title: "This is not your form",
 	Text: "Somebody else typed it in this browser, so you cannot send it. Nothing was changed.",

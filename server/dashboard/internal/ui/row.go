@@ -188,3 +188,14 @@ func (q *Request) Count() (Counts, error) {
 	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
 	return Counts{len(list), len(available), len(keys)}, err
 }
+
+// TrueFirst compares two facts for an order in which what is true comes first.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

@@ -261,7 +261,11 @@ func undo(q *Request) error {
 	case done == 0:
 		text = "Nothing was undone: " + prose.Count(changed, "check") + " changed since."
 	case changed > 0:
-		text += " " + prose.Count(changed, "check") + " changed since, and " + map[bool]string{true: "stays", false: "stay"}[changed == 1] + " as now."
+		stay := "stay"
+		if changed == 1 {
+			stay = "stays"
+		}
+		text += " " + prose.Count(changed, "check") + " changed since, and " + stay + " as now."
 	}
 	q.Notice(text)
 	return q.back()

@@ -46,7 +46,7 @@ func Names(list []string) []string {
 	return names
 }
 
-// Cut shortens a text that somebody has typed to a number of characters.
+// Cut shortens a text that a person has typed to a number of characters.
 func Cut(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if runes := []rune(text); len(runes) > limit {
