@@ -49,10 +49,10 @@ type faulty struct {
 }
 
 func newBroken(t *testing.T) *faulty {
-	db := dbtest.PostgreSQL(t)
+	db := dbtest.PostgreSQL(t).Plain(t)
 	u, err := url.Parse(db.URL)
 	must(t, err)
-	b := &faulty{other: dbtest.PostgreSQL(t).Bun(t), name: strings.TrimPrefix(u.Path, "/")}
+	b := &faulty{other: dbtest.PostgreSQL(t).Plain(t).Bun(t), name: strings.TrimPrefix(u.Path, "/")}
 	b.app = b.name + "_app"
 	b.admin = db.Bun(t)
 	b.admin.SetMaxIdleConns(0)

@@ -17,6 +17,8 @@ type waiting struct{ store.Store }
 
 func (w waiting) Contract() any { return w }
 
+func (waiting) Sharder() store.Sharder { return nil }
+
 func (waiting) Announce(context.Context, string) error { return errors.ErrUnsupported }
 
 func (waiting) Backlog(_ context.Context, now time.Time) (store.Backlog, error) {

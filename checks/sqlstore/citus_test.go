@@ -123,6 +123,27 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestUploadOfMovedBody has a log that shows a commit before the queue of uploads does, as on the nodes of Citus. Nobody uploads
+// the body that has moved, which is empty by now.
+func TestUploadOfMovedBody(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t)
+		s := dbtest.OpenOn(t, pool).Database()
+		f := newFixture(t, s)
+		f.pingLarge(t, f.create(t, checks.Spec{}).ID, noon, []byte("body"))
+		upload := f.claim(t, noon, 1)[0]
+		body, err := f.UploadBody(t.Context(), upload)
+		if err != nil || string(body) != "body" {
+			t.Errorf("the body is %q, error %v", body, err)
+		}
+		_, err = pool.DB.ExecContext(t.Context(), "UPDATE rollcall_pings SET body = NULL, object = '"+upload.Key+"'")
+		must(t, err)
+		if body, err = f.UploadBody(t.Context(), upload); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("the body that has moved is %q, error %v; want ErrNotFound", body, err)
+		}
+	})
+}
+
 func TestDistributeNeedsCitus(t *testing.T) {
 	if _, err := dbtest.SQLite(t).Open(t).Database().Distribute(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("SQLite: %v", err)
