@@ -147,6 +147,18 @@ func (s Snapshot) DisplayName() string {
 	return displayName(s.Settings, s.ID.String())
 }
 
+// Stored returns the checks of snapshots of a monitor, and passes on an error: Stored(project.Checks(ctx, q)).
+func Stored(list []Snapshot, err error) ([]Check, error) {
+	if err != nil {
+		return nil, err
+	}
+	stored := make([]Check, len(list))
+	for i, s := range list {
+		stored[i] = *s.Check
+	}
+	return stored, nil
+}
+
 // Snapshot returns the check as it is at an instant. It shares the memory of c.
 func (c Check) Snapshot(now time.Time) Snapshot {
 	return Snapshot{

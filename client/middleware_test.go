@@ -181,7 +181,7 @@ func TestMiddlewareReporters(t *testing.T) {
 	if text := logged.String(); strings.Count(text, "cannot report a run rollcall.component=job") != 2 || !strings.Contains(text, "not found") {
 		t.Errorf("logged %q", text)
 	}
-	if list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{}); err != nil || list[0].NPings != 2 {
+	if list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{})); err != nil || list[0].NPings != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

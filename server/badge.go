@@ -84,7 +84,7 @@ func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label stri
 	if tag != badges.AllTags {
 		query.Tags, label = []string{tag}, tag
 	}
-	list, err := s.mon.Views().Checks(ctx, project.ID, query)
+	list, err := checks.Stored(s.mon.Project(project.ID).Checks(ctx, query))
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

@@ -153,7 +153,7 @@ func (c *call) answerChannel(status int, channel channels.Channel) error {
 	if !slices.ContainsFunc(list, func(other channels.Channel) bool { return other.ID == channel.ID }) {
 		list = append(list, channel) // it was deleted
 	}
-	reach, err := c.mon.Views().Reach(c.r.Context(), c.key.ProjectID, list, false)
+	reach, err := c.mon.Project(c.key.ProjectID).Reach(c.r.Context(), list, false)
 	if err != nil {
 		return err
 	}

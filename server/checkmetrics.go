@@ -62,11 +62,11 @@ func checkStatuses() []checks.Status {
 // metrics sends the state of all checks of the project to Prometheus. Many people can read labels, so checks are
 // identified as for a read-only key, whatever the key.
 func (c *call) metrics() error {
-	list, err := c.mon.Views().Checks(c.r.Context(), c.key.ProjectID, checks.Query{})
+	list, err := checks.Stored(c.mon.Project(c.key.ProjectID).Checks(c.r.Context(), checks.Query{}))
 	if err != nil {
 		return err
 	}
-	durations, err := c.mon.Views().LastDurations(c.r.Context(), c.key.ProjectID)
+	durations, err := c.mon.Project(c.key.ProjectID).LastDurations(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *call) metrics() error {
 	if err != nil {
 		return err
 	}
-	reach, err := c.mon.Views().Reach(c.r.Context(), c.key.ProjectID, integrations, false)
+	reach, err := c.mon.Project(c.key.ProjectID).Reach(c.r.Context(), integrations, false)
 	if err != nil {
 		return err
 	}

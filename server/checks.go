@@ -19,7 +19,7 @@ func (c *call) listChecks() error {
 			query.Tags = append(query.Tags, tag)
 		}
 	}
-	list, err := c.mon.Views().Checks(c.r.Context(), c.key.ProjectID, query)
+	list, err := checks.Stored(c.mon.Project(c.key.ProjectID).Checks(c.r.Context(), query))
 	if err != nil {
 		return err
 	}

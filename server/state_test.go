@@ -15,7 +15,7 @@ import (
 func (s *site) sweep(want int) {
 	s.Helper()
 	down := func() (n int) {
-		list, err := s.mon.Views().Checks(s.Context(), s.project.ID, checks.Query{})
+		list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(s.Context(), checks.Query{}))
 		s.must(err)
 		for _, c := range list {
 			if c.Stored == checks.StatusDown {

@@ -157,7 +157,7 @@ func TestProxyInFront(t *testing.T) {
 			t.Errorf("plan, %d: %v", status, err)
 		}
 	}
-	if all, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{}); err != nil || len(all) != 2 {
+	if all, err := checks.Stored(mon.Project(project.ID).Checks(t.Context(), checks.Query{})); err != nil || len(all) != 2 {
 		t.Error(len(all), err)
 	}
 }

@@ -76,7 +76,7 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 	if s.Channels, err = l.mon.Project(s.Project.ID).Channels(ctx); err != nil {
 		return State{}, err
 	}
-	if s.Checks, err = l.mon.Views().Checks(ctx, s.Project.ID, checks.Query{}); err != nil {
+	if s.Checks, err = checks.Stored(l.mon.Project(s.Project.ID).Checks(ctx, checks.Query{})); err != nil {
 		return State{}, err
 	}
 	if s.StatusPages, err = l.mon.Project(s.Project.ID).StatusPages(ctx); err != nil {

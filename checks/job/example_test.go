@@ -107,7 +107,7 @@ func ExampleSync() {
 	sync("Copy files", "Send mail")
 	sync("Send mail") // the program starts again without the first job
 
-	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
+	list, err := checks.Stored(project.Checks(ctx, checks.Query{}))
 	if err != nil {
 		panic(err)
 	}

@@ -17,7 +17,7 @@ import (
 // bySlug returns the check of the project with a slug.
 func (p place) bySlug(t *testing.T, slug string) checks.Check {
 	t.Helper()
-	list, err := p.mon.Views().Checks(t.Context(), p.project, checks.Query{Slug: slug})
+	list, err := checks.Stored(p.mon.Project(p.project).Checks(t.Context(), checks.Query{Slug: slug}))
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d checks have the slug %s", len(list), slug)
@@ -74,7 +74,7 @@ func TestRegisterRefuses(t *testing.T) {
 		if _, err := p.registry.Register(t.Context(), checks.Spec{Slug: new("")}); err == nil {
 			t.Error("an empty slug was accepted")
 		}
-		if list, err := p.mon.Views().Checks(t.Context(), p.project, checks.Query{}); err != nil || len(list) != 0 {
+		if list, err := checks.Stored(p.mon.Project(p.project).Checks(t.Context(), checks.Query{})); err != nil || len(list) != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

@@ -3,7 +3,6 @@ package monitor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -113,10 +112,21 @@ func (config *Config) complete() (Config, error) {
 	if config != nil {
 		c = *config
 	}
-	for _, n := range []int64{int64(c.StopTimeout), int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		int64(c.CommitMargin), int64(c.AuditRetention), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
-		if n < 0 {
-			return c, errors.New("monitor: a limit or an interval of Config is negative")
+	for _, n := range []struct {
+		field string
+		value int64
+	}{
+		{"StopTimeout", int64(c.StopTimeout)}, {"WatchEvery", int64(c.WatchEvery)}, {"PruneEvery", int64(c.PruneEvery)},
+		{"MaxBatch", int64(c.MaxBatch)}, {"MaxQueue", int64(c.MaxQueue)}, {"CreateRate", int64(c.CreateRate)}, {"MaxCreated", int64(c.MaxCreated)},
+		{"AuditRetention", int64(c.AuditRetention)}, {"WriteTimeout", int64(c.WriteTimeout)}, {"CommitMargin", int64(c.CommitMargin)},
+		{"SpoolWait", int64(c.SpoolWait)}, {"BodyThreshold", c.BodyThreshold}, {"BodyEvery", int64(c.BodyEvery)},
+		{"Delivery.Every", int64(c.Delivery.Every)}, {"Delivery.Sends", int64(c.Delivery.Sends)},
+		{"Delivery.SendsPerChannel", int64(c.Delivery.SendsPerChannel)}, {"Delivery.Timeout", int64(c.Delivery.Timeout)},
+		{"Delivery.RetryFirst", int64(c.Delivery.RetryFirst)}, {"Delivery.RetryMost", int64(c.Delivery.RetryMost)},
+		{"Delivery.GiveUp", int64(c.Delivery.GiveUp)}, {"Delivery.Lease", int64(c.Delivery.Lease)},
+	} {
+		if n.value < 0 {
+			return c, fmt.Errorf("monitor: Config.%s is negative", n.field)
 		}
 	}
 	if c.CommitMargin > maxCommitMargin {
@@ -134,9 +144,7 @@ func (config *Config) complete() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Observer == nil {
-		c.Observer = silent{}
-	}
+	c.Observer.fill()
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.WatchEvery, c.PruneEvery = cmp.Or(c.WatchEvery, time.Second), cmp.Or(c.PruneEvery, 10*time.Second)
 	c.MaxBatch, c.MaxQueue = cmp.Or(c.MaxBatch, 512), cmp.Or(c.MaxQueue, 10_000)

@@ -13,7 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -37,7 +36,7 @@ func (o outbox) explain(t *testing.T, id uuid.UUID) (verdict.Verdict, error) {
 	}
 	log, err := o.Pings(t.Context(), id)
 	must(t, err)
-	return explain.Check(t.Context(), o.Monitor, c, log)
+	return o.Monitor.Project(c.ProjectID).Explain(t.Context(), c, log)
 }
 
 // night makes a check that runs at 03:00 in Riga, and reported yesterday at 03:04.

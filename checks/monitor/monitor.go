@@ -94,7 +94,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	s.ingest, err = ingest.New(ingest.Config{
-		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer,
+		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer.ofPings(),
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		LookUp: s.checkIDBySlug, Refuses: refusesSlug,
 	})
@@ -113,9 +113,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		return s.project(ctx, store.ProjectFilter{ID: &id})
 	}
 	s.jobs = newJobs(s)
-	if o, ok := c.Observer.(interface{ Bind(*Monitor) }); ok {
-		o.Bind(m)
-	}
+	c.Observer.Bind(m)
 	return m, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -31,9 +30,14 @@ type seen struct {
 	Lags    []time.Duration
 }
 
-var _ monitor.Observer = (*seen)(nil)
+func (s *seen) observer() monitor.Observer {
+	return monitor.Observer{
+		PingsWritten: s.pingsWritten, PingsFailed: s.pingsFailed, PingRefused: s.pingRefused, Swept: s.swept,
+		SpoolHeld: func() { s.held++ },
+	}
+}
 
-func (s *seen) PingsWritten(kinds map[pings.Kind]int, _ time.Duration) {
+func (s *seen) pingsWritten(kinds map[pings.Kind]int, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Batches++
@@ -45,31 +49,23 @@ func (s *seen) PingsWritten(kinds map[pings.Kind]int, _ time.Duration) {
 	}
 }
 
-func (s *seen) PingsFailed(size int) {
+func (s *seen) pingsFailed(size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Failed = append(s.Failed, size)
 }
 
-func (s *seen) PingsSpooled(int) {}
-
-func (s *seen) PingsReplayed(int, int) {}
-
-func (s *seen) SpoolHeld() { s.held++ }
-
-func (s *seen) PingRefused() {
+func (s *seen) pingRefused() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Refused++
 }
 
-func (s *seen) Swept(at time.Time, lags []time.Duration) {
+func (s *seen) swept(at time.Time, lags []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Sweeps, s.Lags = append(s.Sweeps, at), append(s.Lags, lags...)
 }
-
-func (s *seen) Attempted(channels.Kind, checks.DeliveryState, time.Duration) {}
 
 // is compares what the observer was told since the last call.
 func (s *seen) is(t *testing.T, what string, want *seen) {
@@ -85,7 +81,7 @@ func (s *seen) is(t *testing.T, what string, want *seen) {
 func TestObserver(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store, observer := &sick{Store: open()}, &seen{}
-		s := configured(t, database{store}, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer})
+		s := configured(t, database{store}, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer.observer()})
 		spec := everyMinute()
 		spec.Methods = new("POST")
 		c := s.create(t, spec)
@@ -119,7 +115,7 @@ func TestObserver(t *testing.T) {
 func TestObserverOfFullQueue(t *testing.T) {
 	store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
 	observer := &seen{}
-	mon, err := monitor.New(database{store}, &monitor.Config{MaxQueue: 1, Observer: observer})
+	mon, err := monitor.New(database{store}, &monitor.Config{MaxQueue: 1, Observer: observer.observer()})
 	must(t, err)
 	gate := make(chan struct{})
 	store.set(checks.ErrUnavailable, true, gate)

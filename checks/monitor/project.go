@@ -115,7 +115,7 @@ func (p *Project) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, 
 	return ping.Body, err
 }
 
-// PingWithBody returns ping number n with its body and what was left out of that, as only this method and [Views.LastFailures]
+// PingWithBody returns ping number n with its body and what was left out of that, as only this method and [Project.LastFailures]
 // tell. Errors: those of [Project.PingBody].
 func (p *Project) PingWithBody(ctx context.Context, id uuid.UUID, n int64) (pings.Ping, error) {
 	ping, err := p.withBody(ctx, id, n)

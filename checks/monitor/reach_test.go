@@ -10,15 +10,14 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// reach returns whether alerts arrive at a channel, as explain.Channels and the words have it.
+// reach returns whether alerts arrive at a channel, as Project.Receivers and the words have it.
 func (o outbox) reach(t *testing.T, id uuid.UUID) (verdict.Reach, string) {
 	t.Helper()
-	_, reach, err := explain.Channels(t.Context(), o.Monitor, o.project.ID, true)
+	_, reach, err := o.Monitor.Project(o.project.ID).Receivers(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}

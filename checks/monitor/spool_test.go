@@ -821,7 +821,7 @@ func TestSpoolOfClockAhead(t *testing.T) {
 func TestSpoolHeld(t *testing.T) {
 	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
 		observer := &seen{}
-		s.config.Observer = observer
+		s.config.Observer = observer.observer()
 		m := s.kill(t, 0, false)
 		other := store.SpoolState{ID: uuid.New(), SpoolID: uuid.New(), SettledAt: noon}
 		stuck := func() {

@@ -72,7 +72,7 @@ func (v verbs) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Check, er
 }
 
 func (v verbs) Checks(ctx context.Context, project uuid.UUID, q checks.Query) ([]checks.Check, error) {
-	return v.Views().Checks(ctx, project, q)
+	return checks.Stored(v.Project(project).Checks(ctx, q))
 }
 
 func (v verbs) CheckBySlug(ctx context.Context, project uuid.UUID, slug string) (checks.Check, error) {

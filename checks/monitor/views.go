@@ -10,9 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
-	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Views is what the pages and the badges of a server show: many checks at once, each with its state machine, and lookups by
@@ -21,12 +19,6 @@ type Views struct{ *service }
 
 // Views returns what pages and badges show, for a server.
 func (m *Monitor) Views() *Views { return &Views{m.service} }
-
-// Checks returns the checks of a project that the query selects, oldest first. Error: [checks.ErrNotFound].
-func (v *Views) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
-	list, err := (&Project{v.service, projectID}).checks(ctx, q)
-	return list, about("project", projectID, err)
-}
 
 // CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
 func (v *Views) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
@@ -39,48 +31,6 @@ func (v *Views) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Chec
 func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
 	id, _, err := v.checkIDBySlug(ctx, pingKey, slug, false, true)
 	return id, about("slug", slug, err)
-}
-
-// RecentPings returns the newest pings of checks of a project since an instant, newest first, with the number, kind, time,
-// run, exit status, duration and body size of each. It may return some that are older, but of no check more than most, nor
-// more than [Project.Pings] lists. A check without any is not in the map. The caller sees to it that the checks are in the
-// project. Error: [checks.ErrNotFound] for an unknown project.
-func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
-	project, err := v.cached.byID.get(ctx, projectID, v.now())
-	if err != nil {
-		return nil, about("project", projectID, err)
-	}
-	return v.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, store.PingLimit(project)), Brief: true})
-}
-
-// LastFailures returns the newest failure of each of some checks, if it is among the newest pings of the check, which most
-// bounds. Each has the end of its body, at most 8 KiB; its BodySize tells whether that is all. A body in object storage is
-// left out. The caller sees to it that the checks are in the project. Error: [checks.ErrNotFound] for an unknown project.
-func (v *Views) LastFailures(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, most int) (map[uuid.UUID]pings.Ping, error) {
-	project, err := v.cached.byID.get(ctx, projectID, v.now())
-	if err != nil {
-		return nil, about("project", projectID, err)
-	}
-	logs, err := v.store.Pings(ctx, store.PingQuery{Checks: ids, Limit: min(most, store.PingLimit(project)), Failed: true})
-	failures := make(map[uuid.UUID]pings.Ping, len(logs))
-	for id, log := range logs {
-		failures[id] = log[0]
-	}
-	return failures, err
-}
-
-// timedPings is the number of newest pings of a check among which [Views.LastDurations] looks for one with a duration.
-const timedPings = 5
-
-// LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
-// several other pings followed that run. Error: [checks.ErrNotFound].
-func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
-	all, err := v.store.Pings(ctx, store.PingQuery{Project: projectID, Limit: timedPings, Timed: true})
-	durations := make(map[uuid.UUID]time.Duration, len(all))
-	for id, log := range all {
-		durations[id] = *log[0].Duration
-	}
-	return durations, about("project", projectID, (&Project{v.service, projectID}).exists(ctx, len(durations), err))
 }
 
 // Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
@@ -198,19 +148,4 @@ func (v *Views) Undeliverable(kind channels.Kind) error {
 // OnAlert returns the channel of deliveries to [Config].OnAlert, which no list has, and whether this monitor has the function.
 func (v *Views) OnAlert() (channels.Channel, bool) {
 	return store.OnAlert, v.courier.Configured(channels.Function) == nil
-}
-
-// Reach says of channels of a project whether alerts that a check is down arrive there. With last, Delivered is known of all,
-// and otherwise of those that fail.
-func (v *Views) Reach(ctx context.Context, projectID uuid.UUID, list []channels.Channel, last bool) (map[uuid.UUID]verdict.Reach, error) {
-	outcomes, err := v.courier.Outcomes(ctx, projectID, list, last)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range list {
-		o := outcomes[c.ID]
-		o.Undeliverable = v.Undeliverable(c.Kind)
-		outcomes[c.ID] = o
-	}
-	return verdict.Reaches(list, outcomes), nil
 }

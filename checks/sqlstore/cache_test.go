@@ -48,7 +48,7 @@ func TestReadsAreNotCached(t *testing.T) {
 	_, _, c := withCheck(t, db)
 	store := db.Open(t).Database()
 	mon := monitorOn(t, store)
-	if list, err := mon.Views().Checks(t.Context(), c.ProjectID, checks.Query{}); err != nil || len(list) != 1 {
+	if list, err := checks.Stored(mon.Project(c.ProjectID).Checks(t.Context(), checks.Query{})); err != nil || len(list) != 1 {
 		t.Fatalf("the list has %d checks, want 1; error %v", len(list), err)
 	}
 	_, err := mon.Check(t.Context(), c.ID)

@@ -180,7 +180,7 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 	t.Helper()
 	ctx, mon, project := t.Context(), p.mons[i], p.projects[i]
 	var err error
-	v.Checks, err = mon.Views().Checks(ctx, project, checks.Query{})
+	v.Checks, err = checks.Stored(mon.Project(project).Checks(ctx, checks.Query{}))
 	must(t, err)
 	list, err := mon.Project(project).Channels(ctx)
 	must(t, err)
@@ -189,7 +189,7 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 		names[c.ID] = c.Name
 	}
 	ids := func(q checks.Query) (ids []uuid.UUID) {
-		list, err := mon.Views().Checks(ctx, project, q)
+		list, err := checks.Stored(mon.Project(project).Checks(ctx, q))
 		must(t, err)
 		for _, c := range list {
 			ids = append(ids, c.ID)

@@ -140,7 +140,7 @@ func TestUnknownZone(t *testing.T) {
 		must(t, err)
 		clock.Advance(48 * time.Hour)
 		must(t, mon.Tick(t.Context()))
-		list, err := mon.Views().Checks(t.Context(), project.ID(), checks.Query{})
+		list, err := checks.Stored(project.Checks(t.Context(), checks.Query{}))
 		if len(list) != 2 || err != nil {
 			t.Errorf("the list has %d checks, want 2; error %v", len(list), err)
 		}

@@ -100,7 +100,7 @@ func (s *site) story(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	list, err := s.mon.Views().Checks(ctx, projects[0].ID, checks.Query{})
+	list, err := checks.Stored(s.mon.Project(projects[0].ID).Checks(ctx, checks.Query{}))
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func TestFleet(t *testing.T) {
 		}
 		count := func() int {
 			t.Helper()
-			list, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{})
+			list, err := checks.Stored(mon.Project(project.ID).Checks(t.Context(), checks.Query{}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,7 @@
 // handlers of package server, and is a collector for the program's registry:
 //
 //	m := metrics.New()
-//	mon, err := monitor.New(store, &monitor.Config{Observer: m})
+//	mon, err := monitor.New(store, &monitor.Config{Observer: m.Observer()})
 //	srv, err := server.New(mon, &server.Config{Observer: m})
 //	prometheus.MustRegister(m)
 //
@@ -53,7 +53,7 @@ type source interface {
 
 var _ source = (*monitor.Vitals)(nil)
 
-// Metrics is a collector, and the [monitor.Observer] and the Observer of the packages server and smtpd whose events it counts.
+// Metrics is a collector of the events of a [monitor.Observer], and of those of package server and smtpd, whose Observer it is.
 // It is safe for concurrent use.
 type Metrics struct {
 	events
@@ -97,10 +97,7 @@ type events struct {
 	limited  prometheus.Counter
 }
 
-var (
-	_ prometheus.Collector = (*Metrics)(nil)
-	_ monitor.Observer     = (*Metrics)(nil)
-)
+var _ prometheus.Collector = (*Metrics)(nil)
 
 // New returns metrics whose values are zero.
 func New() *Metrics {
@@ -176,9 +173,16 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(o, labels)
 }
 
-// Bind sets the monitor whose queue and outbox the gauges show. Without a monitor these gauges are absent. [monitor.New] calls
-// it.
-func (m *Metrics) Bind(mon *monitor.Monitor) { m.bind(mon.Vitals(), mon.Now) }
+// Observer returns what counts the events of a monitor. It also has the gauges show the queue and the outbox of that monitor.
+// Without a monitor these gauges are absent.
+func (m *Metrics) Observer() monitor.Observer {
+	return monitor.Observer{
+		Bind:         func(mon *monitor.Monitor) { m.bind(mon.Vitals(), mon.Now) },
+		PingsWritten: m.pingsWritten, PingsFailed: m.pingsNotWritten,
+		PingsSpooled: func(size int) { m.pingsSpooled.Add(float64(size)) }, PingsReplayed: m.pingsTaken,
+		SpoolHeld: m.spoolHeld.Inc, PingRefused: m.pingsRefused.Inc, Swept: m.swept, Attempted: m.attempted,
+	}
+}
 
 func (m *Metrics) bind(from source, now func() time.Time) {
 	m.mu.Lock()
@@ -186,8 +190,8 @@ func (m *Metrics) bind(from source, now func() time.Time) {
 	m.source, m.now = from, now
 }
 
-// PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the methods after it.
-func (e *events) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
+// pingsWritten counts a batch of pings.
+func (e *events) pingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 	size := 0
 	for kind, n := range kinds {
 		size += n
@@ -197,37 +201,28 @@ func (e *events) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 	e.commit.Observe(took.Seconds())
 }
 
-// PingsFailed counts a batch that was not written.
-func (e *events) PingsFailed(size int) {
+// pingsNotWritten counts a batch that was not written.
+func (e *events) pingsNotWritten(size int) {
 	e.batchesFailed.Inc()
 	e.pingsFailed.Add(float64(size))
 }
 
-// PingsSpooled counts pings that went to the spool.
-func (e *events) PingsSpooled(size int) { e.pingsSpooled.Add(float64(size)) }
-
-// SpoolHeld counts pings that hold the spool.
-func (e *events) SpoolHeld() { e.spoolHeld.Inc() }
-
-// PingsReplayed counts pings that came out of the spool.
-func (e *events) PingsReplayed(recorded, dropped int) {
+// pingsTaken counts pings that came out of the spool.
+func (e *events) pingsTaken(recorded, dropped int) {
 	e.pingsReplayed.WithLabelValues("recorded").Add(float64(recorded))
 	e.pingsReplayed.WithLabelValues("dropped").Add(float64(dropped))
 }
 
-// PingRefused counts a ping that found the queue full.
-func (e *events) PingRefused() { e.pingsRefused.Inc() }
-
-// Swept records a sweep over overdue checks.
-func (e *events) Swept(at time.Time, lags []time.Duration) {
+// swept records a sweep over overdue checks.
+func (e *events) swept(at time.Time, lags []time.Duration) {
 	e.lastSweep.Set(float64(at.UnixMicro()) / 1e6)
 	for _, lag := range lags {
 		e.lag.Observe(lag.Seconds())
 	}
 }
 
-// Attempted counts an attempt to deliver an alert.
-func (e *events) Attempted(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
+// attempted counts an attempt to deliver an alert.
+func (e *events) attempted(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
 	outcome := string(state)
 	if state == checks.DeliveryPending {
 		outcome = "retry"

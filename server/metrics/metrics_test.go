@@ -126,7 +126,7 @@ func TestMetrics(t *testing.T) {
 
 		clock := dbtest.NewClock(noon)
 		logger := slog.New(slog.DiscardHandler)
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Observer: m, Now: clock.Now, Logger: logger, Channels: standard.Kinds(), DeliveredElsewhere: true})
+		mon, err := monitor.New(db.Open(t), &monitor.Config{Observer: m.Observer(), Now: clock.Now, Logger: logger, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,13 +174,13 @@ func TestMetrics(t *testing.T) {
 		}
 		swept := clock.Now()
 		clock.Advance(10 * time.Second)
-		m.PingRefused()
+		m.Observer().PingRefused()
 		m.MailRefused(550)
-		m.PingsSpooled(5)
-		m.PingsReplayed(2, 1)
-		m.SpoolHeld()
-		m.PingsFailed(3)
-		m.Attempted("email", checks.DeliveryPending, time.Second)
+		m.Observer().PingsSpooled(5)
+		m.Observer().PingsReplayed(2, 1)
+		m.Observer().SpoolHeld()
+		m.Observer().PingsFailed(3)
+		m.Observer().Attempted("email", checks.DeliveryPending, time.Second)
 
 		want := idle()
 		maps.Copy(want, map[string]float64{
@@ -270,7 +270,7 @@ func ExampleMetrics() {
 	registry := prometheus.NewRegistry()
 	m := metrics.New()
 	registry.MustRegister(m)
-	m.PingsWritten(map[pings.Kind]int{pings.Success: 2}, 3*time.Millisecond)
+	m.Observer().PingsWritten(map[pings.Kind]int{pings.Success: 2}, 3*time.Millisecond)
 
 	families, err := registry.Gather()
 	if err != nil {

@@ -32,12 +32,12 @@ type slugTarget struct {
 	Create        bool
 }
 
-// Observer receives events, for metrics. Package monitor documents the methods.
-type Observer interface {
-	PingsWritten(kinds map[pings.Kind]int, took time.Duration)
-	PingsFailed(size int)
-	PingsSpooled(size int)
-	PingsReplayed(recorded, dropped int)
-	SpoolHeld()
-	PingRefused()
+// Observer receives events, for metrics. Package monitor documents the functions. None is nil.
+type Observer struct {
+	PingsWritten  func(kinds map[pings.Kind]int, took time.Duration)
+	PingsFailed   func(size int)
+	PingsSpooled  func(size int)
+	PingsReplayed func(recorded, dropped int)
+	SpoolHeld     func()
+	PingRefused   func()
 }

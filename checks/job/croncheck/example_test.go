@@ -41,7 +41,7 @@ func ExampleSync() {
 	}
 	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start
 
-	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
+	list, err := checks.Stored(project.Checks(ctx, checks.Query{}))
 	if err != nil {
 		panic(err)
 	}

@@ -167,7 +167,7 @@ func (m *Monitor) next() (next time.Time) {
 	projects, err := m.Projects().List(ctx)
 	check(err)
 	for _, p := range projects {
-		list, err := m.Views().Checks(ctx, p.ID, checks.Query{})
+		list, err := checks.Stored(m.Project(p.ID).Checks(ctx, checks.Query{}))
 		check(err)
 		for _, c := range list {
 			if wake := c.Wake(); !wake.IsZero() {

@@ -60,7 +60,7 @@ func ExampleOpen_memory() {
 	check(err)
 
 	fmt.Println(backup.Run(ctx, func(context.Context) error { return nil }))
-	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
+	list, err := checks.Stored(project.Checks(ctx, checks.Query{}))
 	check(err)
 	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
 	// Output:

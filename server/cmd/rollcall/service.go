@@ -117,12 +117,12 @@ func (s *service) setURLs() {
 	}
 }
 
-// observer returns the observer of monitors, or nil.
-func (s *service) observer() monitor.Observer {
-	if s.metrics == nil {
-		return nil
+// observer returns the observer of monitors.
+func (s *service) observer() (o monitor.Observer) {
+	if s.metrics != nil {
+		o = s.metrics.Observer()
 	}
-	return s.metrics
+	return o
 }
 
 // assemble creates the parts of the service.

@@ -116,7 +116,7 @@ func rank(r projectRow) int {
 
 // count counts the checks of the project and finds the worst.
 func (r *projectRow) count(q *ui.Request) error {
-	list, err := q.Mon.Views().Checks(q.Ctx(), r.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(r.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}

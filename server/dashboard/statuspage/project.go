@@ -165,7 +165,7 @@ func (c *cache) load(ctx context.Context, p *project, page checks.StatusPage, no
 	c.mu.Unlock()
 
 	if read {
-		if all, err = c.mon.Views().Checks(ctx, page.ProjectID, checks.Query{}); err != nil {
+		if all, err = checks.Stored(c.mon.Project(page.ProjectID).Checks(ctx, checks.Query{})); err != nil {
 			return f, err
 		}
 	}

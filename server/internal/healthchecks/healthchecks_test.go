@@ -373,7 +373,7 @@ func TestImportRefused(t *testing.T) {
 	})
 	count := func() int {
 		t.Helper()
-		all, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{})
+		all, err := checks.Stored(mon.Project(project.ID).Checks(t.Context(), checks.Query{}))
 		if err != nil {
 			t.Fatal(err)
 		}

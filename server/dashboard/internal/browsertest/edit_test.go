@@ -88,7 +88,7 @@ func TestEditWithPreview(t *testing.T) {
 	}
 	browsertest.Eval[any](page, "document.getElementById('grace').value = '2 h', 0")
 	page.Submit(".actions .primary")
-	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
+	list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))
 	s.must(err)
 	if len(list) != 1 || list[0].Schedule != "0 3 * * *" || list[0].Grace != 2*time.Hour || list[0].QuietHours == "" || list[0].Slug != "nachtliches-backup" {
 		t.Errorf("the page made %+v", list)
@@ -112,7 +112,7 @@ func TestEditWithoutScript(t *testing.T) {
 	page.WaitText("#times", "at 04:15 every day")
 	page.Click("#name")
 	page.Leave(func() { page.Press(kb.Enter) })
-	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
+	list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))
 	s.must(err)
 	if len(list) != 1 || list[0].Schedule != "15 4 * * *" || list[0].Name != "backup" {
 		t.Fatalf("the page made %+v", list)

@@ -39,7 +39,7 @@ func TestFormSurvives(t *testing.T) {
 	page.Submit(".actions .primary")
 	page.WaitText("h1", "nightly-backup")
 	page.WaitText(".notice", "Check created")
-	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
+	list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))
 	s.must(err)
 	if len(list) != 1 || list[0].Grace != 7*time.Minute {
 		t.Errorf("saved %+v", list)

@@ -36,7 +36,7 @@ func TestLive(t *testing.T) {
 	maker.Type("#name", "nightly-backup")
 	maker.Submit(".actions .primary")
 	page.WaitText("#rows", "nightly-backup")
-	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
+	list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))
 	s.must(err)
 	c := list[0]
 	page.WaitText(state(c), "new")

@@ -11,7 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -61,7 +60,7 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	said, err := explain.Check(q.Ctx(), q.Mon, c, log)
+	said, err := q.Mon.Project(c.ProjectID).Explain(q.Ctx(), c, log)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -31,7 +30,7 @@ type rehearsalView struct {
 func rehearsals(q *ui.Request, list []checks.Check) ([]rehearsalView, error) {
 	asked := q.R.URL.Query().Get("rehearse")
 	failure := asked == "failure"
-	all, err := explain.Rehearse(q.Ctx(), q.Mon, q.Project.ID, failure, list...)
+	all, err := q.Mon.Project(q.Project.ID).Rehearse(q.Ctx(), failure, list...)
 	views := make([]rehearsalView, len(all))
 	clock := q.Clock()
 	for i, r := range all {

@@ -166,7 +166,7 @@ func previewSlug(q *ui.Request, f form, self uuid.UUID) (p slugPreview, err erro
 		return p, nil
 	}
 	p.Slug, p.Address = slug, q.Config.PingBaseURL+"/"+q.Project.PingKey+"/"+slug
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{Slug: slug})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{Slug: slug}))
 	if err != nil {
 		return p, err
 	}

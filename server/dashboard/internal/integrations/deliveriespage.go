@@ -179,7 +179,7 @@ const maxNames = 300
 
 // findCheck returns the check that the filter names, or none with a problem in the view.
 func findCheck(q *ui.Request, view *deliveriesView) (uuid.UUID, error) {
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return uuid.Nil, err
 	}

@@ -101,7 +101,7 @@ func historyPage(q *ui.Request) error {
 	values := q.R.URL.Query()
 	kind, channel := values.Get("kind"), values.Get("integration")
 	cursor := parseHistoryCursor(values.Get("before"), q.Mon.Now())
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func reported(q *ui.Request, events []monitor.CheckEvent) (map[uuid.UUID][]pings
 			ids = append(ids, e.CheckID)
 		}
 	}
-	return q.Mon.Views().RecentPings(q.Ctx(), q.Project.ID, ids, since, maxReported/len(ids))
+	return q.Mon.Project(q.Project.ID).RecentPings(q.Ctx(), ids, since, maxReported/len(ids))
 }
 
 // alertRows are deliveries. The time of each is at most that of the one before it, as is its identifier: a copy for a member

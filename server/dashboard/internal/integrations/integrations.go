@@ -58,11 +58,11 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
-	reach, err := q.Mon.Views().Reach(q.Ctx(), q.Project.ID, available, true)
+	reach, err := q.Mon.Project(q.Project.ID).Reach(q.Ctx(), available, true)
 	if err != nil {
 		return nil, false, err
 	}
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return nil, false, err
 	}

@@ -415,7 +415,7 @@ func TestSettingLabels(t *testing.T) {
 // only returns the check with a name.
 func only(s *pagetest.Site, name string) checks.Check {
 	s.T.Helper()
-	list, err := s.Mon.Views().Checks(context.Background(), s.Project.ID, checks.Query{})
+	list, err := checks.Stored(s.Mon.Project(s.Project.ID).Checks(context.Background(), checks.Query{}))
 	if err != nil {
 		s.T.Fatal(err)
 	}

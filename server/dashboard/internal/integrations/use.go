@@ -33,7 +33,7 @@ const maxChoices = 1000
 // useOf returns the choice of a form. A form that has none gets all checks for the first integration of a project; for
 // another one, the viewer must choose.
 func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
-	if u.list, err = q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{}); err != nil {
+	if u.list, err = checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{})); err != nil {
 		return u, err
 	}
 	u.Mode = form.Get("use")
@@ -132,7 +132,7 @@ func usePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func useIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}

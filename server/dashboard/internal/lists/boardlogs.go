@@ -50,7 +50,7 @@ func (c *boardCache) read(q *ui.Request, list []checks.Check, since time.Time) (
 		}
 	}
 	most := maxBoardPings / max(len(ids), 1)
-	recent, err := q.Mon.Views().RecentPings(q.Ctx(), q.Project.ID, ids, since, most)
+	recent, err := q.Mon.Project(q.Project.ID).RecentPings(q.Ctx(), ids, since, most)
 	if err != nil {
 		return boardLogs{}, err
 	}
@@ -59,7 +59,7 @@ func (c *boardCache) read(q *ui.Request, list []checks.Check, since time.Time) (
 		return boardLogs{}, err
 	}
 	logs := boardLogs{byCheck: timeline.Logs(recent, transitions)}
-	if logs.took, err = q.Mon.Views().LastDurations(q.Ctx(), q.Project.ID); err != nil {
+	if logs.took, err = q.Mon.Project(q.Project.ID).LastDurations(q.Ctx()); err != nil {
 		return boardLogs{}, err
 	}
 	for _, log := range logs.byCheck {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -87,7 +86,7 @@ func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
 	if err != nil {
 		return view, err
 	}
-	available, reach, err := explain.Channels(q.Ctx(), q.Mon, q.Project.ID, false)
+	available, reach, err := q.Mon.Project(q.Project.ID).Receivers(q.Ctx(), false)
 	if err != nil {
 		return view, err
 	}

@@ -100,7 +100,7 @@ func failuresBetween(q *ui.Request, list []checks.Check, from, to time.Time) (ro
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	logs, err := q.Mon.Views().RecentPings(q.Ctx(), q.Project.ID, ids, from, max(maxBoardPings/len(ids), leastPings))
+	logs, err := q.Mon.Project(q.Project.ID).RecentPings(q.Ctx(), ids, from, max(maxBoardPings/len(ids), leastPings))
 	if err != nil {
 		return nil, err
 	}

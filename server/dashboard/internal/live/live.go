@@ -313,7 +313,7 @@ func (v *Follower) read(ctx context.Context, pending news) bool {
 	if !need {
 		return true
 	}
-	list, err := v.lives.mon.Views().Checks(ctx, v.project, checks.Query{})
+	list, err := checks.Stored(v.lives.mon.Project(v.project).Checks(ctx, checks.Query{}))
 	if err != nil {
 		if ctx.Err() == nil {
 			v.lives.log.WarnContext(ctx, "cannot read the checks for open pages", "error", err)

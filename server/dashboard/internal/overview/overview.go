@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -113,7 +112,7 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Summary = ui.Summarize(rows, now)
-	available, reach, err := explain.Channels(q.Ctx(), q.Mon, q.Project.ID, true)
+	available, reach, err := q.Mon.Project(q.Project.ID).Receivers(q.Ctx(), true)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (v badgesView) Codes() []ui.Choice {
 
 // badgesPage shows the badges of the project, its tags and its checks, as they are now.
 func badgesPage(q *ui.Request) error {
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}

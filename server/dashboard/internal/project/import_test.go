@@ -65,7 +65,7 @@ func TestImport(t *testing.T) {
 	plan := b.Post(s.Path("import"), url.Values{"url": {web.URL}, "key": {" " + sourceKey + " "}}).Is(http.StatusOK).
 		Has("<b>2</b> new", "<b>2</b> not importable", "Backup &lt;x&gt;", importedFirst, "new, paused", "No UUID", "timeout is too small", "&lt;Ops&gt;", "Import 2 checks").
 		HasNo(sourceKey)
-	if list, err := s.Mon.Views().Checks(t.Context(), s.Project.ID, checks.Query{}); err != nil || len(list) != 0 {
+	if list, err := checks.Stored(s.Mon.Project(s.Project.ID).Checks(t.Context(), checks.Query{})); err != nil || len(list) != 0 {
 		t.Fatalf("the plan made %v, %v", list, err)
 	}
 	reader.Post(s.Path("import"), planOf(plan)).Is(http.StatusForbidden)

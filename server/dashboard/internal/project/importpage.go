@@ -165,7 +165,7 @@ func plan(q *ui.Request, ctx context.Context, list []healthchecks.Check, malform
 		}
 		plan.Left = append(plan.Left, leftChannel{c.Name, c.Kind, used})
 	}
-	have, err := q.Mon.Views().Checks(ctx, q.Project.ID, checks.Query{})
+	have, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(ctx, checks.Query{}))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func statusPagesPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func slugOf(title string) string {
 
 // showStatusPageForm shows the form with the tags to choose from and a preview.
 func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func TestLogs(t *testing.T) {
 	now = now.Add(90 * time.Second)
 	// The second time the transition is in the database.
 	for _, after := range [][]timeline.Result{{timeline.Late}, {timeline.Missed, timeline.Late}} {
-		recent, err := mon.Views().RecentPings(ctx, project.ID(), ids, start, 100)
+		recent, err := project.RecentPings(ctx, ids, start, 100)
 		must(err)
 		transitions, err := mon.Views().Transitions(ctx, ids, start)
 		must(err)
@@ -78,10 +78,10 @@ func TestLogs(t *testing.T) {
 		err = mon.Tick(ctx)
 		must(err)
 	}
-	if recent, err := mon.Views().RecentPings(ctx, project.ID(), ids[:1], start, 1); err != nil || len(recent[a.ID]) != 1 {
+	if recent, err := project.RecentPings(ctx, ids[:1], start, 1); err != nil || len(recent[a.ID]) != 1 {
 		t.Errorf("of one ping: %+v, %v", recent, err)
 	}
-	if _, err := mon.Views().RecentPings(ctx, uuid.New(), nil, start, 100); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := mon.Project(uuid.New()).RecentPings(ctx, nil, start, 100); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("of an unknown project: error %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	logs, err := q.Mon.Views().LastFailures(q.Ctx(), q.Project.ID, ids, searchedPings)
+	logs, err := q.Mon.Project(q.Project.ID).LastFailures(q.Ctx(), ids, searchedPings)
 	if err != nil {
 		return nil, err
 	}

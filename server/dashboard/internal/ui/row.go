@@ -167,7 +167,7 @@ func (q *Request) Checks() ([]checks.Check, error) {
 			return list, nil
 		}
 	}
-	return q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	return checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 }
 
 // Counts are how many checks, integrations and keys a project has.
@@ -177,7 +177,7 @@ type Counts struct {
 
 // Count counts what the project has.
 func (q *Request) Count() (Counts, error) {
-	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
+	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 	if err != nil {
 		return Counts{}, err
 	}

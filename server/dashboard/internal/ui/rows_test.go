@@ -36,7 +36,7 @@ func TestRows(t *testing.T) {
 	pagetest.NoError(t, err)
 	s.Advance(90 * time.Minute)
 
-	list, err := s.Mon.Views().Checks(t.Context(), s.Project.ID, checks.Query{})
+	list, err := checks.Stored(s.Mon.Project(s.Project.ID).Checks(t.Context(), checks.Query{}))
 	pagetest.NoError(t, err)
 	var rows []ui.Row
 	got := map[string]string{}

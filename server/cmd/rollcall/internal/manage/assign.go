@@ -51,7 +51,7 @@ func (s stored) assign(ctx context.Context, check, channel uuid.UUID) (added boo
 }
 
 func (s stored) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
-	reach, err := s.mon.Views().Reach(ctx, s.ID(), list, false)
+	reach, err := s.Reach(ctx, list, false)
 	return list, reach, err
 }
 

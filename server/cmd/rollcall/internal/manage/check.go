@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -122,7 +121,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return console.Missing(err, "the check")
 		}
-		v, err := explain.Check(ctx, p.mon, *check.Check, log)
+		v, err := p.mon.Project(p.ID).Explain(ctx, *check.Check, log)
 		if err != nil {
 			return console.Missing(err, "the check")
 		}

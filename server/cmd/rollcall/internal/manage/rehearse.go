@@ -10,7 +10,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
@@ -115,7 +114,7 @@ func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		rehearsals, err := explain.Rehearse(ctx, mon, p.ID, c.Failure, list...)
+		rehearsals, err := mon.Project(p.ID).Rehearse(ctx, c.Failure, list...)
 		switch {
 		case err != nil:
 			return console.Missing(err, "project %q", c.Project)
@@ -138,7 +137,7 @@ func rehearseConfig(servers installation.Servers) *monitor.Config {
 // find returns the check that the argument names, or all.
 func (c checkRehearseCmd) find(ctx context.Context, p project) ([]checks.Check, error) {
 	if c.Check == "" {
-		return p.mon.Views().Checks(ctx, p.ID, checks.Query{})
+		return checks.Stored(p.mon.Project(p.ID).Checks(ctx, checks.Query{}))
 	}
 	check, err := p.check(ctx, c.Check)
 	if err != nil {

@@ -1,4 +1,4 @@
-package explain_test
+package monitor_test
 
 import (
 	"context"
@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // A nightly backup does not run.
-func Example() {
+func ExampleProject_Explain() {
 	ctx := context.Background()
 	mon := monitortest.New(time.Date(2026, 3, 2, 3, 4, 0, 0, time.UTC), nil)
 	defer mon.Close()
@@ -31,11 +30,11 @@ func Example() {
 	if c, err = project.Check(ctx, c.ID); err != nil {
 		panic(err)
 	}
-	log, err := checks.Collect(mon.Project(c.Check.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
+	log, err := checks.Collect(project.Pings(ctx, c.ID, checks.PingQuery{}))
 	if err != nil {
 		panic(err)
 	}
-	v, err := explain.Check(ctx, mon.Monitor, *c.Check, log)
+	v, err := mon.Monitor.Project(c.Check.ProjectID).Explain(ctx, *c.Check, log)
 	if err != nil {
 		panic(err)
 	}

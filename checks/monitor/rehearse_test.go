@@ -1,4 +1,4 @@
-package explain_test
+package monitor_test
 
 import (
 	"context"
@@ -14,13 +14,12 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Who is notified if tonight's backup does not run?
-func ExampleRehearse() {
+func ExampleProject_Rehearse() {
 	ctx := context.Background()
 	mon := monitortest.New(time.Date(2026, 3, 2, 3, 4, 0, 0, time.UTC), nil)
 	defer mon.Close()
@@ -39,7 +38,7 @@ func ExampleRehearse() {
 	if err != nil {
 		panic(err)
 	}
-	list, err := explain.Rehearse(ctx, mon.Monitor, project.ID(), false, stored)
+	list, err := mon.Monitor.Project(project.ID()).Rehearse(ctx, false, stored)
 	if err != nil {
 		panic(err)
 	}
@@ -107,7 +106,7 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := explain.Rehearse(t.Context(), mon.Monitor, project.ID(), failure, stored)
+	list, err := mon.Monitor.Project(project.ID()).Rehearse(t.Context(), failure, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +140,7 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 	if stored, err = mon.Check(t.Context(), c.ID); err != nil {
 		t.Fatal(err)
 	}
-	if list, err = explain.Rehearse(t.Context(), mon.Monitor, project.ID(), failure, stored); err != nil {
+	if list, err = mon.Monitor.Project(project.ID()).Rehearse(t.Context(), failure, stored); err != nil {
 		t.Fatal(err)
 	}
 	for _, to := range list[0].Receivers {

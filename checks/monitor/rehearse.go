@@ -1,0 +1,84 @@
+package monitor
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+)
+
+// Rehearse says for each of some checks of the project what happens if its job does not report any more, or, with failure,
+// reports a failure now. It changes nothing and sends nothing. Besides the channels of the project, it reads the last
+// deliveries to each. Whether somebody sends to a kind it knows unless Config.DeliveredElsewhere is set. Error:
+// [checks.ErrNotFound] if the project was deleted.
+func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Check) ([]verdict.Rehearsal, error) {
+	in := verdict.RehearseInput{Now: p.now(), Failure: failure}
+	var err error
+	if in.Channels, in.Reach, err = p.Receivers(ctx, true); err != nil {
+		return nil, err
+	}
+	rehearsals := make([]verdict.Rehearsal, len(list))
+	for i, c := range list {
+		if i%100 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		in.Check = c
+		rehearsals[i] = verdict.Rehearse(in)
+	}
+	return rehearsals, nil
+}
+
+// Receivers returns the channels of the project, Config.OnAlert among them, and whether alerts arrive at each. With last, it is
+// known of all when an alert arrived last, and otherwise of those that fail. [verdict.Receivers] says which of them a check
+// notifies.
+func (p *Project) Receivers(ctx context.Context, last bool) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
+	list, err := p.Channels(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.courier.Configured(channels.Function) == nil {
+		function, err := p.marked(ctx, store.OnAlert)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, function)
+	}
+	reach, err := p.Reach(ctx, list, last)
+	return list, reach, err
+}
+
+// newestDeliveries is how many deliveries to OnAlert are searched for one that ended by an attempt.
+const newestDeliveries = 20
+
+// marked returns the channel of Config.OnAlert with the mark that the database keeps of all other channels.
+func (p *Project) marked(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+	for d, err := range p.Deliveries(ctx, checks.DeliveryQuery{Channel: c.ID, Limit: newestDeliveries}) {
+		if err != nil || d.State == checks.DeliverySent {
+			return c, err
+		}
+		if d.State == checks.DeliveryFailed {
+			c.FailedAt, c.Error = d.FinishedAt, d.Error
+			break
+		}
+	}
+	return c, nil
+}
+
+// Reach says of channels of the project whether alerts that a check is down arrive there. With last, Delivered is known of all,
+// and otherwise of those that fail.
+func (p *Project) Reach(ctx context.Context, list []channels.Channel, last bool) (map[uuid.UUID]verdict.Reach, error) {
+	outcomes, err := p.courier.Outcomes(ctx, p.id, list, last)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		o := outcomes[c.ID]
+		o.Undeliverable = (&Views{p.service}).Undeliverable(c.Kind)
+		outcomes[c.ID] = o
+	}
+	return verdict.Reaches(list, outcomes), nil
+}
