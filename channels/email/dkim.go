@@ -55,9 +55,9 @@ func (d *DKIM) validate() error {
 	default:
 		return errors.New("email: the Key for DKIM is neither RSA nor Ed25519")
 	}
-	for name, value := range map[string]string{"Selector": d.Selector, "Domain": d.Domain} {
-		if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' || r == ';' }) {
-			return fmt.Errorf("email: the %s for DKIM is not a DNS name: %q", name, value)
+	for _, part := range []struct{ name, value string }{{"Selector", d.Selector}, {"Domain", d.Domain}} {
+		if part.value == "" || strings.ContainsFunc(part.value, func(r rune) bool { return r <= ' ' || r > '~' || r == ';' }) {
+			return fmt.Errorf("email: the %s for DKIM is not a DNS name: %q", part.name, part.value)
 		}
 	}
 	return nil

@@ -320,10 +320,11 @@ func bulkSpec(form url.Values) (s bulkChange, err error) {
 		}
 		setting.Set(&s.Spec, value)
 	}
-	for name, into := range map[string]*[]string{"add_tags": &s.more, "drop_tags": &s.without} {
-		if *into, err = typedTags(form, name); err != nil {
-			return s, err
-		}
+	if s.more, err = typedTags(form, "add_tags"); err != nil {
+		return s, err
+	}
+	if s.without, err = typedTags(form, "drop_tags"); err != nil {
+		return s, err
 	}
 	s.mode, s.chosen = form.Get("channels"), ui.Ticked(form, "channel")
 	switch {
