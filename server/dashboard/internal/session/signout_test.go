@@ -1,4 +1,4 @@
-package dashboard_test
+package session_test
 
 import (
 	"net/http"
