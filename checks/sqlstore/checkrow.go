@@ -83,14 +83,18 @@ func (r *checkRow) fields() (settings, state []any) {
 
 // check returns the check of a row, with its schedule compiled and without its channels.
 func (s *database) check(r *checkRow) (checks.Check, error) {
-	c, state := r.check, r.decoded
-	if state == nil {
-		var err error
-		if state, err = decodeState(r.stored); err != nil {
-			return checks.Check{}, err
+	c, stored := r.check, storedState{State: r.decoded}
+	if stored.State == nil {
+		stored.State = new(checks.State)
+		switch err := json.Unmarshal(r.stored, &stored); {
+		case stored.Version > stateVersion:
+			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
+				stored.Version, stateVersion)
+		case err != nil:
+			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
 		}
 	}
-	c.State = *state
+	c.State = *stored.State
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
 	s.plans.Attach(&c)
@@ -110,19 +114,6 @@ type storedState struct {
 func encodeState(s *checks.State) (string, error) {
 	text, err := json.Marshal(storedState{stateVersion, s})
 	return string(text), err
-}
-
-func decodeState(text []byte) (*checks.State, error) {
-	stored := storedState{State: new(checks.State)}
-	err := json.Unmarshal(text, &stored)
-	switch {
-	case stored.Version > stateVersion:
-		return nil, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
-			stored.Version, stateVersion)
-	case err != nil:
-		return nil, fmt.Errorf("sqlstore: the state of a check: %w", err)
-	}
-	return stored.State, nil
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.

@@ -227,3 +227,76 @@ func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	}
 	return nil
 }
+
+// plain is the layout of SQLite and of a single PostgreSQL.
+type plain struct{}
+
+// lockStates locks nothing on SQLite, where the transaction has locked the database.
+var lockStates = statement{
+	sqlite:   "SELECT check_id, revision FROM rollcall_states WHERE check_id IN (SELECT value FROM json_each(?))",
+	postgres: "SELECT check_id, revision FROM rollcall_states WHERE check_id = ANY ($1::bigint[]) ORDER BY check_id FOR UPDATE",
+}
+
+func (plain) lock(ctx context.Context, t *transaction, keys []int64) ([]lockedKey, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := t.tx.Tx.QueryContext(ctx, t.s.d.text(lockStates), t.s.d.list(keys))
+	var row lockedKey
+	return scanList(rows, err, &row, &row.id, &row.revision)
+}
+
+func (plain) lockDue(ctx context.Context, t *transaction, now time.Time, limit int) ([]lockedKey, error) {
+	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
+		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
+	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
+	var row lockedKey
+	return scanList(rows, err, &row, &row.id, &row.revision)
+}
+
+func (plain) lockProject(ctx context.Context, t *transaction, id uuid.UUID) error {
+	if !t.s.d.postgres {
+		return nil
+	}
+	_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
+		ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
+	return err
+}
+
+func (plain) save(ctx context.Context, t *transaction, locked []*store.Locked) error {
+	return t.saveStates(ctx, locked)
+}
+
+func (plain) commit(context.Context, *transaction) error { return nil }
+
+func (plain) rows(ctx context.Context, db querier, where string, args ...any) (list []*checkRow, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+", "+stateColumns+
+		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var row checkRow
+	settings, state := row.fields()
+	into := append(settings, state...)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		list = append(list, new(row))
+	}
+	return list, rows.Err()
+}
+
+func (plain) logs(_ context.Context, _ querier, where string) ([]logSource, error) {
+	return []logSource{{checks: "rollcall_checks AS c", where: where}}, nil
+}
+
+func (plain) sortLogs([]entry) {}
+
+func (plain) removeLogs(ctx context.Context, t *transaction, entries []entry) (objects []string, err error) {
+	query := "DELETE FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint") + " RETURNING coalesce(object, '')"
+	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries)))
+	var object string
+	return scanList(rows, err, &object, &object)
+}
