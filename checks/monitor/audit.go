@@ -123,23 +123,11 @@ func (s *service) channelChanges(from, to channels.Channel) []audit.Change {
 	return changes
 }
 
-// pageChanges returns what differs between two status pages.
-func pageChanges(from, to checks.StatusPage) []audit.Change {
-	changes := add(nil, "slug", from.Slug, to.Slug)
-	changes = add(changes, "title", from.Title, to.Title)
-	changes = add(changes, "description", from.Description, to.Description)
-	return add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
-}
-
 func aboutChannel(c channels.Channel, action string, changes ...audit.Change) audit.Entry {
 	return audit.Entry{ProjectID: c.ProjectID, Action: action, Object: channelName(c), Changes: changes}
 }
 
 func channelName(c channels.Channel) string { return cmp.Or(c.Name, "unnamed "+string(c.Kind)) }
-
-func aboutPage(p checks.StatusPage, action string, changes ...audit.Change) audit.Entry {
-	return audit.Entry{ProjectID: p.ProjectID, Action: action, Object: p.Slug, Changes: changes}
-}
 
 func aboutProject(p checks.Project, action string, changes ...audit.Change) audit.Entry {
 	return audit.Entry{ProjectID: p.ID, Action: action, Object: p.Name, Changes: changes}

@@ -135,7 +135,7 @@ func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 
 // TestChannel sends a test alert to a channel, or to each member of a group. It neither records nor retries the attempt,
 // and closes the incident that the test has opened at an [channels.IncidentNotifier]. The error is that of the notifier,
-// with the text that [Delivery].Error would have; a *[channels.NotConfiguredError] if the kind has no notifier; or
+// with the text that [checks.Delivery].Error would have; a *[channels.NotConfiguredError] if the kind has no notifier; or
 // [checks.ErrNotFound].
 func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
 	project, err := p.project(ctx, store.ProjectFilter{ID: &p.id})

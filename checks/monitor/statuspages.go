@@ -2,10 +2,12 @@ package monitor
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -100,4 +102,27 @@ func (p *Project) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
 		return tx.DeleteStatusPage(ctx, p.id, id)
 	})
 	return about("status page", id, err)
+}
+
+// StatusPages returns the status pages of all projects, oldest first.
+func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+	return v.store.StatusPages(ctx, store.StatusPageFilter{})
+}
+
+// StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
+func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
+	page, err := one(v.store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
+	return page, about("status page", id, err)
+}
+
+func aboutPage(p checks.StatusPage, action string, changes ...audit.Change) audit.Entry {
+	return audit.Entry{ProjectID: p.ProjectID, Action: action, Object: p.Slug, Changes: changes}
+}
+
+// pageChanges returns what differs between two status pages.
+func pageChanges(from, to checks.StatusPage) []audit.Change {
+	changes := add(nil, "slug", from.Slug, to.Slug)
+	changes = add(changes, "title", from.Title, to.Title)
+	changes = add(changes, "description", from.Description, to.Description)
+	return add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
 }

@@ -93,17 +93,6 @@ func (v *Views) Events(ctx context.Context, list []checks.Check, q EventQuery) (
 	return newest, nil
 }
 
-// StatusPages returns the status pages of all projects, oldest first.
-func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	return v.store.StatusPages(ctx, store.StatusPageFilter{})
-}
-
-// StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
-func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
-	page, err := one(v.store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
-	return page, about("status page", id, err)
-}
-
 // Channel returns a channel of any project. Error: [checks.ErrNotFound].
 func (v *Views) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
 	c, err := one(v.store.Channels(ctx, store.ChannelFilter{IDs: []uuid.UUID{id}}))
