@@ -3,7 +3,6 @@ package courier
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -56,12 +55,6 @@ type Config struct {
 type Change struct{ Project, Check uuid.UUID }
 
 func (c *Config) validate() error {
-	for _, n := range []int64{int64(c.Every), int64(c.Sends), int64(c.SendsPerChannel), int64(c.Timeout),
-		int64(c.RetryFirst), int64(c.RetryMost), int64(c.GiveUp), int64(c.Lease)} {
-		if n < 0 {
-			return errors.New("a limit or an interval of DeliveryConfig is negative")
-		}
-	}
 	for i, t := range c.Types {
 		switch t.Kind {
 		case "":
