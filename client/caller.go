@@ -89,6 +89,12 @@ func isCertificate(err error) bool {
 // errNoResponse cancels a try that takes too long.
 var errNoResponse = errors.New("no answer in time")
 
+// lateError says errNoResponse of a try that the caller's deadline has ended.
+type lateError struct{ cause error }
+
+func (lateError) Error() string   { return errNoResponse.Error() }
+func (e lateError) Unwrap() error { return e.cause }
+
 // try sends a request once and follows its redirects. The limit includes reading the body.
 func (c *caller) try(ctx context.Context, r request, limit time.Duration, read func(*http.Response) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoResponse)
@@ -155,8 +161,11 @@ func connectionFailure(ctx context.Context, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	if errors.Is(context.Cause(ctx), errNoResponse) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errNoResponse):
 		err = errNoResponse
+	case errors.Is(cause, context.DeadlineExceeded): // the caller's deadline, which may come at the same moment
+		err = lateError{cause}
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return &connectionError{err: err, unsent: ok && (op.Op == "dial" || op.Op == "proxyconnect")}

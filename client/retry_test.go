@@ -300,6 +300,18 @@ func TestContextEndsACall(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(s.began), err)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		// The deadline of the caller and that of the client come at the same moment: whichever ends the call, it says the same.
+		for range 20 {
+			s := &script{answers: []any{"hang"}}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			_, err := s.client(t, client.Config{Timeout: 5 * time.Second, Tries: 1}).Check(ctx, someID)
+			cancel()
+			if err == nil || !strings.HasSuffix(err.Error(), ": no answer in time") || !errors.Is(err, checks.ErrUnavailable) {
+				t.Errorf("after %v: %v", time.Since(s.began), err)
+			}
+		}
+	})
 }
 
 // A ping takes one try of its job, and its error does not contain the ping URL. The rest happens in the background, in
