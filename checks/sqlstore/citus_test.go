@@ -156,6 +156,30 @@ func TestDistributeNeedsCitus(t *testing.T) {
 	}
 }
 
+// TestUpgradeDistributed migrates a database that an earlier version has distributed.
+func TestUpgradeDistributed(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	bundb := dbtest.PostgreSQL(t).Bun(t)
+	var schema string
+	must(t, bundb.QueryRowContext(t.Context(), "SELECT current_schema").Scan(&schema))
+	_, err := bundb.DB.ExecContext(t.Context(), "DROP SCHEMA "+schema+" CASCADE; CREATE SCHEMA "+schema)
+	must(t, err)
+	s := unmigrated(t, bundb)
+	must(t, s.MigrateOnly(t.Context(), beforeConversion))
+	id, pinged := firstCheck(t, bundb)
+	_, err = s.Distribute(t.Context())
+	must(t, err)
+	must(t, s.Migrate(t.Context()))
+	if state, err := stateOf(t, bundb, id); err != nil || state.NPings != 1 || !state.LastPing.Equal(pinged) {
+		t.Errorf("the state is %+v, error %v", state, err)
+	}
+	if p, err := monitorOn(t, s).Ping(t.Context(), id, pings.Signal{}); err != nil || p.N != 2 {
+		t.Errorf("ping %d, error %v", p.N, err)
+	}
+}
+
 // lastWords is the error that Citus makes of the end of a worker's server.
 type lastWords struct{}
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/uptrace/bun"
 )
@@ -80,9 +81,12 @@ func (s *database) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file strin
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	// Pass no arguments: with some, drivers accept only one statement.
-	if _, err := tx.Tx.ExecContext(ctx, s.d.schema(string(text))); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	// One after the other, because Citus changes distributed tables only by a statement alone. Pass no arguments: with some,
+	// drivers accept only one statement of a line.
+	for statement := range strings.SplitSeq(s.d.schema(string(text)), ";\n") {
+		if _, err := tx.Tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	return nil
 }
