@@ -23,6 +23,8 @@ type sharded struct {
 	batches [][]uuid.UUID
 }
 
+func (s *sharded) Sharder() store.Sharder { return s }
+
 func (s *sharded) Shards(_ context.Context, checks []uuid.UUID) ([]int, error) {
 	list := make([]int, len(checks))
 	for i, id := range checks {
