@@ -173,7 +173,7 @@ func (s onServer) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (
 
 func (s onServer) project(ctx context.Context, name string) (project, error) {
 	if !s.HasAdminKey() {
-		return project{Manager: s.Client, integrations: remote{s.Client}}, nil
+		return project{Manager: s.Client, integrations: remote(s)}, nil
 	}
 	list, err := s.Projects(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s onServer) project(ctx context.Context, name string) (project, error) {
 	case len(list) != 1 || name != DefaultProject: // a key of one project needs no name
 		return project{}, checks.ErrNotFound
 	}
-	return project{Project: list[0], Manager: s.Client, integrations: remote{s.Client}}, nil
+	return project{Project: list[0], Manager: s.Client, integrations: remote(s)}, nil
 }
 
 func (s onServer) target() (declare.Target, bool) { return declare.OnServer(s.Client), s.HasAdminKey() }
