@@ -114,7 +114,7 @@ func TestCancelledProbe(t *testing.T) {
 	each(t, nil, func(s *site) {
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		for what, list := range map[string][]monitor.Condition{"Ready": s.mon.Vitals().Ready(ctx), "Health": s.mon.Health(ctx)} {
+		for what, list := range map[string][]monitor.Condition{"Ready": s.mon.Ready(ctx), "Health": s.mon.Health(ctx)} {
 			for _, c := range list {
 				if !c.OK() {
 					s.Errorf("%s: %s %s: %v", what, c.Part, c.Problem, c.Err)

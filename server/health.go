@@ -25,7 +25,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // live reports whether the process works: it answers, its watcher runs, and pings are not stuck. It ignores the database,
 // because restarting the process would not bring it back.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
-	c := s.mon.Vitals().Live()
+	c := s.mon.Live()
 	if c.Part == "watcher" && s.draining.Load() {
 		c.Problem = "" // it stops before the last request is answered
 	}
@@ -41,7 +41,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 		if s.draining.Load() {
 			self.Problem = "is shutting down"
 		}
-		return append([]monitor.Condition{self}, s.mon.Vitals().Ready(r.Context())...)
+		return append([]monitor.Condition{self}, s.mon.Ready(r.Context())...)
 	})
 }
 

@@ -59,7 +59,7 @@ func (c *call) listBadges() error {
 func (c *call) status() error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), probeTimeout)
 	defer cancel()
-	if err := c.mon.Vitals().Probe(ctx); err != nil {
+	if err := c.mon.Probe(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errProbe, err)
 	}
 	return c.answer(http.StatusOK, wire.Status{Status: "ok"})

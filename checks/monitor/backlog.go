@@ -15,18 +15,18 @@ type Backlog struct {
 }
 
 // Backlog summarizes the pending deliveries. The query is cheap however many there are.
-func (v *Vitals) Backlog(ctx context.Context) (Backlog, error) {
-	b, err := v.store.Backlog(ctx, v.now())
+func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
+	b, err := m.store.Backlog(ctx, m.now())
 	return Backlog(b), err
 }
 
 // OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,
 // or the zero time if there is none. A channel is healthy unless its last attempt, or one that is under way, takes 2 seconds
 // or longer, or the receiver has asked for a pause. The result is as of the last look at the outbox, a second ago at most.
-func (v *Vitals) OldestHealthy() time.Time { return v.courier.OldestDue() }
+func (m *Monitor) OldestHealthy() time.Time { return m.courier.OldestDue() }
 
 // Queued returns the number of pings that wait for their commit.
-func (v *Vitals) Queued() int { return v.ingest.Queued() }
+func (m *Monitor) Queued() int { return m.ingest.Queued() }
 
 // SpoolStats describes the pings in the spool of a [Monitor].
 type SpoolStats struct {
@@ -45,7 +45,7 @@ type SpoolStats struct {
 }
 
 // Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
-func (v *Vitals) Spooled() (stats SpoolStats, ok bool) {
-	s, ok := v.ingest.SpoolStats()
+func (m *Monitor) Spooled() (stats SpoolStats, ok bool) {
+	s, ok := m.ingest.SpoolStats()
 	return SpoolStats(s), ok
 }

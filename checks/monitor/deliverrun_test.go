@@ -172,7 +172,7 @@ func TestHangingChannels(t *testing.T) {
 			if got := o.received(); len(got) != 2*len(healthy) {
 				t.Fatalf("within 2 seconds: %q", got)
 			}
-			if oldest := o.Vitals().OldestHealthy(); !oldest.IsZero() && time.Since(oldest) > 2*time.Second {
+			if oldest := o.OldestHealthy(); !oldest.IsZero() && time.Since(oldest) > 2*time.Second {
 				t.Errorf("a healthy alert has been due for %v", time.Since(oldest))
 			}
 		}

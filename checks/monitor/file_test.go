@@ -84,7 +84,7 @@ func testReplaced(t *testing.T, suffix string, copied bool) {
 	if err := ping(); !errors.Is(err, checks.ErrUnavailable) || !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a ping: %v", err)
 	}
-	if got := problems(mon.Vitals().Ready(ctx))[part]; !strings.Contains(got, "replaced or removed") || !strings.Contains(got, "stop the server") {
+	if got := problems(mon.Ready(ctx))[part]; !strings.Contains(got, "replaced or removed") || !strings.Contains(got, "stop the server") {
 		t.Errorf("readiness of the %s: %q", part, got)
 	}
 	if got := problems(mon.Health(ctx))[part]; got == "" {
@@ -93,7 +93,7 @@ func testReplaced(t *testing.T, suffix string, copied bool) {
 	must(t, os.Rename(path+".kept", path))
 	time.Sleep(8 * time.Second)
 	must(t, ping())
-	if got := problems(mon.Vitals().Ready(ctx)); len(got) > 0 {
+	if got := problems(mon.Ready(ctx)); len(got) > 0 {
 		t.Errorf("afterwards: %v", got)
 	}
 }
@@ -123,10 +123,10 @@ func TestReadyAsPings(t *testing.T) {
 		}
 		is := func(when, database, spool string) {
 			t.Helper()
-			if got := problems(plain.Vitals().Ready(t.Context()))["database"]; got != database {
+			if got := problems(plain.Ready(t.Context()))["database"]; got != database {
 				t.Errorf("%s: the database %q, want %q", when, got, database)
 			}
-			if got := problems(spooling.Vitals().Ready(t.Context()))["spool"]; got != spool {
+			if got := problems(spooling.Ready(t.Context()))["spool"]; got != spool {
 				t.Errorf("%s: the spool %q, want %q", when, got, spool)
 			}
 		}

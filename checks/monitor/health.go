@@ -51,44 +51,37 @@ const (
 	failingAfter, failingNow = 2 * time.Second, 5 * time.Second
 )
 
-// Vitals is how a server finds out whether this monitor works: probes, figures for metrics and a heartbeat. [Monitor.Health]
-// is the whole report.
-type Vitals struct{ *service }
-
-// Vitals returns the probes and the figures of the monitor, for a server.
-func (m *Monitor) Vitals() *Vitals { return &Vitals{m.service} }
-
 // Live reports whether the watcher runs and pings are not stuck: it returns the condition of pings if they are, and
 // else that of the watcher. It does not depend on the database: a part that fails and retries is live. If a part is not
 // live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
-func (v *Vitals) Live() Condition {
-	if silence, limit := v.ingest.Silence(); silence > max(hangAfter, 2*limit) {
+func (m *Monitor) Live() Condition {
+	if silence, limit := m.ingest.Silence(); silence > max(hangAfter, 2*limit) {
 		return Condition{Part: partPings, Problem: "are stuck"}
 	}
 	c := Condition{Part: partWatcher}
-	now := v.config.Now()
-	v.pulse.mu.Lock()
-	defer v.pulse.mu.Unlock()
-	switch silence := now.Sub(v.pulse.last); {
-	case v.pulse.running == 0 && v.pulse.ended:
+	now := m.config.Now()
+	m.pulse.mu.Lock()
+	defer m.pulse.mu.Unlock()
+	switch silence := now.Sub(m.pulse.last); {
+	case m.pulse.running == 0 && m.pulse.ended:
 		c.Problem = "has stopped"
-	case v.pulse.running > 0 && silence > max(hangAfter, 10*v.config.WatchEvery):
+	case m.pulse.running > 0 && silence > max(hangAfter, 10*m.config.WatchEvery):
 		c.Problem = "hangs"
 	}
 	return c
 }
 
 // Probe tests that the database answers queries, and that the file of SQLite is still the one that is open.
-func (v *Vitals) Probe(ctx context.Context) error { return v.store.Probe(ctx, false) }
+func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, false) }
 
 // Ready reports whether pings can be taken: the database answers and has an up-to-date schema, and pings have not failed
 // for some seconds. After failures, a ping that succeeds makes it ready again or, when no more fail, a test write. It waits
 // at most 5 seconds, and does not stop when ctx is cancelled: that would say nothing about the database. With a spool, the
 // database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
 // which fails after a failed write, or if its file was replaced or removed.
-func (v *Vitals) Ready(ctx context.Context) []Condition {
-	spool, spools := v.spool()
-	database := v.database(ctx, false, "is out of reach or not migrated")
+func (m *Monitor) Ready(ctx context.Context) []Condition {
+	spool, spools := m.spoolHealth()
+	database := m.databaseHealth(ctx, false, "is out of reach or not migrated")
 	if !spools {
 		return []Condition{database}
 	}
@@ -107,31 +100,28 @@ func (v *Vitals) Ready(ctx context.Context) []Condition {
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
 //     this monitor has no notifier for their kind, and Config.DeliveredElsewhere does not say that another has.
-//   - A spool, if there is one, is healthy as in [Vitals.Ready]. Its Detail says how much it holds.
+//   - A spool, if there is one, is healthy as in [Monitor.Ready]. Its Detail says how much it holds.
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
-func (m *Monitor) Health(ctx context.Context) []Condition { return m.Vitals().report(ctx) }
-
-// report reports on each part.
-func (v *Vitals) report(ctx context.Context) []Condition {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see database
+func (m *Monitor) Health(ctx context.Context) []Condition {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see databaseHealth
 	defer cancel()
-	list := []Condition{v.database(ctx, true, "cannot be written"), v.watcher(), v.deliveries(ctx)}
-	if spool, ok := v.spool(); ok {
+	list := []Condition{m.databaseHealth(ctx, true, "cannot be written"), m.watcherHealth(), m.deliveriesHealth(ctx)}
+	if spool, ok := m.spoolHealth(); ok {
 		list = append(list, spool)
 	}
 	return list
 }
 
-// database probes the database. It goes on if ctx is cancelled, which says nothing about the database.
-func (v *Vitals) database(ctx context.Context, write bool, problem string) Condition {
-	failing := v.ingest.Failing()
-	if now := v.config.Now(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
+// databaseHealth probes the database. It goes on if ctx is cancelled, which says nothing about the database.
+func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string) Condition {
+	failing := m.ingest.Failing()
+	if now := m.config.Now(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
 		return Condition{Part: partDatabase, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
-	if err := v.store.Probe(ctx, write || failing.Err != nil); err != nil {
+	if err := m.store.Probe(ctx, write || failing.Err != nil); err != nil {
 		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}
 	}
 	return Condition{Part: partDatabase}
@@ -150,17 +140,17 @@ func inWords(err error, problem string) string {
 	return problem
 }
 
-// spool describes the spool. ok is false without one.
-func (v *Vitals) spool() (c Condition, ok bool) {
-	s, ok := v.ingest.SpoolStats()
+// spoolHealth describes the spool. ok is false without one.
+func (m *Monitor) spoolHealth() (c Condition, ok bool) {
+	s, ok := m.ingest.SpoolStats()
 	c = Condition{Part: partSpool, Detail: "is empty"}
-	age := v.now().Sub(s.Oldest).Round(time.Second)
+	age := m.now().Sub(s.Oldest).Round(time.Second)
 	switch {
 	case s.Pings > 0:
 		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes, age)
 	case !s.Oldest.IsZero():
 		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits", age)
-		if v.ingest.Failing().Err == nil {
+		if m.ingest.Failing().Err == nil {
 			c.Detail += " for other servers"
 		}
 	}
@@ -171,17 +161,17 @@ func (v *Vitals) spool() (c Condition, ok bool) {
 		c.Detail += fmt.Sprintf("; %d were dropped", s.Dropped)
 	}
 	if ok {
-		c.Problem, c.Err = v.spoolFails()
+		c.Problem, c.Err = m.spoolFails()
 	}
 	return c, ok
 }
 
 // spoolFails returns why the spool takes no pings, or "". While the database records pings, a probe decides.
-func (v *Vitals) spoolFails() (problem string, cause error) {
-	failing := v.ingest.Unspooled()
+func (m *Monitor) spoolFails() (problem string, cause error) {
+	failing := m.ingest.Unspooled()
 	cause = failing.Err
-	if cause == nil || v.config.Now().Sub(failing.Last) > failingNow || v.ingest.Failing().Err == nil {
-		cause = v.queue.Probe(cause != nil)
+	if cause == nil || m.config.Now().Sub(failing.Last) > failingNow || m.ingest.Failing().Err == nil {
+		cause = m.queue.Probe(cause != nil)
 	}
 	if cause != nil {
 		problem = inWords(cause, "cannot be written")
@@ -189,41 +179,41 @@ func (v *Vitals) spoolFails() (problem string, cause error) {
 	return problem, cause
 }
 
-func (v *Vitals) watcher() Condition {
-	if c := v.Live(); !c.OK() {
+func (m *Monitor) watcherHealth() Condition {
+	if c := m.Live(); !c.OK() {
 		return c
 	}
 	c := Condition{Part: partWatcher}
-	v.pulse.mu.Lock()
-	defer v.pulse.mu.Unlock()
-	silence := v.config.Now().Sub(v.pulse.swept)
-	if v.pulse.running > 0 && silence > max(time.Minute, 10*v.config.WatchEvery) {
+	m.pulse.mu.Lock()
+	defer m.pulse.mu.Unlock()
+	silence := m.config.Now().Sub(m.pulse.swept)
+	if m.pulse.running > 0 && silence > max(time.Minute, 10*m.config.WatchEvery) {
 		c.Problem = fmt.Sprintf("has not succeeded for %v", silence.Round(time.Second))
 	}
 	return c
 }
 
-func (v *Vitals) deliveries(ctx context.Context) Condition {
-	c := v.backlog(ctx)
+func (m *Monitor) deliveriesHealth(ctx context.Context) Condition {
+	c := m.backlogHealth(ctx)
 	if c.OK() {
-		c.Problem, c.Err = v.courier.Unreachable(ctx)
+		c.Problem, c.Err = m.courier.Unreachable(ctx)
 	}
 	return c
 }
 
-func (v *Vitals) backlog(ctx context.Context) Condition {
+func (m *Monitor) backlogHealth(ctx context.Context) Condition {
 	c := Condition{Part: partDeliveries}
-	if !v.courier.Delivers() {
+	if !m.courier.Delivers() {
 		return c
 	}
-	v.pulse.mu.Lock()
-	busy := v.config.Now().Sub(v.pulse.tried) <= stuckAfter
-	v.pulse.mu.Unlock()
+	m.pulse.mu.Lock()
+	busy := m.config.Now().Sub(m.pulse.tried) <= stuckAfter
+	m.pulse.mu.Unlock()
 	if busy {
 		return c
 	}
-	now := v.now()
-	backlog, err := v.store.Backlog(ctx, now)
+	now := m.now()
+	backlog, err := m.store.Backlog(ctx, now)
 	if err != nil {
 		c.Problem, c.Err = "cannot be read", err
 		return c
@@ -233,10 +223,10 @@ func (v *Vitals) backlog(ctx context.Context) Condition {
 		return c
 	}
 	// Two channels suffice: the first may be store.OnAlert.
-	due, err := v.store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
+	due, err := m.store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
 	if err != nil {
 		c.Problem, c.Err = "cannot be read", err
-	} else if slices.ContainsFunc(due, func(d store.DueChannel) bool { return v.courier.Serves(d.Channel) }) {
+	} else if slices.ContainsFunc(due, func(d store.DueChannel) bool { return m.courier.Serves(d.Channel) }) {
 		c.Problem = fmt.Sprintf("are stuck: one has been due for %v", late.Round(time.Second))
 	}
 	return c

@@ -87,7 +87,7 @@ func TestHealthOfWatcher(t *testing.T) {
 		}
 		is := func(when string, live bool, want map[string]string) {
 			t.Helper()
-			if got := mon.Vitals().Live(); got.OK() != live || got.Part != "watcher" {
+			if got := mon.Live(); got.OK() != live || got.Part != "watcher" {
 				t.Errorf("%s: live is %+v, want %v", when, got, live)
 			}
 			if diff := cmp.Diff(want, problems(mon.Health(t.Context()))); diff != "" {
@@ -121,7 +121,7 @@ func TestHealthOfWatcher(t *testing.T) {
 
 		store.set(nil, true, nil)
 		sleep(10 * time.Minute)
-		if got := mon.Vitals().Live(); !got.OK() {
+		if got := mon.Live(); !got.OK() {
 			t.Errorf("while the database hangs: %+v", got)
 		}
 		if got := problems(mon.Health(t.Context())); got["database"] == "" || got["watcher"] == "" {
@@ -130,7 +130,7 @@ func TestHealthOfWatcher(t *testing.T) {
 		deaf := make(chan struct{})
 		store.set(nil, true, deaf)
 		sleep(4 * time.Minute)
-		if got := mon.Vitals().Live(); got.Problem != "hangs" {
+		if got := mon.Live(); got.Problem != "hangs" {
 			t.Errorf("while the watcher hangs: %+v", got)
 		}
 		store.set(nil, false, nil)
@@ -153,7 +153,7 @@ func TestLiveWhilePingsHang(t *testing.T) {
 		}
 		live := func(when, want string) {
 			t.Helper()
-			if got := mon.Vitals().Live(); got.Problem != want || want != "" && got.Part != "pings" {
+			if got := mon.Live(); got.Problem != want || want != "" && got.Part != "pings" {
 				t.Errorf("%s: %+v, want %q", when, got, want)
 			}
 		}
@@ -220,7 +220,7 @@ func TestHealthOfDeliveries(t *testing.T) {
 				t.Errorf("of a monitor that delivers nothing: %v", got)
 			}
 		}
-		if got := s.Vitals().Ready(t.Context()); len(got) != 1 || !got[0].OK() || got[0].Part != "database" {
+		if got := s.Ready(t.Context()); len(got) != 1 || !got[0].OK() || got[0].Part != "database" {
 			t.Errorf("ready: %+v", got)
 		}
 	})
@@ -261,13 +261,13 @@ func TestHeartbeat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mon.Vitals().Heartbeat(t.Context(), 0, &receiver{}) == nil || mon.Vitals().Heartbeat(t.Context(), time.Minute, nil) == nil {
+		if mon.Heartbeat(t.Context(), 0, &receiver{}) == nil || mon.Heartbeat(t.Context(), time.Minute, nil) == nil {
 			t.Error("a heartbeat without an interval or a pinger")
 		}
 		var other receiver
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- mon.Vitals().Heartbeat(ctx, time.Minute, &other) }()
+		go func() { done <- mon.Heartbeat(ctx, time.Minute, &other) }()
 		after := func(minutes int, err error, hang bool, want ...string) {
 			t.Helper()
 			time.Sleep(time.Duration(minutes) * time.Minute)

@@ -24,28 +24,28 @@ const remindEvery = time.Hour
 //
 // If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
 // If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
-func (v *Vitals) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
+func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
 	if every <= 0 || to == nil {
 		return errors.New("monitor: Heartbeat needs a positive interval and a Sender that is not nil")
 	}
-	log := v.logger("heartbeat")
+	log := m.logger("heartbeat")
 	sent := &trouble{log: log, what: "a heartbeat was not sent"}
 	healthy := &trouble{log: log, what: "this monitor is not healthy"}
 	background.Every(ctx, log, every, "cannot send a heartbeat", func(ctx context.Context) (int, error) {
-		v.beat(ctx, to, sent, healthy)
+		m.beat(ctx, to, sent, healthy)
 		return 0, nil
 	})
 	return nil
 }
 
 // beat sends one heartbeat.
-func (v *Vitals) beat(ctx context.Context, to job.Sender, sent, healthy *trouble) {
+func (m *Monitor) beat(ctx context.Context, to job.Sender, sent, healthy *trouble) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	signal := pings.Signal{Kind: pings.Success}
 	var report strings.Builder
 	var causes []error
-	for _, c := range v.report(ctx) {
+	for _, c := range m.Health(ctx) {
 		if !c.OK() {
 			report.WriteString(c.Part + ": " + c.Problem + "\n")
 			causes = append(causes, errors.New(c.Part+": "+c.Problem), c.Err)

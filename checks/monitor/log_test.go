@@ -52,7 +52,7 @@ func TestLogComponents(t *testing.T) {
 		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- mon.Vitals().Heartbeat(ctx, time.Minute, &receiver{err: errBroken}) }()
+		go func() { done <- mon.Heartbeat(ctx, time.Minute, &receiver{err: errBroken}) }()
 		stop := start(t, mon)
 		time.Sleep(2 * time.Minute)
 		stop()

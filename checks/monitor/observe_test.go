@@ -121,7 +121,7 @@ func TestObserverOfFullQueue(t *testing.T) {
 	store.set(checks.ErrUnavailable, true, gate)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for mon.Vitals().Queued() == 0 {
+	for mon.Queued() == 0 {
 		if _, err := mon.Ping(cancelled, uuid.New(), pings.Signal{}); err == nil {
 			t.Fatal("a ping has succeeded")
 		}

@@ -120,7 +120,7 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 			failed()
 			b.clock.Advance(2 * time.Second)
 			failed()
-			if got := problems(b.Vitals().Ready(t.Context())); got["database"] == "" {
+			if got := problems(b.Ready(t.Context())); got["database"] == "" {
 				t.Errorf("ready after pings have failed for two seconds: %v", got)
 			}
 			for range 5 {
@@ -150,7 +150,7 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 					must(t, err)
 				}
 			}
-			ready := spooling.Vitals().Ready(t.Context())
+			ready := spooling.Ready(t.Context())
 			if got := problems(ready); len(got) > 0 || !strings.HasSuffix(ready[0].Detail, "; pings go to the spool") || ready[0].Err == nil {
 				t.Errorf("ready with a spool: %+v", ready)
 			}
@@ -164,12 +164,12 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 			if down > 0 {
 				t.Errorf("%d checks went down, although their jobs reported in time", down)
 			}
-			if stats, _ := spooling.Vitals().Spooled(); stats != (monitor.SpoolStats{}) {
+			if stats, _ := spooling.Spooled(); stats != (monitor.SpoolStats{}) {
 				t.Errorf("the spool: %+v", stats)
 			}
-			if got := problems(append(spooling.Vitals().Ready(t.Context()), b.Vitals().Ready(t.Context())...)); len(got) > 0 {
+			if got := problems(append(spooling.Ready(t.Context()), b.Ready(t.Context())...)); len(got) > 0 {
 				b.clock.Advance(time.Minute) // without traffic, a probe decides
-				if got := problems(b.Vitals().Ready(t.Context())); len(got) > 0 {
+				if got := problems(b.Ready(t.Context())); len(got) > 0 {
 					t.Errorf("ready afterwards: %v", got)
 				}
 			}
@@ -198,7 +198,7 @@ func TestRefusedData(t *testing.T) {
 			_, err = mon.Replay(t.Context())
 		}
 		must(t, err)
-		if stats, _ := mon.Vitals().Spooled(); stats.Dropped != 1 || !stats.Oldest.IsZero() {
+		if stats, _ := mon.Spooled(); stats.Dropped != 1 || !stats.Oldest.IsZero() {
 			t.Errorf("%s out of the spool: %+v", code, stats)
 		}
 		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, store.ErrRefused) {
@@ -231,7 +231,7 @@ func TestStuckPings(t *testing.T) {
 			s.turn(t)
 		}
 		s.logIs(t, "good 0 0", "good 1 1", "good 2 2")
-		if stats, _ := m.Vitals().Spooled(); stats.Stuck != 3 || stats.Dropped != 0 || !stats.Oldest.IsZero() {
+		if stats, _ := m.Spooled(); stats.Stuck != 3 || stats.Dropped != 0 || !stats.Oldest.IsZero() {
 			t.Errorf("the spool: %+v", stats)
 		}
 		send(t, m, s.check.ID, "direct")
@@ -239,7 +239,7 @@ func TestStuckPings(t *testing.T) {
 		if down := s.wait(t, 150); down != 2 {
 			t.Errorf("%d checks went down, want 2", down)
 		}
-		if stats, _ := m.Vitals().Spooled(); stats.Stuck != 4 {
+		if stats, _ := m.Spooled(); stats.Stuck != 4 {
 			t.Errorf("the spool: %+v", stats)
 		}
 		fails = false
@@ -247,7 +247,7 @@ func TestStuckPings(t *testing.T) {
 		s.wait(t, 12)
 		send(t, m, bad.ID, "bad 5")
 		s.logOf(t, bad.ID, "bad 0", "bad 1", "bad 2", "bad 3", "bad 4", "bad 5")
-		if stats, _ := m.Vitals().Spooled(); stats != (monitor.SpoolStats{}) {
+		if stats, _ := m.Spooled(); stats != (monitor.SpoolStats{}) {
 			t.Errorf("the spool: %+v", stats)
 		}
 	})
@@ -293,7 +293,7 @@ func TestPoisonedAlone(t *testing.T) {
 			if down := s.wait(t, 153); down != 1 {
 				t.Errorf("with %d poisoned: %d checks went down, want 1", poisoned, down)
 			}
-			if stats, _ := m.Vitals().Spooled(); stats.Stuck != 2*poisoned || stats.Dropped != 0 || !stats.Oldest.IsZero() {
+			if stats, _ := m.Spooled(); stats.Stuck != 2*poisoned || stats.Dropped != 0 || !stats.Oldest.IsZero() {
 				t.Errorf("with %d poisoned: %+v", poisoned, stats)
 			}
 			fails = false
@@ -311,7 +311,7 @@ func TestSlugsCannotBeFound(t *testing.T) {
 	spec := everyMinute()
 	spec.Slug = new("job")
 	b.create(t, spec)
-	ready := func() string { return problems(b.Vitals().Ready(t.Context()))["database"] }
+	ready := func() string { return problems(b.Ready(t.Context()))["database"] }
 	ping := func() error {
 		_, _, err := b.PingSlug(t.Context(), b.project.PingKey, "job", false, pings.Signal{})
 		return err

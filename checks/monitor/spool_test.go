@@ -223,7 +223,7 @@ func (s *spoolers) logIs(t *testing.T, want ...string) {
 
 func spooled(t *testing.T, m *spooler) int {
 	t.Helper()
-	stats, ok := m.Vitals().Spooled()
+	stats, ok := m.Spooled()
 	if !ok {
 		t.Fatal("no spool")
 	}
@@ -252,11 +252,11 @@ func TestSpool(t *testing.T) {
 			t.Error("an invalid signal was spooled")
 		}
 		s.wait(t, 100)
-		stats, _ := m.Vitals().Spooled()
+		stats, _ := m.Spooled()
 		if !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
 			t.Errorf("the oldest ping is of %v", stats.Oldest)
 		}
-		ready := m.Vitals().Ready(ctx)
+		ready := m.Ready(ctx)
 		if len(ready) != 2 || !ready[0].OK() || ready[1].Detail == "is empty" {
 			t.Errorf("ready %+v", ready)
 		}
@@ -271,7 +271,7 @@ func TestSpool(t *testing.T) {
 		if _, err := s.CheckBySlug(ctx, s.project.ID, "made"); err != nil {
 			t.Error(err)
 		}
-		if stats, _ := m.Vitals().Spooled(); stats.Dropped != 2 {
+		if stats, _ := m.Spooled(); stats.Dropped != 2 {
 			t.Errorf("%d pings were dropped, want 2", stats.Dropped)
 		}
 		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
@@ -305,7 +305,7 @@ func TestSpoolWithReplacedKey(t *testing.T) {
 		}
 		m.store.away.Store(false)
 		s.wait(t, 30)
-		if stats, _ := m.Vitals().Spooled(); s.nPings(t, slug.ID) != 1 || stats.Pings != 0 || stats.Dropped != 1 {
+		if stats, _ := m.Spooled(); s.nPings(t, slug.ID) != 1 || stats.Pings != 0 || stats.Dropped != 1 {
 			t.Errorf("%d pings by slug, spool %+v", s.nPings(t, slug.ID), stats)
 		}
 		for _, m := range s.list {
@@ -670,7 +670,7 @@ func TestSpoolOfUnsaved(t *testing.T) {
 		s.cut(false)
 		s.turn(t)
 		s.logIs(t, want...)
-		if stats, _ := m.Vitals().Spooled(); stats.Dropped != 3 || !stats.Oldest.IsZero() {
+		if stats, _ := m.Spooled(); stats.Dropped != 3 || !stats.Oldest.IsZero() {
 			t.Errorf("%d pings were dropped, want 3; the oldest left is of %v", stats.Dropped, stats.Oldest)
 		}
 	})
@@ -797,7 +797,7 @@ func TestSpoolOfClockAhead(t *testing.T) {
 					send(t, m, s.check.ID, fmt.Sprint("ping ", i))
 					want = append(want, fmt.Sprint("ping ", i, " ", 50+40*i))
 				}
-				if stats, _ := m.Vitals().Spooled(); !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
+				if stats, _ := m.Spooled(); !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
 					t.Errorf("the oldest ping is of %v", stats.Oldest)
 				}
 				if restart {
@@ -836,13 +836,13 @@ func TestSpoolHeld(t *testing.T) {
 		for range 60 {
 			stuck()
 		}
-		if stats, _ := m.Vitals().Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+		if stats, _ := m.Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("after a minute, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
 		for range 60 {
 			stuck()
 		}
-		if stats, _ := m.Vitals().Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+		if stats, _ := m.Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("after two minutes, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
 		s.logIs(t)

@@ -61,7 +61,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	_, err = cutOff.Ping(ctx, backup.ID, pings.Signal{})
-	stats, _ := cutOff.Vitals().Spooled()
+	stats, _ := cutOff.Spooled()
 	fmt.Println("error:", err, "waiting:", stats.Pings)
 
 	back, err := monitor.New(database, &monitor.Config{Spool: queue})

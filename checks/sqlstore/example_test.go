@@ -58,9 +58,9 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	err = mon.Vitals().Probe(ctx)
+	err = mon.Probe(ctx)
 	fmt.Println(errors.Is(err, sqlstore.ErrNotMigrated))
-	fmt.Println(store.Migrate(ctx), mon.Vitals().Probe(ctx)) // at every start; does nothing if the schema is up to date
+	fmt.Println(store.Migrate(ctx), mon.Probe(ctx)) // at every start; does nothing if the schema is up to date
 	// Output:
 	// true
 	// <nil> <nil>

@@ -75,7 +75,7 @@ func TestBacklogInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.Advance(time.Minute)
-		got, err := mon.Vitals().Backlog(t.Context())
+		got, err := mon.Backlog(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,7 +221,7 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 	slices.SortStableFunc(v.Deliveries, func(a, b checks.Delivery) int { // those of one alert have no order
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.CheckID.String()+a.ChannelName, b.CheckID.String()+b.ChannelName))
 	})
-	v.Backlog, err = mon.Vitals().Backlog(ctx)
+	v.Backlog, err = mon.Backlog(ctx)
 	must(t, err)
 	return v
 }

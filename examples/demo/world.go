@@ -80,7 +80,7 @@ func (w *world) watch(at time.Time, retry time.Duration) {
 		if err := w.mon.Tick(ctx); err != nil {
 			return err
 		}
-		backlog, err := w.mon.Vitals().Backlog(ctx)
+		backlog, err := w.mon.Backlog(ctx)
 		if err == nil && backlog.Pending > 0 && retry < day {
 			w.watch(w.clock.now().Add(retry), 2*retry)
 		}

@@ -43,7 +43,7 @@ const (
 	maxScrapes = 4
 )
 
-// source is what [Metrics] reads during a scrape. *[monitor.Vitals] implements it.
+// source is what [Metrics] reads during a scrape. *[monitor.Monitor] implements it.
 type source interface {
 	Queued() int
 	OldestHealthy() time.Time
@@ -51,7 +51,7 @@ type source interface {
 	Spooled() (stats monitor.SpoolStats, ok bool)
 }
 
-var _ source = (*monitor.Vitals)(nil)
+var _ source = (*monitor.Monitor)(nil)
 
 // Metrics is a collector of the events of a [monitor.Observer], and of those of package server and smtpd, whose Observer it is.
 // It is safe for concurrent use.
@@ -177,7 +177,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 // Without a monitor these gauges are absent.
 func (m *Metrics) Observer() monitor.Observer {
 	return monitor.Observer{
-		Bind:         func(mon *monitor.Monitor) { m.bind(mon.Vitals(), mon.Now) },
+		Bind:         func(mon *monitor.Monitor) { m.bind(mon, mon.Now) },
 		PingsWritten: m.pingsWritten, PingsFailed: m.pingsNotWritten,
 		PingsSpooled: func(size int) { m.pingsSpooled.Add(float64(size)) }, PingsReplayed: m.pingsTaken,
 		SpoolHeld: m.spoolHeld.Inc, PingRefused: m.pingsRefused.Inc, Swept: m.swept, Attempted: m.attempted,

@@ -119,7 +119,7 @@ func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 	if !ok {
 		return recipient{}, errNoCheck
 	}
-	spool, spools := s.mon.Vitals().Spooled()
+	spool, spools := s.mon.Spooled()
 	if spool.Pings > 0 {
 		return address, nil
 	}

@@ -82,7 +82,7 @@ func ExampleOpenDB() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	fmt.Println(mon.Vitals().Probe(ctx))
+	fmt.Println(mon.Probe(ctx))
 	// Output: <nil>
 }
 

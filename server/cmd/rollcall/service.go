@@ -386,7 +386,7 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 		return console.Usage(err)
 	}
 	if pinger != nil {
-		group.Go(func() { _ = s.mon.Vitals().Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments
+		group.Go(func() { _ = s.mon.Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments
 	}
 	if s.metrics == nil {
 		return nil

@@ -243,7 +243,7 @@ func TestWatchdog(t *testing.T) {
 	away := fmt.Errorf("%w: away", checks.ErrUnavailable)
 	db.err.Store(&away)
 	late.Add(int64(time.Hour))
-	if !eventually(patience, func() bool { return mon.Vitals().Live().OK() }) {
+	if !eventually(patience, func() bool { return mon.Live().OK() }) {
 		t.Error("the watcher does not get over a database that is away")
 	}
 	is("while the database is away", "WATCHDOG=1")
@@ -258,7 +258,7 @@ func TestWatchdog(t *testing.T) {
 	<-looked
 	db.hang.Store(nil)
 	close(h.ended)
-	if !eventually(patience, func() bool { return mon.Vitals().Live().OK() }) {
+	if !eventually(patience, func() bool { return mon.Live().OK() }) {
 		t.Error("the watcher does not recover")
 	}
 	is("when it works again", "WATCHDOG=1", "STATUS=listening")

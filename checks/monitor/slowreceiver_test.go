@@ -55,7 +55,7 @@ func TestHealthWithSlowReceiver(t *testing.T) {
 		if step.attempt {
 			m.pulse.attempt()
 		}
-		if got := m.Vitals().backlog(t.Context()); got.Problem != step.want {
+		if got := m.backlogHealth(t.Context()); got.Problem != step.want {
 			t.Errorf("after %v: %q, want %q", step.after, got.Problem, step.want)
 		}
 	}
