@@ -76,6 +76,8 @@ type DeliveryQuery struct {
 // Event is a transition or a pause of a check, which has no Reason.
 type Event struct {
 	Transition
+	// CheckID is the identifier of the check.
+	CheckID uuid.UUID
 	// ID is the number of a recorded transition within its database, and otherwise 0. It grows in the order of the commits, also
 	// if the clock was set back.
 	ID int64

@@ -317,10 +317,10 @@ func (c *call) find(id string, by subject) (err error) {
 		thing := "check"
 		switch by {
 		case byChannel:
-			c.channel, err = c.mon.Views().Channel(c.r.Context(), parsed)
+			c.channel, err = c.mon.Projects().Channel(c.r.Context(), parsed)
 			owner, thing = c.channel.ProjectID, "channel"
 		case byPage:
-			c.statusPage, err = c.mon.Views().StatusPage(c.r.Context(), parsed)
+			c.statusPage, err = c.mon.Projects().StatusPage(c.r.Context(), parsed)
 			owner, thing = c.statusPage.ProjectID, "status page"
 		case byProject:
 			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)

@@ -93,7 +93,7 @@ func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label stri
 
 // checkBadge returns the label and the content of the badge of the check with a badge key.
 func (s *Server) checkBadge(ctx context.Context, key uuid.UUID) (label string, summary badges.Summary, err error) {
-	c, err := s.mon.Views().CheckByBadgeKey(ctx, key)
+	c, err := s.mon.Projects().CheckByBadgeKey(ctx, key)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

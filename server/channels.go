@@ -29,7 +29,7 @@ func (c *call) createChannel() error {
 	if wanted.Name != nil {
 		channel.Name = *wanted.Name
 	}
-	info, _ := c.mon.Views().Kind(channel.Kind)
+	info, _ := c.mon.Kind(channel.Kind)
 	if !c.mayChange(info) {
 		return errKind(channel.Kind)
 	}
@@ -58,7 +58,7 @@ func (c *call) replaceChannel() error {
 		return err
 	}
 	kind := c.channel.Kind
-	info, known := c.mon.Views().Kind(kind)
+	info, known := c.mon.Kind(kind)
 	switch {
 	case wanted.Kind != nil && *wanted.Kind != string(kind):
 		return &checks.FieldError{Field: "kind", Reason: fmt.Sprintf("cannot change: it is %q", kind)}
@@ -112,10 +112,10 @@ func (c *call) deleteChannel() error {
 // listKinds answers GET /api/v3/channel-kinds/.
 func (c *call) listKinds() error {
 	document := wire.ChannelKinds{Kinds: []wire.ChannelKind{}}
-	for _, info := range c.mon.Views().Kinds() {
+	for _, info := range c.mon.Kinds() {
 		kind := wire.ChannelKind{
 			Kind: string(info.Kind), Title: cmp.Or(info.Title, string(info.Kind)), Category: string(cmp.Or(info.Category, "Others")), Doc: info.Doc,
-			Configured: c.mon.Views().Configured(info.Kind) == nil, Privileged: c.privileged(info), Settings: []wire.ChannelSetting{},
+			Configured: c.mon.Configured(info.Kind) == nil, Privileged: c.privileged(info), Settings: []wire.ChannelSetting{},
 		}
 		for _, s := range info.AllSettings() {
 			kind.NeedsBrowser = kind.NeedsBrowser || s.Subscription && s.Required
@@ -166,7 +166,7 @@ func (c *call) channelDocument(channel channels.Channel, reach verdict.Reach) wi
 		ID: channel.ID.String(), Name: channel.Name, Kind: string(channel.Kind), Settings: map[string]string{}, Secrets: []string{},
 		Sources: channel.Sources, State: reach.State, FailedAt: wire.NewTime(reach.Since), Error: reach.Error,
 	}
-	info, _ := c.mon.Views().Kind(channel.Kind)
+	info, _ := c.mon.Kind(channel.Kind)
 	for _, name := range slices.Sorted(maps.Keys(channel.Settings)) {
 		if info.Shows(channel, name) {
 			d.Settings[name] = channel.Settings[name]

@@ -66,7 +66,7 @@ func OnMonitor(mon *monitor.Monitor) Administrator { return local{mon} }
 type local struct{ mon *monitor.Monitor }
 
 func (l local) Read(ctx context.Context, project string) (State, error) {
-	s := State{Types: l.mon.Views().Kinds()}
+	s := State{Types: l.mon.Kinds()}
 	project = cmp.Or(project, "default")
 	var err error
 	if s.Project, err = l.mon.Projects().ByName(ctx, project); err != nil {

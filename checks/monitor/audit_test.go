@@ -23,7 +23,8 @@ func audited(c *monitor.Config) { c.AuditRetention = 365 * 24 * time.Hour }
 // entries returns the audit log of a project, oldest first, one line an entry.
 func entries(t *testing.T, mon *monitor.Monitor, project uuid.UUID, q audit.Query) (lines []string) {
 	t.Helper()
-	list, err := mon.Project(project).Audit(t.Context(), q)
+	q.Project = project
+	list, err := mon.Installation().Audit(t.Context(), q)
 	must(t, err)
 	for _, e := range list {
 		line := fmt.Sprintf("%s %s: %s %q", strings.TrimSpace(fmt.Sprint(e.Actor.Kind, " ", e.Actor.Name)), e.Actor.Address, e.Action, e.Object)

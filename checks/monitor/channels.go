@@ -174,3 +174,40 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
 	return p.courier.Try(ctx, project, append(available, c), c.ID)
 }
+
+// Kinds returns the kinds of channels that [Project.CreateChannel] accepts, each once, with their settings.
+func (m *Monitor) Kinds() (list []channels.Type) {
+	for _, t := range m.config.Channels {
+		if i := slices.IndexFunc(list, func(known channels.Type) bool { return known.Kind == t.Kind }); i >= 0 {
+			list[i] = t
+		} else {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Kind returns a kind of channels, and whether it is one of [Monitor.Kinds].
+func (m *Monitor) Kind(kind channels.Kind) (t channels.Type, known bool) {
+	list := m.Kinds()
+	i := slices.IndexFunc(list, func(t channels.Type) bool { return t.Kind == kind })
+	if i < 0 {
+		return channels.Type{}, false
+	}
+	return list[i], true
+}
+
+// Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
+// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
+func (m *Monitor) Configured(kind channels.Kind) error { return m.courier.Configured(kind) }
+
+// Undeliverable returns a *[channels.NotConfiguredError] if nobody sends alerts to channels of a kind: this monitor cannot,
+// and [Config].DeliveredElsewhere is not set. For [channels.Function] it says whether there is Config.OnAlert.
+func (m *Monitor) Undeliverable(kind channels.Kind) error { return m.undeliverable(kind) }
+
+func (s *service) undeliverable(kind channels.Kind) error {
+	if s.config.DeliveredElsewhere && kind != channels.Function {
+		return nil
+	}
+	return s.courier.Configured(kind)
+}

@@ -199,7 +199,7 @@ func TestConfigured(t *testing.T) {
 		channels.SMS: `integrations of the kind "sms" are not configured on this server`,
 		"twice":      `integrations of the kind "twice" are not configured on this server`,
 	} {
-		err := mon.Views().Configured(kind)
+		err := mon.Configured(kind)
 		if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); fmt.Sprint(err) != want || err != nil && (!ok || lacks.Kind != kind) {
 			t.Errorf("%s: %v, want %s", kind, err, want)
 		}

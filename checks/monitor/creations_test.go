@@ -76,7 +76,7 @@ func TestMaxCreated(t *testing.T) {
 		if created, err := s.createByPing(t, "b"); created || err != nil {
 			t.Errorf("ping of a check that exists: created %v, error %v", created, err)
 		}
-		id, err := s.Views().CheckIDBySlug(t.Context(), s.project.PingKey, "a")
+		id, err := s.Projects().CheckIDBySlug(t.Context(), s.project.PingKey, "a")
 		must(t, err)
 		_, err = s.Delete(t.Context(), id)
 		must(t, err)

@@ -44,8 +44,8 @@
 // A [Project] has the checks of one project and all that belongs to them, with the methods of a *client.Client: code for a
 // [checks.Manager] works on both. A [checks.Snapshot] of a monitor has its [checks.Check], the state machine.
 //
-// Servers ask for more: [Projects] are all projects with their accounts and keys, [Views] lookups in all projects, and
-// [Installation] what the servers on a database share. [Monitor.Health] says whether this monitor works.
+// Servers ask for more: [Projects] are all projects with their accounts and keys, [Installation] what the servers on a database
+// share. [Monitor.Health] says whether this monitor works, and [Monitor.Kinds] which channels it can have.
 //
 // # Transactions
 //

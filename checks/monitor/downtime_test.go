@@ -122,7 +122,7 @@ func TestTransitions(t *testing.T) {
 		s.clock.Advance(time.Hour)
 		_, err := s.Pause(t.Context(), b.ID)
 		must(t, err)
-		got, err := s.Views().Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
+		got, err := s.Projects().Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
 		must(t, err)
 		want := map[uuid.UUID][]checks.Transition{
 			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: flips.Failure}},

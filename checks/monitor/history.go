@@ -10,18 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
-
-// Audit returns entries of the audit log about the project and what is in it, newest first. The query's Project is ignored. A
-// project without entries need not exist: entries outlive what they are about.
-func (p *Project) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
-	q.Project = p.id
-	list, err := p.store.Audit(ctx, q)
-	return list, p.about(err)
-}
 
 // EventQuery selects transitions and pauses. The zero value selects all.
 type EventQuery struct {
@@ -86,10 +77,54 @@ func (p *Project) events(ctx context.Context, id uuid.UUID, q EventQuery) ([]che
 		// The watcher may have recorded it after the check was read.
 		recorded := slices.ContainsFunc(list, func(e checks.Event) bool { return !e.At.Before(t.At) })
 		if (q.Before.IsZero() || t.At.Before(q.Before)) && !recorded {
-			list = slices.Insert(list, 0, checks.Event{Transition: t})
+			list = slices.Insert(list, 0, checks.Event{CheckID: id, Transition: t})
 		}
 	}
 	return list, nil
+}
+
+// Events returns the newest transitions and pauses of checks that the query selects, newest first, those that nobody has
+// recorded yet included, without deliveries. The query has a Limit; all events at the instant of the last one are among them.
+func (s *Projects) Events(ctx context.Context, list []checks.Check, q EventQuery) (newest []checks.Event, err error) {
+	// It looks at spans that grow, so that it reads little of a long history.
+	now := s.now()
+	until := q.Before
+	if until.IsZero() {
+		until = now.Add(24 * time.Hour) // a clock was set back
+	}
+	ids := make([]uuid.UUID, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	q.Limit = max(q.Limit, 1)
+	oldest := flips.RetentionBoundary(now)
+	all := map[uuid.UUID][]checks.Event{}
+	for span := 48 * time.Hour; len(ids) > 0; span *= 4 {
+		from := until.Add(-span)
+		if all, err = s.store.Events(ctx, store.EventQuery{Checks: ids, From: from, Until: until, Limit: q.Limit}); err != nil {
+			return nil, err
+		}
+		found := 0
+		for _, events := range all {
+			found += len(events)
+		}
+		if found >= q.Limit || from.Before(oldest) {
+			break
+		}
+	}
+	for _, c := range list {
+		_, effects := c.Settle(now)
+		for _, t := range effects.Transitions {
+			recorded := slices.ContainsFunc(all[c.ID], func(e checks.Event) bool { return !e.At.Before(t.At) })
+			if t.At.Before(until) && !recorded {
+				newest = append(newest, checks.Event{CheckID: c.ID, Transition: t})
+			}
+		}
+		slices.Reverse(all[c.ID])
+		newest = append(newest, all[c.ID]...)
+	}
+	slices.SortStableFunc(newest, func(a, b checks.Event) int { return b.At.Compare(a.At) })
+	return newest, nil
 }
 
 // Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
@@ -162,6 +197,13 @@ func (p *Project) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
 	list, pauses := statusesOf(c, history, flips.RetentionBoundary(now))
 	return flips.Downtime(list, later(from, c.CreatedAt), earlier(to, now), pauses...), nil
+}
+
+// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
+// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
+// among them; see [checks.Check.Settle].
+func (s *Projects) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return s.transitions(ctx, ids, since)
 }
 
 // transitions returns, for each of the checks that has some, its transitions and pauses from an instant on, by time.

@@ -15,7 +15,8 @@ type Installation struct{ *service }
 // Installation returns what the servers on the database share.
 func (m *Monitor) Installation() *Installation { return &Installation{m.service} }
 
-// Audit returns entries of the audit log of all projects and of the installation itself, newest first.
+// Audit returns entries of the audit log, newest first: those of all projects and of the installation itself, or those of one
+// project. Entries outlive what they are about, so neither a project nor a check of the query need exist.
 func (i *Installation) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
 	return i.store.Audit(ctx, q)
 }

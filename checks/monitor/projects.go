@@ -11,14 +11,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
-// Projects is what a server needs to know about all projects of the installation: their accounts, and whom a key lets in. A
-// program that embeds monitoring calls [Monitor.OpenProject] instead.
+// Projects is what a server needs to know about all projects of the installation: their accounts, whom a key lets in, and what
+// pages show of any of them. A program that embeds monitoring calls [Monitor.OpenProject] instead.
 type Projects struct{ *service }
 
 // Projects returns the projects of the installation, for a server.
@@ -218,4 +219,23 @@ func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 		return tx.DeleteProject(ctx, p.ID)
 	})
 	return about("project", id, err)
+}
+
+// CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
+func (s *Projects) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
+	c, err := one(s.store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
+	return c, about("check", "of a badge key", err) // which is a secret
+}
+
+// CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
+// [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [checks.ErrUnavailable].
+func (s *Projects) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
+	id, _, err := s.checkIDBySlug(ctx, pingKey, slug, false, true)
+	return id, about("slug", slug, err)
+}
+
+// Channel returns a channel of any project. Error: [checks.ErrNotFound].
+func (s *Projects) Channel(ctx context.Context, id uuid.UUID) (channels.Channel, error) {
+	c, err := one(s.store.Channels(ctx, store.ChannelFilter{IDs: []uuid.UUID{id}}))
+	return c, about("channel", id, err)
 }

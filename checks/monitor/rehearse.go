@@ -77,7 +77,7 @@ func (p *Project) Reach(ctx context.Context, list []channels.Channel, last bool)
 	}
 	for _, c := range list {
 		o := outcomes[c.ID]
-		o.Undeliverable = (&Views{p.service}).Undeliverable(c.Kind)
+		o.Undeliverable = p.undeliverable(c.Kind)
 		outcomes[c.ID] = o
 	}
 	return verdict.Reaches(list, outcomes), nil

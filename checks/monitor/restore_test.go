@@ -37,7 +37,7 @@ func TestRestore(t *testing.T) {
 		if times, err := s.Downtime(t.Context(), c.ID, start, s.Now()); err != nil || times.Up != 15*time.Minute {
 			t.Errorf("the time is %+v, want 15 minutes up, error %v", times, err)
 		}
-		if list, err := s.Views().Transitions(t.Context(), []uuid.UUID{c.ID}, start); err != nil || len(list[c.ID]) != 1 {
+		if list, err := s.Projects().Transitions(t.Context(), []uuid.UUID{c.ID}, start); err != nil || len(list[c.ID]) != 1 {
 			t.Errorf("transitions %v, want one, error %v", list, err)
 		}
 		if _, err := s.Restore(t.Context(), c.ID, before.State, paused.StoredSince); !errors.Is(err, checks.ErrChanged) {

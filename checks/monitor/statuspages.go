@@ -105,13 +105,13 @@ func (p *Project) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
 }
 
 // StatusPages returns the status pages of all projects, oldest first.
-func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	return v.store.StatusPages(ctx, store.StatusPageFilter{})
+func (s *Projects) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+	return s.store.StatusPages(ctx, store.StatusPageFilter{})
 }
 
 // StatusPage returns a status page of any project. Error: [checks.ErrNotFound].
-func (v *Views) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
-	page, err := one(v.store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
+func (s *Projects) StatusPage(ctx context.Context, id uuid.UUID) (checks.StatusPage, error) {
+	page, err := one(s.store.StatusPages(ctx, store.StatusPageFilter{ID: &id}))
 	return page, about("status page", id, err)
 }
 

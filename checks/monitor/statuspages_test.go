@@ -43,7 +43,7 @@ func TestStatusPages(t *testing.T) {
 func (s setup) statusPagesAre(t *testing.T, project uuid.UUID, want ...checks.StatusPage) {
 	t.Helper()
 	list, err := s.StatusPages(t.Context(), project)
-	all, allErr := s.Views().StatusPages(t.Context())
+	all, allErr := s.Projects().StatusPages(t.Context())
 	must(t, errors.Join(err, allErr))
 	all = slices.DeleteFunc(all, func(p checks.StatusPage) bool { return p.ProjectID != project })
 	for what, got := range map[string][]checks.StatusPage{"of the project": list, "among all": all} {

@@ -51,7 +51,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 		for name, err := range map[string]error{
 			"Check": missing(s.Check(ctx, none)), "Ping": missing(s.Ping(ctx, none, pings.Signal{})),
 			"PingSlug":      two(s.PingSlug(ctx, "none", "job", true, pings.Signal{})),
-			"CheckIDBySlug": missing(s.Views().CheckIDBySlug(ctx, "none", "job")), "CheckByBadgeKey": missing(s.Views().CheckByBadgeKey(ctx, none)),
+			"CheckIDBySlug": missing(s.Projects().CheckIDBySlug(ctx, "none", "job")), "CheckByBadgeKey": missing(s.Projects().CheckByBadgeKey(ctx, none)),
 			"Checks": missing(checks.Stored(s.Monitor.Project(none).Checks(ctx, checks.Query{}))), "LastDurations": missing(s.Monitor.Project(none).LastDurations(ctx)),
 			"RecentPings":  missing(s.Monitor.Project(none).RecentPings(ctx, nil, c.CreatedAt, 1)),
 			"LastFailures": missing(s.Monitor.Project(none).LastFailures(ctx, nil, 1)),

@@ -69,7 +69,7 @@ func (s *database) eventsBetween(ctx context.Context, ids []uuid.UUID, from, unt
 	}
 	changes, pauses := make(map[uuid.UUID][]checks.Event), make(map[uuid.UUID][]checks.Event)
 	for _, r := range found {
-		e := checks.Event{ID: r.id, Transition: checks.Transition{At: instant(r.at), Reason: flips.Reason(r.reason)}}
+		e := checks.Event{ID: r.id, CheckID: r.check, Transition: checks.Transition{At: instant(r.at), Reason: flips.Reason(r.reason)}}
 		if e.To, err = decode(statuses[:], r.to); err != nil {
 			return nil, err
 		}

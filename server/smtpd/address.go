@@ -19,7 +19,7 @@ func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UU
 		return uuid.Nil, checks.ErrNotFound
 	}
 	if r.slug != "" {
-		return mon.Views().CheckIDBySlug(ctx, r.key, r.slug)
+		return mon.Projects().CheckIDBySlug(ctx, r.key, r.slug)
 	}
 	_, err := mon.Check(ctx, r.id)
 	return r.id, err

@@ -22,7 +22,7 @@ func (s *service) register(ctx context.Context) error {
 		ID: uuid.NewString(), Host: host, Address: s.webListener.Addr().String(), Started: now, Seen: now, BaseURL: s.BaseURL,
 		Others: s.DeliveredElsewhere, Audit: s.AuditRetention > 0, Spools: s.SpoolWait, Private: s.Notifiers.AllowPrivateNetworks,
 	}
-	for _, t := range s.mon.Views().Kinds() {
+	for _, t := range s.mon.Kinds() {
 		if installation.Needs[t.Kind] == "" {
 			continue
 		}

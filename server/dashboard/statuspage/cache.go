@@ -206,7 +206,7 @@ func (c *cache) readPages(ctx context.Context) (*rendered, error) {
 	c.mu.Lock()
 	version := c.version
 	c.mu.Unlock()
-	list, err := c.mon.Views().StatusPages(ctx)
+	list, err := c.mon.Projects().StatusPages(ctx)
 	now := c.mon.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -360,7 +360,7 @@ func TestOlderDays(t *testing.T) {
 			w.must(err)
 			w.ping(c, pings.Success)
 		}
-		left, err := w.Views().Transitions(t.Context(), []uuid.UUID{c.ID}, time.Time{})
+		left, err := w.Projects().Transitions(t.Context(), []uuid.UUID{c.ID}, time.Time{})
 		if err != nil || len(left) != 0 {
 			t.Fatalf("%d transitions are left, error %v, want none", len(left), err)
 		}

@@ -213,7 +213,7 @@ func (f *facts) complete(ctx context.Context, mon *monitor.Monitor, now time.Tim
 	if len(missing) == 0 {
 		return nil
 	}
-	found, err := mon.Views().Transitions(ctx, missing, f.known)
+	found, err := mon.Projects().Transitions(ctx, missing, f.known)
 	for _, id := range missing {
 		f.histories[id] = found[id]
 	}

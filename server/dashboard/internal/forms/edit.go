@@ -112,7 +112,7 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 	if err != nil {
 		return err
 	}
-	_, v.OnAlert = q.Mon.Views().OnAlert()
+	v.OnAlert = q.Mon.Configured(channels.Function) == nil
 	all, chosen := v.Form["channels"] == "*", map[string]bool{}
 	for id := range strings.SplitSeq(v.Form["channels"], ",") {
 		chosen[id] = true

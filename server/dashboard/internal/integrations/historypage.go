@@ -194,7 +194,7 @@ func (v *historyView) cut(rows []historyRow, cursor historyCursor) {
 
 // statusRows are the status changes and pauses of checks.
 func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []historyRow, err error) {
-	events, err := q.Mon.Views().Events(q.Ctx(), list, monitor.EventQuery{Before: before, Limit: historyPerPage + 1})
+	events, err := q.Mon.Projects().Events(q.Ctx(), list, monitor.EventQuery{Before: before, Limit: historyPerPage + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func statusRows(q *ui.Request, list []checks.Check, before time.Time) (rows []hi
 }
 
 // reported returns the newest pings of checks back to the oldest of some events.
-func reported(q *ui.Request, events []monitor.CheckEvent) (map[uuid.UUID][]pings.Ping, error) {
+func reported(q *ui.Request, events []checks.Event) (map[uuid.UUID][]pings.Ping, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}

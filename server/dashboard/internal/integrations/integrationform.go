@@ -80,7 +80,7 @@ func newIntegrationPage(q *ui.Request) error {
 
 // blankForm returns the form for a new channel of a kind that pages may make.
 func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err error) {
-	info, ok := q.Mon.Views().Kind(kind)
+	info, ok := q.Mon.Kind(kind)
 	if !ok {
 		return integrationForm{}, checks.ErrNotFound
 	}
@@ -111,7 +111,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	if err != nil {
 		return integrationForm{}, err
 	}
-	info, known := q.Mon.Views().Kind(c.Kind)
+	info, known := q.Mon.Kind(c.Kind)
 	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks, Was: fingerprint(info, c)}
 	switch {
 	case !known:
@@ -211,7 +211,7 @@ func saveIntegration(q *ui.Request) error {
 	view.typed(q, form)
 	stored := view.Was
 	view.Was = q.Was(stored)
-	info, _ := q.Mon.Views().Kind(c.Kind)
+	info, _ := q.Mon.Kind(c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
 		if now := fingerprint(info, c); q.Was(now) != now {
 			return c, ui.ErrConflict
@@ -349,7 +349,7 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 			view.Problem = shown(not + ": " + setting.Error() + ".")
 			break
 		}
-		info, _ := q.Mon.Views().Kind(channels.Kind(view.Kind))
+		info, _ := q.Mon.Kind(channels.Kind(view.Kind))
 		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + inLabels(info, setting.Reason) + ".")
 	default:
 		return err

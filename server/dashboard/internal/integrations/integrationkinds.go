@@ -44,7 +44,7 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	groups := map[channels.Category][]kindChoice{}
 	for _, info := range allowed {
 		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: inLabels(info, info.Doc)}
-		if err := q.Mon.Views().Configured(info.Kind); err != nil {
+		if err := q.Mon.Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
 		if search.Matches(strings.ToLower(strings.Join([]string{choice.Kind, choice.Title, choice.Doc, string(info.Category)}, "\n"))) {
@@ -61,12 +61,12 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	slices.SortStableFunc(view.Groups, func(a, b kindGroup) int {
 		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
 	})
-	for _, info := range q.Mon.Views().Kinds() {
+	for _, info := range q.Mon.Kinds() {
 		if mayMake(q, info) || slices.ContainsFunc(view.Others, func(k kindChoice) bool { return k.Kind == string(info.Kind) }) {
 			continue
 		}
 		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info)}
-		if err := q.Mon.Views().Configured(info.Kind); err != nil {
+		if err := q.Mon.Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
 		view.Others = append(view.Others, choice)

@@ -45,7 +45,7 @@ func integrationsPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	_, onAlert := q.Mon.Views().OnAlert()
+	onAlert := q.Mon.Configured(channels.Function) == nil
 	return q.Render("integrations", "Integrations", struct {
 		Rows                     []integration
 		Make, AnyChecks, OnAlert bool
@@ -82,7 +82,7 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {
 	row := integration{ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Title: string(c.Kind)}
-	if info, ok := q.Mon.Views().Kind(c.Kind); ok {
+	if info, ok := q.Mon.Kind(c.Kind); ok {
 		row.Title = kindTitle(info)
 	}
 	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
@@ -91,7 +91,7 @@ func integrationOf(q *ui.Request, c channels.Channel) integration {
 	case up && !down:
 		row.Only = channels.Up
 	}
-	if err := q.Mon.Views().Undeliverable(c.Kind); err != nil {
+	if err := q.Mon.Undeliverable(c.Kind); err != nil {
 		row.Lacks = lacks(err)
 	}
 	return row
@@ -153,7 +153,7 @@ func mayMake(q *ui.Request, info channels.Type) bool {
 
 // kindsToMake returns the kinds of which pages make channels, each once.
 func kindsToMake(q *ui.Request) (list []channels.Type) {
-	for _, info := range q.Mon.Views().Kinds() {
+	for _, info := range q.Mon.Kinds() {
 		if mayMake(q, info) {
 			list = append(list, info)
 		}

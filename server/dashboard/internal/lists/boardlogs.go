@@ -54,7 +54,7 @@ func (c *boardCache) read(q *ui.Request, list []checks.Check, since time.Time) (
 	if err != nil {
 		return boardLogs{}, err
 	}
-	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, since)
+	transitions, err := q.Mon.Projects().Transitions(q.Ctx(), ids, since)
 	if err != nil {
 		return boardLogs{}, err
 	}

@@ -93,7 +93,7 @@ func readPast(q *ui.Request, list []checks.Check, axis *board.Axis) (past, error
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, axis.From)
+	transitions, err := q.Mon.Projects().Transitions(q.Ctx(), ids, axis.From)
 	for _, c := range list {
 		settled, effects := c.Settle(axis.Now)
 		p.add(settled, append(transitions[c.ID][:len(transitions[c.ID]):len(transitions[c.ID])], effects.Transitions...), axis)

@@ -104,7 +104,7 @@ func failuresBetween(q *ui.Request, list []checks.Check, from, to time.Time) (ro
 	if err != nil {
 		return nil, err
 	}
-	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, from)
+	transitions, err := q.Mon.Projects().Transitions(q.Ctx(), ids, from)
 	if err != nil {
 		return nil, err
 	}

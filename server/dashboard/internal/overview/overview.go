@@ -152,7 +152,7 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, v.Night)
+	transitions, err := q.Mon.Projects().Transitions(q.Ctx(), ids, v.Night)
 	if err != nil {
 		return nil, err
 	}

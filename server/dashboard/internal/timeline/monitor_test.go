@@ -55,7 +55,7 @@ func TestLogs(t *testing.T) {
 	for _, after := range [][]timeline.Result{{timeline.Late}, {timeline.Missed, timeline.Late}} {
 		recent, err := project.RecentPings(ctx, ids, start, 100)
 		must(err)
-		transitions, err := mon.Views().Transitions(ctx, ids, start)
+		transitions, err := mon.Projects().Transitions(ctx, ids, start)
 		must(err)
 		logs := timeline.Logs(recent, transitions)
 		if len(logs) != 2 {

@@ -43,7 +43,8 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 	if !q.Right.Owns() {
 		query.Except = []string{"key", "person"}
 	}
-	entries, err := q.Mon.Project(q.Project.ID).Audit(q.Ctx(), query)
+	query.Project = q.Project.ID
+	entries, err := q.Mon.Installation().Audit(q.Ctx(), query)
 	list := make([]Change, len(entries))
 	for i, e := range entries {
 		kind, verb, _ := strings.Cut(e.Action, ".")
