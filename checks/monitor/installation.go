@@ -38,8 +38,8 @@ func (i *Installation) Once(ctx context.Context, name string) (first bool, err e
 	return stored.Value == mine, err
 }
 
-// Records returns the store of records, for the packages that keep people, their sessions and the like. The kinds of records belong
-// to those packages.
+// Records returns the store of records, for the packages that keep people, their sessions and the like, and for the notes that
+// programs on one database leave for each other. The kinds of records belong to those packages.
 func (i *Installation) Records() records.Store { return recordStore{i.store} }
 
 // recordStore is the part of a store that keeps records.
@@ -53,50 +53,4 @@ func (s recordStore) Records(ctx context.Context, now time.Time, q records.Query
 // Update runs fn in a transaction.
 func (s recordStore) Update(ctx context.Context, fn func(ctx context.Context, tx records.Tx) error) error {
 	return s.db.Update(ctx, func(ctx context.Context, tx store.Tx) error { return fn(ctx, tx) })
-}
-
-// Document is a note that the programs on one database leave for each other, such as the settings of a server for its commands.
-// Kind and Key name it. The database stores it as it is, so it must hold no secret.
-type Document struct {
-	Kind, Key string
-	// Value is a JSON document.
-	Value []byte
-	// Until is when the document ends, or the zero time if it never does.
-	Until time.Time
-}
-
-// documentKind returns the kind of the records that hold documents of a kind. No other record has such a kind.
-func documentKind(kind string) string { return "document " + kind }
-
-// Documents returns the documents of a kind that have not ended, by key.
-func (i *Installation) Documents(ctx context.Context, kind string) ([]Document, error) {
-	found, err := i.store.Records(ctx, i.now(), records.Query{Kind: new(documentKind(kind))})
-	var list []Document
-	for _, r := range found {
-		list = append(list, Document{Kind: kind, Key: r.Key, Value: r.Value, Until: r.Until})
-	}
-	return list, err
-}
-
-// SaveDocument adds or replaces a document.
-func (i *Installation) SaveDocument(ctx context.Context, d Document) error {
-	r := records.Record{Kind: documentKind(d.Kind), Key: d.Key, Value: d.Value, Until: d.Until}
-	return i.store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return tx.SaveRecords(ctx, i.now(), r) })
-}
-
-// TakeDocument removes a document and returns its value. Of concurrent calls, one gets it. Error: [checks.ErrNotFound].
-func (i *Installation) TakeDocument(ctx context.Context, kind, key string) (value []byte, err error) {
-	kind = documentKind(kind)
-	err = i.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := one(tx.LockRecords(ctx, i.now(), records.Query{Kind: &kind, Key: &key}))
-		if err != nil {
-			return err
-		}
-		value = r.Value
-		return tx.SaveRecords(ctx, i.now(), records.Record{Kind: kind, Key: key})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return value, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -155,32 +154,6 @@ func TestAuthenticateByHash(t *testing.T) {
 			t.Errorf("%q, not a key's length: error %v, want ErrNotFound; the store was asked for %x", text, err, store.asked)
 		}
 	}
-}
-
-func TestDocuments(t *testing.T) {
-	each(t, func(t *testing.T, s setup) {
-		documents := s.Installation()
-		want := monitor.Document{Kind: "server", Key: "b", Value: []byte(`{"n": 2}`), Until: s.Now().Add(time.Minute)}
-		for _, d := range []monitor.Document{{Kind: "server", Key: "b", Value: []byte(`{}`)}, want, {Kind: "other", Key: "b", Value: []byte(`{}`)},
-			{Kind: "server", Key: "a", Value: []byte(`{}`), Until: s.Now()}} {
-			must(t, documents.SaveDocument(t.Context(), d))
-		}
-		got, err := documents.Documents(t.Context(), "server")
-		must(t, err)
-		if diff := cmp.Diff([]monitor.Document{want}, got); diff != "" {
-			t.Errorf("documents that have not ended (-want +got):\n%s", diff)
-		}
-		if list, err := documents.Documents(t.Context(), "key"); err != nil || len(list) > 0 {
-			t.Errorf("documents of a kind that records have: %v, error %v", list, err)
-		}
-		value, err := documents.TakeDocument(t.Context(), "server", "b")
-		if err != nil || string(value) != string(want.Value) {
-			t.Errorf("taken: %s, error %v", value, err)
-		}
-		if _, err := documents.TakeDocument(t.Context(), "server", "b"); !errors.Is(err, checks.ErrNotFound) {
-			t.Errorf("taken again: error %v, want ErrNotFound", err)
-		}
-	})
 }
 
 func TestRotatePingKey(t *testing.T) {

@@ -30,7 +30,7 @@ func (s *service) register(ctx context.Context) error {
 			s.document.Kinds = append(s.document.Kinds, t.Kind)
 		}
 	}
-	found, err := s.mon.Installation().Documents(ctx, installation.ServerKind)
+	found, err := installation.Documents(ctx, s.mon, installation.ServerKind)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *service) register(ctx context.Context) error {
 		if json.Unmarshal(document.Value, &d) == nil && d.Running(now) {
 			continue
 		}
-		if _, err := s.mon.Installation().TakeDocument(ctx, installation.ServerKind, document.Key); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		if _, err := installation.TakeDocument(ctx, s.mon, installation.ServerKind, document.Key); err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return err
 		}
 	}
@@ -80,13 +80,13 @@ func (s *service) leave(ctx context.Context, kind, key string, document any, end
 
 // takeRequests sends the test alerts that commands ask this server for.
 func (s *service) takeRequests(ctx context.Context, tests *sync.WaitGroup) {
-	found, _ := s.mon.Installation().Documents(ctx, installation.RequestKind)
+	found, _ := installation.Documents(ctx, s.mon, installation.RequestKind)
 	for _, document := range found {
 		var r installation.TestRequest
 		if json.Unmarshal(document.Value, &r) != nil || r.Server != s.document.ID {
 			continue
 		}
-		if _, err := s.mon.Installation().TakeDocument(ctx, installation.RequestKind, document.Key); err != nil {
+		if _, err := installation.TakeDocument(ctx, s.mon, installation.RequestKind, document.Key); err != nil {
 			continue // the command has withdrawn it
 		}
 		tests.Go(func() {

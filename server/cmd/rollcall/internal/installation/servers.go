@@ -15,14 +15,15 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
-// Kinds of the documents by which servers and commands know each other.
+// Kinds of the records by which servers and commands know each other.
 const (
-	ServerKind  = "server"  // what a server runs with
-	RequestKind = "request" // a test alert that a command wants a server to send
-	AnswerKind  = "answer"  // how that went
+	ServerKind  = "document server"  // what a server runs with
+	RequestKind = "document request" // a test alert that a command wants a server to send
+	AnswerKind  = "document answer"  // how that went
 )
 
 const (
@@ -94,7 +95,7 @@ type Servers struct {
 
 // ReadServers reads which servers run on the database.
 func ReadServers(ctx context.Context, mon *monitor.Monitor) (Servers, error) {
-	found, err := mon.Installation().Documents(ctx, ServerKind)
+	found, err := Documents(ctx, mon, ServerKind)
 	if err != nil {
 		return Servers{}, err
 	}
@@ -190,14 +191,13 @@ var ErrNoAnswer = errors.New("the server does not answer")
 func (d Server) Ask(ctx context.Context, mon *monitor.Monitor, channel channels.Channel) (TestAnswer, error) {
 	var answer TestAnswer
 	key := uuid.NewString()
-	documents := mon.Installation()
 	request := TestRequest{d.ID, channel.ProjectID, channel.ID}
 	if err := SaveDocument(ctx, mon, RequestKind, key, request, time.Hour); err != nil {
 		return answer, err
 	}
 	taken := time.Now().Add(requestWait)
 	for limit := taken.Add(answerWait); time.Now().Before(limit); {
-		value, err := documents.TakeDocument(ctx, AnswerKind, key)
+		value, err := TakeDocument(ctx, mon, AnswerKind, key)
 		if err == nil {
 			return answer, json.Unmarshal(value, &answer)
 		}
@@ -205,7 +205,7 @@ func (d Server) Ask(ctx context.Context, mon *monitor.Monitor, channel channels.
 			return answer, err
 		}
 		if time.Now().After(taken) {
-			if _, err := documents.TakeDocument(ctx, RequestKind, key); err == nil {
+			if _, err := TakeDocument(ctx, mon, RequestKind, key); err == nil {
 				return answer, ErrNoAnswer
 			}
 			taken = limit // the server has taken it
@@ -219,11 +219,39 @@ func (d Server) Ask(ctx context.Context, mon *monitor.Monitor, channel channels.
 	return answer, fmt.Errorf("%s has not said within %v how the test went", d, answerWait)
 }
 
-// SaveDocument stores a document that ends by itself.
+// Documents returns the records of a kind, by key.
+func Documents(ctx context.Context, mon *monitor.Monitor, kind string) ([]records.Record, error) {
+	return mon.Installation().Records().Records(ctx, mon.Now(), records.Query{Kind: &kind})
+}
+
+// SaveDocument stores a document as a record that ends by itself. It must hold no secret: the database keeps it as it is.
 func SaveDocument(ctx context.Context, mon *monitor.Monitor, kind, key string, document any, ends time.Duration) error {
 	value, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
-	return mon.Installation().SaveDocument(ctx, monitor.Document{Kind: kind, Key: key, Value: value, Until: mon.Now().Add(ends)})
+	now := mon.Now()
+	return mon.Installation().Records().Update(ctx, func(ctx context.Context, tx records.Tx) error {
+		return tx.SaveRecords(ctx, now, records.Record{Kind: kind, Key: key, Value: value, Until: now.Add(ends)})
+	})
+}
+
+// TakeDocument removes a document and returns its value. Of concurrent calls, one gets it. Error: [checks.ErrNotFound].
+func TakeDocument(ctx context.Context, mon *monitor.Monitor, kind, key string) (value []byte, err error) {
+	now := mon.Now()
+	err = mon.Installation().Records().Update(ctx, func(ctx context.Context, tx records.Tx) error {
+		found, err := tx.LockRecords(ctx, now, records.Query{Kind: &kind, Key: &key})
+		if err == nil && len(found) == 0 {
+			err = checks.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		value = found[0].Value
+		return tx.SaveRecords(ctx, now, records.Record{Kind: kind, Key: key})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
 }
