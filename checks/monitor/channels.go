@@ -198,11 +198,12 @@ func (m *Monitor) Kind(kind channels.Kind) (t channels.Type, known bool) {
 }
 
 // Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
-// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
+// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them. For [channels.Function] it
+// says whether there is Config.OnAlert.
 func (m *Monitor) Configured(kind channels.Kind) error { return m.courier.Configured(kind) }
 
 // Undeliverable returns a *[channels.NotConfiguredError] if nobody sends alerts to channels of a kind: this monitor cannot,
-// and [Config].DeliveredElsewhere is not set. For [channels.Function] it says whether there is Config.OnAlert.
+// and [Config].DeliveredElsewhere, which says nothing about [channels.Function], is not set.
 func (m *Monitor) Undeliverable(kind channels.Kind) error { return m.undeliverable(kind) }
 
 func (s *service) undeliverable(kind channels.Kind) error {
