@@ -315,6 +315,7 @@ func TestUpgradeOfOpenRuns(t *testing.T) {
 // TestUpgradeOfMonths reads statistics that were stored before the column stats, in more rows than are converted at once.
 func TestUpgradeOfMonths(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := unmigrated(t, bundb)
 		must(t, s.MigrateOnly(t.Context(), beforeConversion))
@@ -344,6 +345,7 @@ func TestUpgradeOfMonths(t *testing.T) {
 // TestMonthsOfNewerVersion adds a day to a month of a later version, which stays as it is. A ping is recorded all the same.
 func TestMonthsOfNewerVersion(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		bundb := db.Bun(t)
 		s := dbtest.OpenOn(t, bundb).Database()
 		c := addCheck(t, monitorOn(t, s))
