@@ -75,18 +75,21 @@ func (w *worker) next() bool {
 // close waits for the work, and stops it when ctx ends. It reports whether the work has ended by itself.
 func (w *worker) close(ctx context.Context) bool {
 	w.mu.Lock()
+	done, stop, ended := w.done, w.stop, ctx.Err() != nil
+	if done != nil && ended {
+		stop() // before the work hears of the end, and gives up
+	}
 	if w.closes != nil && !w.closed {
 		close(w.closes)
 	}
 	w.closed = true
-	done, stop := w.done, w.stop
 	w.mu.Unlock()
 	if done == nil {
 		return true
 	}
 	select {
 	case <-done:
-		return true
+		return !ended
 	case <-ctx.Done():
 	}
 	stop()
@@ -114,7 +117,7 @@ func (w *worker) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 	case <-w.closes:
 	}
-	return nil
+	return ctx.Err()
 }
 
 // memory keeps the pings of a [Pinger] without a queue that wait for another try, oldest first.

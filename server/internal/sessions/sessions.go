@@ -22,7 +22,7 @@ const Kind = "session"
 // Most is how many sessions a person or a key has. One more ends the one that was seen least recently.
 const Most = 1000
 
-// Session is a browser in which somebody is signed in.
+// Session is a browser that is signed in.
 type Session struct {
 	// Person is who has signed in, or uuid.Nil for the holder of Keys.
 	Person uuid.UUID `json:"person,omitzero"`
