@@ -293,6 +293,15 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	return tx.SaveChecks(ctx, []*store.Locked{l})
 }
 
+// lockCheck locks a check of the project.
+func (p *Project) lockCheck(ctx context.Context, tx store.AdminTx, id uuid.UUID) (*store.Locked, error) {
+	l, err := tx.LockCheck(ctx, id)
+	if err == nil && l.ProjectID != p.id {
+		return nil, checks.ErrNotFound
+	}
+	return l, err
+}
+
 // change runs fn on a locked check and returns the changed check. If fn may select channels, it needs the
 // lock of the account, which must be taken before that of the check.
 func (p *Project) change(
@@ -305,10 +314,7 @@ func (p *Project) change(
 				return err
 			}
 		}
-		l, err := tx.LockCheck(ctx, id)
-		if err == nil && l.ProjectID != p.id {
-			err = checks.ErrNotFound
-		}
+		l, err := p.lockCheck(ctx, tx, id)
 		if err != nil {
 			return err
 		}

@@ -37,10 +37,7 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 				return err
 			}
 		}
-		l, err := tx.LockCheck(ctx, id)
-		if err == nil && l.ProjectID != p.id {
-			err = checks.ErrNotFound
-		}
+		l, err := p.lockCheck(ctx, tx, id)
 		if err != nil {
 			return err
 		}
