@@ -1,5 +1,5 @@
-// Package records names the documents that the database keeps beside checks: people, sessions, one-time links. What they mean is up
-// to the packages that store them. A [Store] comes from monitor.Installation.Records.
+// Package records names the documents that the database keeps beside checks: people, sessions, one-time links. The
+// packages that store them give them their meaning. A [Store] comes from monitor.Installation.Records.
 package records
 
 import (

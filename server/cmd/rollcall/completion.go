@@ -78,9 +78,9 @@ func complete(words []string, stdout, stderr io.Writer) int {
 	return console.ExitOK
 }
 
-// completions returns what a shell may put in the place of the last word of a command line, whose first word is the one after
-// rollcall: words, each with a tab and a description if it has one. If only the shell knows them, it returns ":file",
-// ":directory", or ":command" with the number of the word at which another command line begins, if rollcall is word 0.
+// completions returns what may replace the last of the words that follow rollcall: words, each with a tab and a description if it
+// has one. If only the shell knows them, it returns ":file", ":directory", or ":command" with the number of the word at which
+// another command line begins, counted from rollcall, which is word 0.
 func completions(root *kong.Node, words []string) []string {
 	if len(words) == 0 {
 		return nil

@@ -225,7 +225,7 @@ func TestSignInWhileCredentialsChange(t *testing.T) {
 	}
 }
 
-// TestAtProviderWhileSessionsEnd: a sign-in that is at the provider while all sessions end must begin anew.
+// TestAtProviderWhileSessionsEnd: all sessions end while a person is at the provider; the sign-in must start over.
 func TestAtProviderWhileSessionsEnd(t *testing.T) {
 	c := newCity(t)
 	c.signIn(c.Browser(), ann.Email).Is(http.StatusSeeOther)
