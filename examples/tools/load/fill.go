@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/examples/tools/internal/database"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -23,6 +24,7 @@ import (
 // fixture is a database with one project, whose checks are all up.
 type fixture struct {
 	db     *bun.DB
+	store  *sqlstore.Store
 	key    string   // an API key of the project
 	checks []string // their UUIDs
 }
@@ -34,27 +36,22 @@ func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err
 	if err != nil {
 		return nil, err
 	}
-	f = &fixture{db: db}
+	f = &fixture{db: db, store: store}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	if err := f.create(ctx, store, n, integrations); err != nil {
+	if err := f.create(ctx, n, integrations); err != nil {
 		return nil, err
-	}
-	if f.postgres() {
-		if err := f.prepareLog(ctx); err != nil {
-			return nil, err
-		}
 	}
 	return f, f.db.NewSelect().Table("rollcall_checks").Column("uuid").Scan(ctx, &f.checks)
 }
 
 // create makes the project and one check as any program does, and copies the rows of the check: a million calls would
 // take too long.
-func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrations int) error {
-	mon, err := monitor.New(store, &monitor.Config{
+func (f *fixture) create(ctx context.Context, n, integrations int) error {
+	mon, err := monitor.New(f.store, &monitor.Config{
 		Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}}}, DeliveredElsewhere: true,
 	})
 	if err != nil {
@@ -93,6 +90,14 @@ func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrat
 	}
 	_, err = f.db.ExecContext(ctx, `INSERT INTO rollcall_check_channels (check_id, channel_id)
 		SELECT c.id, ch.id FROM rollcall_checks AS c JOIN rollcall_channels AS ch ON ch.project_id = c.project_id`)
+	return err
+}
+
+// distribute spreads the database over the workers of Citus.
+func (f *fixture) distribute(ctx context.Context) error {
+	_, err := f.store.Contract().(interface {
+		Distribute(context.Context) (changed bool, err error)
+	}).Distribute(ctx)
 	return err
 }
 
@@ -139,16 +144,21 @@ const logFiles = 40
 // prepareLog brings a new PostgreSQL server to where an old one is: with files of the write-ahead log to recycle, and
 // with statistics. Otherwise commits would wait for the server to fill each file with zeroes, and it would vacuum in the
 // middle of a round.
-func (f *fixture) prepareLog(ctx context.Context) error {
+func prepareLog(ctx context.Context, url string) error {
+	db, err := postgres.OpenDB(url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
 	for range logFiles {
-		if _, err := f.db.ExecContext(ctx, "SELECT pg_logical_emit_message(false, 'load', 'x'), pg_switch_wal()"); err != nil {
+		if _, err := db.ExecContext(ctx, "SELECT pg_logical_emit_message(false, 'load', 'x'), pg_switch_wal()"); err != nil {
 			return err
 		}
 	}
-	if _, err := f.db.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
+	if _, err := db.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
-	_, err := f.db.ExecContext(ctx, "CHECKPOINT")
+	_, err = db.ExecContext(ctx, "CHECKPOINT")
 	return err
 }
 

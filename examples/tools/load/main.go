@@ -10,16 +10,19 @@
 //	go run ./load --checks 100000 --rate 0.5                 # latency at half of the highest rate
 //	go run ./load --new-connections                          # a connection for each ping
 //	go run ./load --database postgres --servers 2            # two servers on one database against one
+//	go run ./load --database postgres --database citus       # several databases against each other
 //	go run ./load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
 //	go run ./load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
 //	go run ./load --checks 1000000 --overdue 10000
 //	go run ./load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
 //	go run ./load --rollcall /tmp/rollcall                   # measures a binary that is already built
 //
-// Each round prints a line for each server, and the last two lines are the medians of all rounds:
+// Each round prints a line for each server, and the last lines are the medians of all rounds:
 //
 //	share           pings a second over those of the ceiling
 //	CPU µs          CPU time a ping of the server and its database
+//	database µs     the part of the database in it: all processes of PostgreSQL, on Citus of all nodes
+//	coordinator     on Citus, the share of the coordinator in the CPU time of the database
 //	generator µs    CPU time a ping of this program
 //	bytes           bytes a ping that the server and its database write to the disk
 //	batch           pings a transaction, from the metrics of rollcall
@@ -27,7 +30,8 @@
 // CPU times and bytes are 0 where there is no /proc.
 //
 // All servers listen on the loopback interface, and the program removes its files at the end. PostgreSQL is a throwaway
-// server with fsync, or the server of an empty database that a URL names.
+// server with fsync, or the server of an empty database that a URL names, whose CPU time does not count. Citus is a
+// throwaway coordinator with two workers, which share the machine. It needs the extension in PostgreSQL; .ci/citus builds it.
 package main
 
 import (
@@ -51,7 +55,7 @@ import (
 )
 
 type options struct {
-	Database       string        `default:"sqlite" help:"sqlite, postgres (a throwaway server with fsync), or the URL of an empty PostgreSQL database."`
+	Database       []string      `default:"sqlite" sep:"none" help:"sqlite, postgres (a throwaway server with fsync), citus (a throwaway coordinator with two workers), or the URL of an empty PostgreSQL database. Repeat it to compare several."`
 	Checks         int           `default:"1000" help:"Number of checks. They are pinged in random order."`
 	Channels       int           `help:"Number of integrations of each check."`
 	Connections    int           `default:"64" help:"Number of connections that send pings at once."`
@@ -90,8 +94,13 @@ func (o *options) Validate() error {
 		return fmt.Errorf("--servers: cannot be combined with --reads, --pages or --overdue")
 	case o.Profile != "" && o.Rollcall != "":
 		return fmt.Errorf("--profile: cannot be combined with --rollcall, because it needs a binary with a profiler")
-	case o.Database != "sqlite" && o.Database != "postgres" && !strings.HasPrefix(o.Database, "postgres://"):
-		return fmt.Errorf("--database: must be sqlite, postgres or postgres://…: %q", o.Database)
+	case len(o.Database) > 1 && (o.Servers > 1 || o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Profile != ""):
+		return fmt.Errorf("--database: several cannot be combined with --servers, --reads, --pages, --overdue or --profile")
+	}
+	for _, d := range o.Database {
+		if d != "sqlite" && d != "postgres" && d != "citus" && !strings.HasPrefix(d, "postgres://") {
+			return fmt.Errorf("--database: must be sqlite, postgres, citus or postgres://…: %q", d)
+		}
 	}
 	return nil
 }
@@ -127,81 +136,132 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	// PostgreSQL may have to run as another user, who must be able to enter the directory.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
 	return o.measure(ctx, dir, out)
 }
 
 // measure starts the servers and measures what the flags ask for.
 func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err error) {
-	product := new(target)
-	defer product.stop()
-	url, err := o.createDatabase(ctx, dir, product)
-	if err != nil {
-		return err
+	if o.Rollcall == "" && o.Profile == "" {
+		if o.Rollcall, err = program.Build(ctx, dir); err != nil {
+			return err
+		}
 	}
-	data, err := fill(ctx, url, o.Checks, o.Channels)
-	if err != nil {
-		return err
+	var products []*target
+	defer func() {
+		for _, t := range products {
+			t.stop()
+		}
+	}()
+	for i, database := range o.Database {
+		product := new(target)
+		products = append(products, product)
+		if err := o.startProduct(ctx, filepath.Join(dir, fmt.Sprint("database", i)), database, product); err != nil {
+			return err
+		}
+		defer product.data.db.Close()
+		fmt.Fprintf(out, "%s, %d checks, %d connections, %d CPUs, %s\n", product.name, o.Checks, o.Connections, runtime.NumCPU(), runtime.Version())
 	}
-	defer data.db.Close()
-	if err := o.startServers(ctx, dir, url, product); err != nil {
-		return err
-	}
+	product := products[0]
 	if o.Profile != "" {
 		defer func() {
 			_, stopErr := product.servers[0].Stop(syscall.SIGUSR1)
 			err = errors.Join(err, stopErr)
 		}()
 	}
-	fmt.Fprintf(out, "%s, %d checks, %d connections, %d CPUs, %s\n", product.name, o.Checks, o.Connections, runtime.NumCPU(), runtime.Version())
 	switch {
 	case o.Overdue > 0:
-		return o.measureOverdue(ctx, out, data, product)
+		return o.measureOverdue(ctx, out, product)
 	case o.Reads:
-		return o.measureReads(ctx, out, data, product)
+		return o.measureReads(ctx, out, product)
 	case o.Pages > 0:
-		return o.measurePages(ctx, out, data, product)
+		return o.measurePages(ctx, out, product)
 	case o.Servers > 1:
-		one := &target{name: "one server", servers: product.servers[:1], pg: product.pg}
+		one := &target{name: "one server", servers: product.servers[:1], nodes: product.nodes, data: product.data}
 		product.name = fmt.Sprintf("%d servers", o.Servers)
-		return o.compare(ctx, out, data, one, product)
+		return o.compare(ctx, out, one, product)
 	}
-	ceiling, err := startCeiling()
+	ceiling, err := startCeiling(product.data)
 	if err != nil {
 		return err
 	}
 	defer ceiling.stop()
-	return o.compare(ctx, out, data, ceiling, product)
+	return o.compare(ctx, out, append([]*target{ceiling}, products...)...)
 }
 
-// createDatabase makes an empty database, unless the flags name one, and returns its URL.
-func (o *options) createDatabase(ctx context.Context, dir string, t *target) (url string, err error) {
+// startProduct makes a database and starts rollcall on it. The caller stops the target, even after an error, and closes its
+// data.
+func (o *options) startProduct(ctx context.Context, dir, database string, t *target) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	url, err := createDatabase(ctx, dir, database, t)
+	if err != nil {
+		return err
+	}
+	if t.data, err = fill(ctx, url, o.Checks, o.Channels); err != nil {
+		return err
+	}
+	if database == "citus" {
+		err = t.data.distribute(ctx)
+	}
+	for _, node := range t.nodes {
+		if err == nil {
+			err = prepareLog(ctx, node.URL(databaseName))
+		}
+	}
+	if err == nil {
+		err = o.startServers(ctx, dir, url, t)
+	}
+	if err != nil {
+		return errors.Join(err, t.data.db.Close())
+	}
+	return nil
+}
+
+// databaseName is the name of the database on throwaway servers.
+const databaseName = "rollcall"
+
+// citusWorkers is the number of workers of Citus beside the coordinator.
+const citusWorkers = 2
+
+// createDatabase makes an empty database, unless its URL was given, and returns its URL.
+func createDatabase(ctx context.Context, dir, database string, t *target) (url string, err error) {
+	// fsync and synchronous_commit are on by default.
+	settings := []string{"shared_buffers=512MB", "max_wal_size=4GB"}
 	t.name = "PostgreSQL"
-	switch o.Database {
+	switch database {
 	case "sqlite":
 		t.name = "SQLite"
 		file := filepath.Join(dir, "rollcall.db")
 		return "sqlite:" + file, os.WriteFile(file, nil, 0o600) // rollcall warns of files that others can read
 	case "postgres":
-		// fsync and synchronous_commit are on by default.
-		if t.pg, err = pgserver.New(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
+		server, err := pgserver.New(ctx, dir, settings...)
+		if err != nil {
 			return "", err
 		}
-		return t.pg.URL("postgres"), nil
+		t.nodes = []*pgserver.Server{server}
+		return server.Create(ctx, databaseName)
+	case "citus":
+		t.name = "Citus"
+		if t.nodes, err = pgserver.NewCitus(ctx, dir, databaseName, citusWorkers, settings...); err != nil {
+			return "", err
+		}
+		return t.nodes[0].URL(databaseName), nil
 	}
-	return o.Database, nil
+	return database, nil
 }
 
 // startServers starts rollcall on the database, as often as the flags say. A profile is that of the first one.
 func (o *options) startServers(ctx context.Context, dir, url string, t *target) (err error) {
 	binary := o.Rollcall
-	switch {
-	case o.Profile != "":
-		binary, err = buildProfiled(ctx, dir)
-	case binary == "":
-		binary, err = program.Build(ctx, dir)
-	}
-	if err != nil {
-		return err
+	if o.Profile != "" {
+		if binary, err = buildProfiled(ctx, dir); err != nil {
+			return err
+		}
 	}
 	for range o.Servers {
 		// Warnings go where they are seen: work that fails would pass for speed.

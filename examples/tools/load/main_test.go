@@ -51,13 +51,18 @@ func measured(t *testing.T, flags string, forms ...string) {
 	}
 }
 
-// figures is the form of the figures of rollcall. The ceiling has no batches.
-const figures = `( +\d+)( +\d+\.\d\d){4}( +\d+\.\d){2} +\d+ +[1-9]\d*\.\d`
+// figures is the form of the figures of rollcall. The ceiling has no batches, and Citus alone has a coordinator.
+const (
+	figures      = beforeCitus + `0\.00` + afterCitus
+	figuresCitus = beforeCitus + `[01]\.\d\d` + afterCitus
+	beforeCitus  = `( +\d+)( +\d+\.\d\d){4}( +\d+\.\d){2} +`
+	afterCitus   = ` +\d+\.\d +\d+ +[1-9]\d*\.\d`
+)
 
 func TestLoad(t *testing.T) {
 	const ceiling = `  ceiling  +[1-9]\d* +1\.00( +\d+\.\d\d){3} .*`
 	measured(t, "--rollcall="+binary+" --checks=70 --connections=8 --rounds=2",
-		`SQLite, 70 checks, 8 connections, .*`, ` round  server +pings/s +share +p50 ms +p99 ms +max ms +CPU µs +generator µs +bytes +batch`,
+		`SQLite, 70 checks, 8 connections, .*`, ` round  server +pings/s +share +p50 ms +p99 ms +max ms +CPU µs +database µs +coordinator +generator µs +bytes +batch`,
 		`     2`+ceiling, `     2  SQLite     `+figures, `median`+ceiling, `median  SQLite     `+figures)
 	measured(t, "--rollcall="+binary+" --checks=3 --connections=4 --rounds=1 --new-connections --body=20000", `median  SQLite     `+figures)
 	measured(t, "--rollcall="+binary+" --checks=3 --connections=4 --rounds=1 --rate=100", `median  SQLite +\d\d?\d? .*`)
@@ -91,6 +96,15 @@ func TestPostgreSQL(t *testing.T) {
 	}
 }
 
+// TestCitus compares a cluster of Citus with a single PostgreSQL. All nodes work for a ping.
+func TestCitus(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("Citus is missing: run .ci/citus")
+	}
+	measured(t, "--rollcall="+binary+" --database=postgres --database=citus --checks=20 --connections=4 --rounds=1",
+		`PostgreSQL, 20 checks, .*`, `Citus, 20 checks, .*`, `median  PostgreSQL `+figures, `median  Citus      `+figuresCitus)
+}
+
 func TestProfile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu.pprof")
 	measured(t, "--checks=3 --connections=4 --rounds=1 --profile="+file)
@@ -102,7 +116,7 @@ func TestProfile(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, flags := range []string{
 		"--checks=0", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
-		"--servers=0", "--servers=17", "--servers=2 --reads", "--rollcall=x --profile=y",
+		"--servers=0", "--servers=17", "--servers=2 --reads", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
 	} {
 		if err := run(t.Context(), strings.Fields(flags), io.Discard); err == nil {
 			t.Errorf("%s is accepted", flags)

@@ -11,7 +11,7 @@ import (
 )
 
 // measureOverdue measures what a server costs that only watches, and how soon it takes down many checks.
-func (o *options) measureOverdue(ctx context.Context, out io.Writer, data *fixture, t *target) error {
+func (o *options) measureOverdue(ctx context.Context, out io.Writer, t *target) error {
 	memory, _ := program.Memory(t.servers[0].PID())
 	fmt.Fprintf(out, "start-up: %v; memory: %.1f MB\n", t.startup.Round(time.Millisecond), float64(memory)/1e6)
 	idle, err := t.spent(ctx, func() error { return wait(ctx, o.Duration) })
@@ -23,7 +23,7 @@ func (o *options) measureOverdue(ctx context.Context, out io.Writer, data *fixtu
 	if err != nil {
 		return err
 	}
-	if err := data.overdue(ctx, o.Overdue); err != nil {
+	if err := t.data.overdue(ctx, o.Overdue); err != nil {
 		return err
 	}
 	began := time.Now()

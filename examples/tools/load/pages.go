@@ -22,8 +22,8 @@ import (
 const pingsWhileLooking = 1000
 
 // measurePages measures the list of the dashboard, and what open pages cost while pings come in.
-func (o *options) measurePages(ctx context.Context, out io.Writer, data *fixture, t *target) error {
-	client, list, err := signIn(ctx, t.servers[0].Greeting().URL, data.key)
+func (o *options) measurePages(ctx context.Context, out io.Writer, t *target) error {
+	client, list, err := signIn(ctx, t.servers[0].Greeting().URL, t.data.key)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (o *options) measurePages(ctx context.Context, out io.Writer, data *fixture
 	}
 	fmt.Fprintf(out, "\n%-16s %9s %9s %9s %9s %9s\n", "open pages", "pings/s", "p99 ms", "CPU %", "reads/s", "kB/s")
 	for _, open := range []int{0, 1, o.Pages} {
-		if err := o.measureOpen(ctx, out, data, t, client, list, open); err != nil {
+		if err := o.measureOpen(ctx, out, t, client, list, open); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (o *options) measurePage(ctx context.Context, out io.Writer, t *target, cli
 }
 
 // measureOpen measures what the servers spend on pings while pages are open.
-func (o *options) measureOpen(ctx context.Context, out io.Writer, data *fixture, t *target, client *http.Client, list string, open int) error {
+func (o *options) measureOpen(ctx context.Context, out io.Writer, t *target, client *http.Client, list string, open int) error {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
 	var viewers sync.WaitGroup
@@ -130,7 +130,7 @@ func (o *options) measureOpen(ctx context.Context, out io.Writer, data *fixture,
 			}
 		})
 	}
-	load := o.load(data, t)
+	load := o.load(t)
 	load.Rate, load.Connections = pingsWhileLooking, min(o.Connections, 16)
 	var pings loadgen.Result
 	spent, err := t.spent(ctx, func() (err error) {

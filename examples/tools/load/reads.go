@@ -20,13 +20,13 @@ import (
 const pingsWhileReading = 2000
 
 // measureReads measures how long reads take while pings come in.
-func (o *options) measureReads(ctx context.Context, out io.Writer, data *fixture, t *target) error {
+func (o *options) measureReads(ctx context.Context, out io.Writer, t *target) error {
 	server := t.servers[0].Greeting().URL
-	api, err := client.New(server, data.key, nil)
+	api, err := client.New(server, t.data.key, nil)
 	if err != nil {
 		return err
 	}
-	check, err := api.Check(ctx, uuid.MustParse(data.checks[0]))
+	check, err := api.Check(ctx, uuid.MustParse(t.data.checks[0]))
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,14 @@ func (o *options) measureReads(ctx context.Context, out io.Writer, data *fixture
 		if err != nil {
 			return err
 		}
-		load := o.load(data, t)
+		load := o.load(t)
 		load.Rate, load.Connections = pingsWhileReading, min(o.Connections, 16)
 		var pings, reads loadgen.Result
 		var body []byte
 		var group errgroup.Group
 		group.Go(func() (err error) { pings, err = load.Run(ctx); return err })
 		group.Go(func() (err error) {
-			reads, body, err = o.read(ctx, http.DefaultClient, server+u.EscapedPath(), http.Header{"X-Api-Key": {data.key}}, true)
+			reads, body, err = o.read(ctx, http.DefaultClient, server+u.EscapedPath(), http.Header{"X-Api-Key": {t.data.key}}, true)
 			return err
 		})
 		if err := group.Wait(); err != nil {

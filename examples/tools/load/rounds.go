@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -25,16 +26,15 @@ var columns = [...]struct {
 	decimals int
 }{
 	{"pings/s", 0}, {"share", 2}, {"p50 ms", 2}, {"p99 ms", 2}, {"max ms", 2},
-	{"CPU µs", 1}, {"generator µs", 1}, {"bytes", 0}, {"batch", 1},
+	{"CPU µs", 1}, {"database µs", 1}, {"coordinator", 2}, {"generator µs", 1}, {"bytes", 0}, {"batch", 1},
 }
 
-// round holds what one target did in one round, in the order of columns. CPU, generator and bytes are per ping.
+// round holds what one target did in one round, in the order of columns. CPU, database, generator and bytes are per ping.
 type round [len(columns)]float64
 
-// compare measures two targets in turn. The share of a round is its rate over the rate of the baseline.
-func (o *options) compare(ctx context.Context, out io.Writer, data *fixture, baseline, product *target) error {
-	targets := []*target{baseline, product}
-	rate, err := o.warmUp(ctx, data, targets)
+// compare measures targets in turn. The share of a round is its rate over the rate of the first target.
+func (o *options) compare(ctx context.Context, out io.Writer, targets ...*target) error {
+	rate, err := o.warmUp(ctx, targets)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (o *options) compare(ctx context.Context, out io.Writer, data *fixture, bas
 	rounds := make([][]round, len(targets))
 	for n := range o.Rounds {
 		for i, t := range targets {
-			r, err := o.measureRound(ctx, data, t, rate)
+			r, err := o.measureRound(ctx, t, rate)
 			if err != nil {
 				return err
 			}
@@ -57,10 +57,12 @@ func (o *options) compare(ctx context.Context, out io.Writer, data *fixture, bas
 	return nil
 }
 
-// warmUp fills the caches of the targets and returns the rate to measure at, 0 for the highest.
-func (o *options) warmUp(ctx context.Context, data *fixture, targets []*target) (rate float64, err error) {
+// warmUp fills the caches of the targets and returns the rate to measure at, 0 for the highest. A share is one of the
+// slowest target's rate.
+func (o *options) warmUp(ctx context.Context, targets []*target) (rate float64, err error) {
+	rate = math.Inf(1)
 	for _, t := range targets {
-		l := o.load(data, t)
+		l := o.load(t)
 		l.Duration = min(o.Duration, time.Second)
 		if t.ceiling == nil {
 			l.Duration += min(time.Duration(max(0, o.Checks-1000))*checkWarmUp, maxWarmUp)
@@ -69,7 +71,7 @@ func (o *options) warmUp(ctx context.Context, data *fixture, targets []*target) 
 		if err != nil {
 			return 0, err
 		}
-		rate = result.Rate
+		rate = min(rate, result.Rate)
 	}
 	if o.Rate <= 1 {
 		return o.Rate * rate, nil
@@ -78,8 +80,8 @@ func (o *options) warmUp(ctx context.Context, data *fixture, targets []*target) 
 }
 
 // measureRound puts a load on a target and measures what it costs.
-func (o *options) measureRound(ctx context.Context, data *fixture, t *target, rate float64) (r round, err error) {
-	l := o.load(data, t)
+func (o *options) measureRound(ctx context.Context, t *target, rate float64) (r round, err error) {
+	l := o.load(t)
 	l.Rate = rate
 	var result loadgen.Result
 	var generator time.Duration
@@ -93,9 +95,13 @@ func (o *options) measureRound(ctx context.Context, data *fixture, t *target, ra
 		return r, err
 	}
 	n := float64(max(1, len(result.Latencies)))
+	coordinator := 0.0
+	if len(t.nodes) > 1 {
+		coordinator = float64(spent.coordinator) / float64(max(1, spent.database))
+	}
 	return round{
 		result.Rate, 0, ms(result.Quantile(0.5)), ms(result.Quantile(0.99)), ms(result.Quantile(1)),
-		us(spent.CPU) / n, us(generator) / n, float64(spent.Written) / n,
+		us(spent.CPU) / n, us(spent.database) / n, coordinator, us(generator) / n, float64(spent.Written) / n,
 		spent.pings / max(1, spent.batches),
 	}, nil
 }

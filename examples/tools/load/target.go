@@ -21,9 +21,10 @@ import (
 // target is what a load is put on: rollcall servers on one database, or the ceiling.
 type target struct {
 	name    string
-	servers []*program.Server // of rollcall
-	startup time.Duration     // of the last one
-	pg      *pgserver.Server  // counts as the servers' own; nil if this program did not start it
+	servers []*program.Server  // of rollcall
+	startup time.Duration      // of the last one
+	nodes   []*pgserver.Server // of the database, whose cost counts as the servers' own; on Citus the coordinator first
+	data    *fixture
 
 	ceiling *exec.Cmd // nil for rollcall
 	address string    // of the ceiling
@@ -32,13 +33,13 @@ type target struct {
 // ceilingArg makes this program the ceiling.
 const ceilingArg = "ceiling"
 
-// startCeiling starts the ceiling in a process of its own.
-func startCeiling() (*target, error) {
+// startCeiling starts the ceiling in a process of its own. It is pinged as the checks of a database would be.
+func startCeiling(data *fixture) (*target, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	t := &target{name: "ceiling", ceiling: exec.Command(self, ceilingArg)}
+	t := &target{name: "ceiling", data: data, ceiling: exec.Command(self, ceilingArg)}
 	if _, err := t.ceiling.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -81,15 +82,15 @@ func (t *target) stop() {
 		_ = t.ceiling.Process.Kill()
 		_ = t.ceiling.Wait()
 	}
-	if t.pg != nil {
-		t.pg.Stop()
+	for _, node := range t.nodes {
+		node.Stop()
 	}
 }
 
 // load returns the load that the flags describe.
-func (o *options) load(data *fixture, t *target) loadgen.Load {
+func (o *options) load(t *target) loadgen.Load {
 	l := loadgen.Load{
-		Checks: data.checks, Scatter: o.Scatter, Connections: o.Connections, Reconnect: o.NewConnections,
+		Checks: t.data.checks, Scatter: o.Scatter, Connections: o.Connections, Reconnect: o.NewConnections,
 		Body: o.Body, Duration: o.Duration,
 	}
 	if t.ceiling != nil {
@@ -104,8 +105,9 @@ func (o *options) load(data *fixture, t *target) loadgen.Load {
 // usage is what a target has used and written since it started.
 type usage struct {
 	program.Usage
-	pings, batches float64
-	down           float64 // checks that the watcher took down
+	database, coordinator time.Duration // the CPU time of PostgreSQL in it, and of its first node
+	pings, batches        float64
+	down                  float64 // checks that the watcher took down
 }
 
 // spent returns what a target uses and writes while work runs.
@@ -119,6 +121,7 @@ func (t *target) spent(ctx context.Context, work func() error) (usage, error) {
 	}
 	u, err := t.usage(ctx)
 	u.CPU, u.Written = u.CPU-before.CPU, u.Written-before.Written
+	u.database, u.coordinator = u.database-before.database, u.coordinator-before.coordinator
 	u.pings, u.batches, u.down = u.pings-before.pings, u.batches-before.batches, u.down-before.down
 	return u, err
 }
@@ -127,9 +130,6 @@ func (t *target) usage(ctx context.Context) (u usage, err error) {
 	var pids []int
 	if t.ceiling != nil {
 		pids = []int{t.ceiling.Process.Pid}
-	}
-	if t.pg != nil {
-		pids = program.WithChildren(t.pg.PID())
 	}
 	for _, s := range t.servers {
 		pids = append(pids, s.PID())
@@ -142,5 +142,12 @@ func (t *target) usage(ctx context.Context) (u usage, err error) {
 		u.down += metrics["rollcall_overdue_lag_seconds_count"]
 	}
 	u.Usage = program.UsageOf(pids...)
+	for i, node := range t.nodes {
+		spent := program.UsageOf(program.WithChildren(node.PID())...)
+		u.CPU, u.Written, u.database = u.CPU+spent.CPU, u.Written+spent.Written, u.database+spent.CPU
+		if i == 0 {
+			u.coordinator = spent.CPU
+		}
+	}
 	return u, nil
 }

@@ -13,6 +13,8 @@
 //	err = standby.Promote(ctx)
 //	_, err = server.Rejoin(ctx, standby)
 //
+// [NewCitus] starts several as a cluster of Citus.
+//
 // It needs PostgreSQL's server programs, in PATH or where packages install them.
 package pgserver
 
@@ -224,7 +226,7 @@ func (s *Server) URL(database string) string {
 
 // Create creates a database and returns its URL. The name must be an SQL identifier.
 func (s *Server) Create(ctx context.Context, name string) (string, error) {
-	return s.URL(name), s.exec(ctx, "CREATE DATABASE "+name)
+	return s.URL(name), s.exec(ctx, "postgres", "CREATE DATABASE "+name)
 }
 
 // freePort returns a port on which nobody listens, below those that systems give to clients: the port must still be free

@@ -51,7 +51,7 @@ func (s *Server) Standby(ctx context.Context, dir string) (*Server, error) {
 // is written between a failover and the next.
 func (s *Server) Rejoin(ctx context.Context, primary *Server) (unwound, err error) {
 	// pg_rewind compares the timelines of the last checkpoints.
-	if err := primary.exec(ctx, "CHECKPOINT"); err != nil {
+	if err := primary.exec(ctx, "postgres", "CHECKPOINT"); err != nil {
 		return nil, err
 	}
 	unwound = s.tool(ctx, "pg_rewind", "-D", s.data(), "--source-server", primary.conninfo()+" dbname=postgres", "--no-sync")
@@ -81,7 +81,7 @@ func (s *Server) follow(ctx context.Context, primary *Server) error {
 
 // Promote makes a standby a primary, and returns once it takes writes.
 func (s *Server) Promote(ctx context.Context) error {
-	if err := s.exec(ctx, "SELECT pg_promote(false)"); err != nil {
+	if err := s.exec(ctx, "postgres", "SELECT pg_promote(false)"); err != nil {
 		return err
 	}
 	return s.until(ctx, "SELECT NOT pg_is_in_recovery()", 2*time.Millisecond)
@@ -89,11 +89,11 @@ func (s *Server) Promote(ctx context.Context) error {
 
 // Set changes a setting of the running server.
 func (s *Server) Set(ctx context.Context, name, value string) error {
-	err := s.exec(ctx, fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, strings.ReplaceAll(value, "'", "''")))
+	err := s.exec(ctx, "postgres", fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, strings.ReplaceAll(value, "'", "''")))
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, "SELECT pg_reload_conf()")
+	return s.exec(ctx, "postgres", "SELECT pg_reload_conf()")
 }
 
 // Synchronize makes commits wait for one standby, as synchronous_commit says, and returns once a standby has everything.
@@ -110,7 +110,7 @@ func (s *Server) Synchronize(ctx context.Context) error {
 func (s *Server) until(ctx context.Context, query string, every time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return s.with(func(db *sql.DB) error {
+	return s.with("postgres", func(db *sql.DB) error {
 		for {
 			var done bool
 			if err := db.QueryRowContext(ctx, query).Scan(&done); done || err != nil {
@@ -125,16 +125,16 @@ func (s *Server) until(ctx context.Context, query string, every time.Duration) e
 	})
 }
 
-func (s *Server) exec(ctx context.Context, query string) error {
-	return s.with(func(db *sql.DB) error {
+func (s *Server) exec(ctx context.Context, database, query string) error {
+	return s.with(database, func(db *sql.DB) error {
 		_, err := db.ExecContext(ctx, query)
 		return err
 	})
 }
 
-// with calls fn with a pool of connections as the superuser.
-func (s *Server) with(fn func(db *sql.DB) error) error {
-	db, err := sql.Open("pgx", s.URL("postgres"))
+// with calls fn with a pool of connections to a database as the superuser.
+func (s *Server) with(database string, fn func(db *sql.DB) error) error {
+	db, err := sql.Open("pgx", s.URL(database))
 	if err != nil {
 		return err
 	}
