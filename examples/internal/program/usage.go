@@ -1,6 +1,8 @@
 package program
 
 import (
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -55,4 +57,22 @@ func Memory(pid int) (now, peak uint64) {
 		return 0, 0
 	}
 	return status.VmRSS, status.VmHWM
+}
+
+// OwnMemory returns how many bytes of memory a process uses that it shares with no other, or 0 where there is no /proc.
+func OwnMemory(pid int) uint64 {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	status, err := p.NewStatus()
+	if err != nil {
+		return 0
+	}
+	return status.RssAnon
+}
+
+// ResetPeak makes the most memory that a process ever used what it uses now, where there is /proc.
+func ResetPeak(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // see proc(5)
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// someTag is the tag of every fiftieth check.
+const someTag = "team-0"
+
 // fixture is a database with one project, whose checks are all up.
 type fixture struct {
 	db     *bun.DB
@@ -68,7 +71,7 @@ func (f *fixture) create(ctx context.Context, n, integrations int) error {
 			return err
 		}
 	}
-	check, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", "db"}})
+	check, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", someTag}})
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (f *fixture) create(ctx context.Context, n, integrations int) error {
 	}
 	err = f.copyRow(ctx, "rollcall_checks", n-1, map[string]string{
 		"id": "id + i", "uuid": f.randomUUID(), "badge_key": f.randomUUID(),
-		"unique_key": "'key ' || i", "name": "'check ' || i", "slug": "'check-' || i",
+		"unique_key": "'key ' || i", "name": "'check ' || i", "slug": "'check-' || i", "tags": "'prod team-' || (i % 50)",
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@
 //	go run ./load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
 //	go run ./load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
 //	go run ./load --checks 1000000 --overdue 10000
+//	go run ./load --checks 1000,20000,200000                 # lists, pages and metrics as a project grows
 //	go run ./load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
 //	go run ./load --rollcall /tmp/rollcall                   # measures a binary that is already built
 //
@@ -44,6 +45,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +58,7 @@ import (
 
 type options struct {
 	Database       []string      `default:"sqlite" sep:"none" help:"sqlite, postgres (a throwaway server with fsync), citus (a throwaway coordinator with two workers), or the URL of an empty PostgreSQL database. Repeat it to compare several."`
-	Checks         int           `default:"1000" help:"Number of checks. They are pinged in random order."`
+	Checks         []int         `default:"1000" help:"Number of checks. They are pinged in random order. With several numbers, measure what lists, pages, metrics and badges cost at each."`
 	Channels       int           `help:"Number of integrations of each check."`
 	Connections    int           `default:"64" help:"Number of connections that send pings at once."`
 	NewConnections bool          `help:"Use a new connection for each ping."`
@@ -76,30 +78,40 @@ type options struct {
 
 // Validate rejects what would crash or never end. Kong calls it.
 func (o *options) Validate() error {
+	if len(o.Checks) == 0 {
+		return fmt.Errorf("--checks: must not be empty")
+	}
 	for _, limit := range []struct {
 		flag             string
 		value, low, high int
 	}{
-		{"checks", o.Checks, 1, 10_000_000}, {"channels", o.Channels, 0, 100}, {"connections", o.Connections, 1, 10_000},
+		{"checks", slices.Min(o.Checks), 1, 10_000_000}, {"checks", slices.Max(o.Checks), 1, 10_000_000},
+		{"channels", o.Channels, 0, 100}, {"connections", o.Connections, 1, 10_000},
 		{"rounds", o.Rounds, 1, 1000}, {"body", o.Body, 0, 10_000_000}, {"servers", o.Servers, 1, 16},
-		{"pages", o.Pages, 0, 1000}, {"overdue", o.Overdue, 0, o.Checks}, {"rate", int(o.Rate), 0, 1_000_000},
+		{"pages", o.Pages, 0, 1000}, {"overdue", o.Overdue, 0, slices.Min(o.Checks)}, {"rate", int(o.Rate), 0, 1_000_000},
 		{"duration (ms)", int(o.Duration.Milliseconds()), 10, 3_600_000},
 	} {
 		if limit.value < limit.low || limit.value > limit.high {
 			return fmt.Errorf("--%s: must be %d to %d: %d", limit.flag, limit.low, limit.high, limit.value)
 		}
 	}
+	modes := o.Servers > 1 || o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Profile != ""
 	switch {
 	case o.Servers > 1 && (o.Reads || o.Pages > 0 || o.Overdue > 0):
 		return fmt.Errorf("--servers: cannot be combined with --reads, --pages or --overdue")
 	case o.Profile != "" && o.Rollcall != "":
 		return fmt.Errorf("--profile: cannot be combined with --rollcall, because it needs a binary with a profiler")
-	case len(o.Database) > 1 && (o.Servers > 1 || o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Profile != ""):
+	case len(o.Checks) > 1 && modes:
+		return fmt.Errorf("--checks: several numbers cannot be combined with --servers, --reads, --pages, --overdue or --profile")
+	case len(o.Database) > 1 && modes:
 		return fmt.Errorf("--database: several cannot be combined with --servers, --reads, --pages, --overdue or --profile")
 	}
 	for _, d := range o.Database {
 		if d != "sqlite" && d != "postgres" && d != "citus" && !strings.HasPrefix(d, "postgres://") {
 			return fmt.Errorf("--database: must be sqlite, postgres, citus or postgres://…: %q", d)
+		}
+		if len(o.Checks) > 1 && strings.Contains(d, ":") {
+			return fmt.Errorf("--database: a URL cannot be combined with several numbers of checks, which need a database each")
 		}
 	}
 	return nil
@@ -150,6 +162,9 @@ func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err e
 			return err
 		}
 	}
+	if len(o.Checks) > 1 {
+		return o.measureSizes(ctx, dir, out)
+	}
 	var products []*target
 	defer func() {
 		for _, t := range products {
@@ -163,7 +178,7 @@ func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err e
 			return err
 		}
 		defer product.data.db.Close()
-		fmt.Fprintf(out, "%s, %d checks, %d connections, %d CPUs, %s\n", product.name, o.Checks, o.Connections, runtime.NumCPU(), runtime.Version())
+		fmt.Fprintf(out, "%s, %d checks, %d connections, %d CPUs, %s\n", product.name, o.Checks[0], o.Connections, runtime.NumCPU(), runtime.Version())
 	}
 	product := products[0]
 	if o.Profile != "" {
@@ -202,7 +217,7 @@ func (o *options) startProduct(ctx context.Context, dir, database string, t *tar
 	if err != nil {
 		return err
 	}
-	if t.data, err = fill(ctx, url, o.Checks, o.Channels); err != nil {
+	if t.data, err = fill(ctx, url, o.Checks[0], o.Channels); err != nil {
 		return err
 	}
 	if database == "citus" {

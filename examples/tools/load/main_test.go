@@ -115,7 +115,7 @@ func TestProfile(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, flags := range []string{
-		"--checks=0", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
+		"--checks=0", "--checks=", "--checks=5,0", "--checks=5,6 --reads", "--checks=5,6 --database=postgres://x", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
 		"--servers=0", "--servers=17", "--servers=2 --reads", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
 	} {
 		if err := run(t.Context(), strings.Fields(flags), io.Discard); err == nil {
@@ -136,5 +136,16 @@ func TestMedians(t *testing.T) {
 		if got := medians(rounds)[0]; got != test.want {
 			t.Errorf("median of %v: %v, want %v", test.values, got, test.want)
 		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	const cost = ` +\d+\.\d{4} +(\d+\.\d|-) +-?\d+\.\d +(-?\d+\.\d|-)`
+	for database, figures := range map[string]string{"sqlite": cost, "postgres": cost + cost} {
+		var forms []string
+		for _, request := range []string{"list", "list of a tag", "overview", "list page", "metrics", "badge of a tag"} {
+			forms = append(forms, request+` +70 +\d+\.\d`+figures, request+` +200 +\d+\.\d`+figures)
+		}
+		measured(t, "--rollcall="+binary+" --checks=70,200 --database="+database, forms...)
 	}
 }

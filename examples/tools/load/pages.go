@@ -76,6 +76,16 @@ var (
 
 // fetch reads an address and returns the body of the answer.
 func fetch(ctx context.Context, client *http.Client, address string, header http.Header) ([]byte, error) {
+	answer, err := get(ctx, client, address, header)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
+}
+
+// get requests an address. The caller closes the body of the answer.
+func get(ctx context.Context, client *http.Client, address string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -85,12 +95,12 @@ func fetch(ctx context.Context, client *http.Client, address string, header http
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
 	noNews := answer.StatusCode == http.StatusNoContent && header.Get("Rollcall-Version") != ""
 	if answer.StatusCode != http.StatusOK && !noNews {
+		answer.Body.Close()
 		return nil, errors.New(address + ": " + answer.Status)
 	}
-	return io.ReadAll(answer.Body)
+	return answer, nil
 }
 
 // measurePage reads a page again and again.

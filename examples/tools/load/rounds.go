@@ -65,7 +65,7 @@ func (o *options) warmUp(ctx context.Context, targets []*target) (rate float64, 
 		l := o.load(t)
 		l.Duration = min(o.Duration, time.Second)
 		if t.ceiling == nil {
-			l.Duration += min(time.Duration(max(0, o.Checks-1000))*checkWarmUp, maxWarmUp)
+			l.Duration += min(time.Duration(max(0, o.Checks[0]-1000))*checkWarmUp, maxWarmUp)
 		}
 		result, err := l.Run(ctx)
 		if err != nil {
