@@ -188,7 +188,8 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 }
 
 // disown queues the removal of objects whose uploads are no longer queued. It keeps the objects that belong to their
-// pings, because another server has settled those uploads.
+// pings, because another server has settled those uploads. It reads them by an UPDATE, which waits for locks on every shard:
+// on Citus, the queue may show a commit that the log does not show yet.
 func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 	if len(jobs) == 0 {
 		return nil
@@ -198,7 +199,7 @@ func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 		ids[i] = job.ID
 	}
 	var owned []string
-	err := t.tx.NewRaw("SELECT object FROM rollcall_pings WHERE id IN (?) AND object IS NOT NULL", bun.List(ids)).Scan(ctx, &owned)
+	err := t.tx.NewRaw("UPDATE rollcall_pings SET object = object WHERE id IN (?) RETURNING coalesce(object, '')", bun.List(ids)).Scan(ctx, &owned)
 	if err != nil {
 		return err
 	}

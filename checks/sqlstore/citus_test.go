@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -142,6 +143,37 @@ func TestUploadOfMovedBody(t *testing.T) {
 			t.Errorf("the body that has moved is %q, error %v; want ErrNotFound", body, err)
 		}
 	})
+}
+
+// TestUploadMovedInDoubt finishes an upload that another server has finished. The queue shows that already, and the log does
+// not yet, as on Citus while a worker that died has yet to commit. The object must not be removed.
+func TestUploadMovedInDoubt(t *testing.T) {
+	pool := dbtest.PostgreSQL(t).Plain(t).Bun(t)
+	f := newFixture(t, dbtest.OpenOn(t, pool).Database())
+	c := f.create(t, checks.Spec{})
+	f.pingLarge(t, c.ID, noon, []byte("body"))
+	upload := f.claim(t, noon, 1)[0]
+	worker, err := pool.DB.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer func() { _ = worker.Rollback() }()
+	_, err = worker.ExecContext(t.Context(), "UPDATE rollcall_pings SET body = NULL, object = $1", upload.Key)
+	must(t, err)
+	_, err = pool.DB.ExecContext(t.Context(), "DELETE FROM rollcall_uploads")
+	must(t, err)
+	settled := make(chan error, 1)
+	go func() { settled <- f.SettleBodies(t.Context(), done([]store.BodyJob{upload})) }()
+	for waits := false; !waits && len(settled) == 0; {
+		const query = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+		must(t, pool.DB.QueryRowContext(t.Context(), query).Scan(&waits))
+	}
+	must(t, worker.Commit())
+	must(t, <-settled)
+	if list := f.removals(t, noon.Add(time.Hour)); len(list) != 0 {
+		t.Errorf("an object in use is to be removed: %v", list)
+	}
+	if p := f.body(t, c.ID, 1); p.BodyKey != upload.Key {
+		t.Errorf("the key of the object is %q", p.BodyKey)
+	}
 }
 
 func TestDistributeNeedsCitus(t *testing.T) {
