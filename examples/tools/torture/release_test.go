@@ -21,7 +21,7 @@ import (
 // shortest that the API allows.
 func TestTorture(t *testing.T) {
 	o := options{
-		Seed: rand.Uint64(), Operations: 1500, Kills: 5, Failovers: 2, Calm: 700 * time.Millisecond,
+		Seed: rand.Uint64(), Operations: 1500, Kills: 5, Failovers: 2, NodeKills: 1, Calm: 700 * time.Millisecond,
 		Outage: 12 * time.Second, Jobs: 10, Idle: 500, Slack: 30 * time.Second, Dir: publicDir(t),
 	}
 	t.Logf("seed %d", o.Seed)

@@ -83,11 +83,14 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 	switch {
 	case o.answered() && o.action == doPing:
 		r.count.acknowledged.Add(1)
+	case o.action >= doRead && (r.citus || !o.answered()):
+		return // it says nothing
 	case o.answered():
-	case o.action >= doRead:
-		return // without an answer, a read says nothing
 	default:
 		o.ret += doubt
+		if r.citus {
+			o.ret += doubtOnCitus
+		}
 		r.count.unanswered.Add(1)
 		sleep(ctx, 50*time.Millisecond) // until a server or the database is back
 	}

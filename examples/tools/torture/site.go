@@ -33,11 +33,12 @@ const patience = 3 * time.Minute
 type site struct {
 	trial
 	dir      string
-	database string           // the value of --database
-	pg       *pgserver.Server // nil on SQLite and with --postgres; the primary, if it has a standby
-	standby  *pgserver.Server // nil unless the trial has one
-	db       *bun.DB          // to look at what the servers have written
-	mon      *monitor.Monitor // on db; it delivers nothing
+	database string             // the value of --database
+	pg       *pgserver.Server   // nil on SQLite and with --postgres; the primary, if it has a standby
+	standby  *pgserver.Server   // nil unless the trial has one
+	nodes    []*pgserver.Server // of Citus, the coordinator first
+	db       *bun.DB            // to look at what the servers have written
+	mon      *monitor.Monitor   // on db; it delivers nothing
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
@@ -72,6 +73,10 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	switch {
 	case t.postgres && o.Postgres != "":
 		s.database = o.Postgres
+	case t.citus:
+		if err := s.startCitus(ctx, o.Rollcall); err != nil {
+			return s, err
+		}
 	case t.postgres:
 		if err := s.startPostgres(ctx); err != nil {
 			return s, err
@@ -158,7 +163,7 @@ func (s *site) close() {
 	if s.db != nil {
 		s.db.Close()
 	}
-	for _, server := range []*pgserver.Server{s.pg, s.standby} {
+	for _, server := range append(s.nodes, s.pg, s.standby) {
 		if server != nil {
 			server.Stop()
 		}

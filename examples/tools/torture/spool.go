@@ -43,6 +43,9 @@ type spooled struct {
 // runSpool takes the database away while jobs report in, and gives it back.
 func runSpool(ctx context.Context, s *site, o options) (report string, err error) {
 	t := &spooled{site: s, outage: o.Outage}
+	if s.citus { // about as long as the kills take
+		t.outage = time.Duration(o.NodeKills) * time.Duration(len(s.nodes)) * (2*o.Calm + time.Second)
+	}
 	if t.jobs, err = s.create(ctx, "job", o.Jobs, checks.MinPeriod); err != nil {
 		return "", err
 	}
@@ -65,10 +68,9 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 		t.pingAny(ctx, t.pairs[i], i, "", fmt.Sprint("pair ", i))
 	}
 	t.gone = time.Since(t.began)
-	s.takeDatabase()
 	for i := range spoolRuns { // all but the last run end in time, at another server
 		group.Go(func() {
-			sleep(ctx, time.Until(t.began.Add(t.gone+t.outage-5*time.Second)))
+			sleep(ctx, time.Until(t.began.Add(t.gone+min(t.outage, checks.MinPeriod)-5*time.Second)))
 			t.pingAny(ctx, t.runs[i], i+1, "", fmt.Sprint("end ", i))
 		})
 	}
@@ -80,26 +82,11 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 			t.pingAny(ctx, t.pairs[i], i+1, "", fmt.Sprint("mended pair ", i))
 		})
 	}
-	if s.killed {
-		sleep(ctx, t.outage/3)
-		s.restart(ctx, 0, s.servers[0])
-		s.restart(ctx, 0, s.servers[1])
-	}
-	sleep(ctx, time.Until(t.began.Add(t.gone+t.outage)))
-	if err := s.giveDatabaseBack(ctx); err != nil {
+	if s.citus {
+		newNodeKills(s, o).ordeal(s, ctx, o.Seed, o.Calm)
+		t.back = time.Since(t.began)
+	} else if err := t.lose(ctx); err != nil {
 		return "", err
-	}
-	t.back = time.Since(t.began)
-	if s.killed {
-		for _, i := range []int{1, 2} {
-			left := t.waiting(ctx, i)
-			for ; left > 0 && t.waiting(ctx, i) >= left; sleep(ctx, time.Millisecond) {
-			}
-			if t.waiting(ctx, i) > 0 {
-				t.interrupted++
-			}
-			s.restart(ctx, 0, s.servers[i])
-		}
 	}
 	t.awaitReplay(ctx)
 	sleep(ctx, 5*time.Second)
@@ -110,6 +97,34 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 		return "", err
 	}
 	return t.String(), nil
+}
+
+// lose takes the database away and gives it back. Servers die during the outage and the replay, if the trial says so.
+func (t *spooled) lose(ctx context.Context) error {
+	t.takeDatabase()
+	if t.killed {
+		sleep(ctx, t.outage/3)
+		t.restart(ctx, 0, t.servers[0])
+		t.restart(ctx, 0, t.servers[1])
+	}
+	sleep(ctx, time.Until(t.began.Add(t.gone+t.outage)))
+	if err := t.giveDatabaseBack(ctx); err != nil {
+		return err
+	}
+	t.back = time.Since(t.began)
+	if !t.killed {
+		return nil
+	}
+	for _, i := range []int{1, 2} {
+		left := t.waiting(ctx, i)
+		for ; left > 0 && t.waiting(ctx, i) >= left; sleep(ctx, time.Millisecond) {
+		}
+		if t.waiting(ctx, i) > 0 {
+			t.interrupted++
+		}
+		t.restart(ctx, 0, t.servers[i])
+	}
+	return nil
 }
 
 // report pings the check of a job until ctx ends, each time at the next server, by UUID and by slug.

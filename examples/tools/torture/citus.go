@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
+)
+
+const (
+	// workers is the number of workers of Citus, beside the coordinator.
+	workers = 2
+	// recoverEvery is how often Citus ends commits in doubt, as OPERATE.md advises.
+	recoverEvery = 10 * time.Second
+)
+
+// startCitus starts a cluster of Citus and distributes the database over its workers.
+func (s *site) startCitus(ctx context.Context, binary string) (err error) {
+	s.nodes, err = pgserver.NewCitus(ctx, filepath.Join(s.dir, "citus"), "rollcall", workers, "fsync=off",
+		fmt.Sprintf("citus.recover_2pc_interval=%dms", recoverEvery.Milliseconds()), "citus.node_connection_timeout=2s")
+	if err != nil {
+		return err
+	}
+	s.database = s.nodes[0].URL("rollcall")
+	out, err := program.Command(ctx, binary, "migrate", "--distribute", "--database", s.database).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("distribute: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// nodeKills kills the nodes of a cluster in turn.
+type nodeKills struct {
+	*site
+	limit int // kills of all nodes
+	done  int
+}
+
+func newNodeKills(s *site, o options) *nodeKills {
+	return &nodeKills{site: s, limit: int(o.NodeKills) * len(s.nodes)}
+}
+
+// runCitus is runHistories while the nodes of Citus are killed in turn.
+func runCitus(ctx context.Context, s *site, o options) (report string, err error) {
+	k := newNodeKills(s, o)
+	s.ordeal = k.ordeal
+	o.Kills = int64(k.limit)
+	return runHistories(ctx, s, o)
+}
+
+// ordeal is the ordeal of the site: it kills one node after the other, until there were enough kills. When it returns, no
+// commit is in doubt.
+func (k *nodeKills) ordeal(_ *site, ctx context.Context, seed uint64, calm time.Duration) {
+	rng := rand.New(rand.NewPCG(seed, 1<<63))
+	for k.done < k.limit && sleep(ctx, calm/2+time.Duration(rng.Int64N(int64(calm)+1))) {
+		if err := k.kill(context.WithoutCancel(ctx), time.Duration(rng.Int64N(int64(calm)+1))); err != nil {
+			k.problem("%v", err)
+			return
+		}
+	}
+	if err := k.awaitCertainty(context.WithoutCancel(ctx)); err != nil {
+		k.problem("%v", err)
+	}
+}
+
+// kill kills the next node and starts it again after a pause.
+func (k *nodeKills) kill(ctx context.Context, pause time.Duration) error {
+	node := k.nodes[k.done%len(k.nodes)]
+	k.done++
+	k.count.restarts.Add(1)
+	node.Kill()
+	sleep(ctx, pause)
+	return node.Start(ctx)
+}
+
+// awaitCertainty waits until Citus has ended all commits that kills have left in doubt.
+func (k *nodeKills) awaitCertainty(ctx context.Context) error {
+	certain, err := await(ctx, patience, func() (bool, error) {
+		var prepared int
+		err := k.db.NewRaw("SELECT sum(result::int) FROM run_command_on_all_nodes('SELECT count(*) FROM pg_prepared_xacts') AS n").Scan(ctx, &prepared)
+		return prepared == 0, err
+	})
+	if err == nil && !certain {
+		k.problem("commits are in doubt %v after the last kill", patience)
+	}
+	return err
+}
