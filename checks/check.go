@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // Status is the status of a check.
@@ -89,6 +91,18 @@ func displayName(s Settings, id string) string {
 	return id[:min(len(id), 8)]
 }
 
+// SortName returns the display name as lists sort it: in lower case and on one line.
+func (c Check) SortName() string {
+	c.Name = prose.Name(c.Name)
+	return strings.ToLower(c.DisplayName())
+}
+
+// SearchText returns the texts of the check in which searches look for words in lower case: [Check.SortName], the slug and
+// the tags.
+func (c Check) SearchText() string {
+	return c.SortName() + "\n" + c.Slug + "\n" + strings.ToLower(prose.Plain(strings.Join(c.TagList(), " ")))
+}
+
 // UniqueKey returns the identifier that a read-only key sees instead of the UUID.
 func (c Check) UniqueKey() string { return UniqueKey(c.ID) }
 
@@ -167,15 +181,21 @@ func (c Check) InProgress(now time.Time) (list []OpenRun) {
 // With MaxRuntime, the first run in progress to take too long decides, whatever other runs do. Without it, the run that started
 // last decides: a job that died and runs again is no trouble.
 func (c Check) Deadline() time.Time {
-	var deadline time.Time
+	_, deadline, _ := c.Outlook()
+	return deadline
+}
+
+// Outlook returns what the clock will do to the check unless a ping comes before: when the next ping is expected, [Check.Deadline]
+// and [Check.Wake]. Each is the zero time if there is none; a ping is expected only of a check that is up.
+func (c Check) Outlook() (next, deadline, wake time.Time) {
 	switch c.Stored {
 	case StatusUp:
-		if due := c.ExpectedAfter(c.LastPing); !due.IsZero() {
-			deadline = due.Add(c.Grace)
+		if next = c.ExpectedAfter(c.LastPing); !next.IsZero() {
+			deadline = next.Add(c.Grace)
 		}
 	case StatusNew:
 	default:
-		return time.Time{}
+		return next, deadline, c.Alerting.Next
 	}
 	if len(c.Runs) > 0 {
 		if run := c.decisive(); run.Open && (deadline.IsZero() || c.overrunAt(run).Before(deadline)) {
@@ -185,17 +205,18 @@ func (c Check) Deadline() time.Time {
 	if !deadline.IsZero() && deadline.Before(c.TimingSince) {
 		deadline = c.TimingSince
 	}
-	return deadline
+	wake = c.Alerting.Next
+	if wake.IsZero() || !deadline.IsZero() && deadline.Before(wake) {
+		wake = deadline
+	}
+	return next, deadline, wake
 }
 
 // Wake returns the instant at which [Check.Settle] next has something to do: the deadline, or an alert that is due
 // earlier. It is the zero time when there is nothing to wait for.
 func (c Check) Wake() time.Time {
-	deadline, next := c.Deadline(), c.Alerting.Next
-	if deadline.IsZero() || !next.IsZero() && next.Before(deadline) {
-		return next
-	}
-	return deadline
+	_, _, wake := c.Outlook()
+	return wake
 }
 
 // decisive returns the open run whose end is watched, or the zero value.

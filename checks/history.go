@@ -72,6 +72,30 @@ func (c Check) addRun(run Run, timed, newest bool, effects *Effects) Check {
 	return c
 }
 
+// SlowFrom is the duration from which on a run can be slow: nobody cares about seconds.
+const SlowFrom = 10 * time.Second
+
+// leastRuns is how many earlier runs tell what is usual.
+const leastRuns = 5
+
+// Slow reports whether the last success whose duration is known took unusually long, and returns it with the median of the
+// successes before it: at least twice that, longer than 95% of them, and at least [SlowFrom] more. At least 5 successes
+// before it tell what is usual.
+func (h History) Slow() (run Run, usual time.Duration, slow bool) {
+	runs := slices.DeleteFunc(h.Recent.Runs(), func(r Run) bool { return r.Result != RunSuccess || r.Duration == 0 })
+	if len(runs) <= leastRuns {
+		return run, 0, false
+	}
+	run = runs[len(runs)-1]
+	took := make([]time.Duration, len(runs)-1)
+	for i := range took {
+		took[i] = runs[i].Duration
+	}
+	slices.Sort(took)
+	median, p95 := took[len(took)/2], took[(len(took)*95+99)/100-1]
+	return run, median, run.Duration >= 2*median && run.Duration > p95 && run.Duration >= median+SlowFrom
+}
+
 // Day has the totals of one day.
 type Day struct {
 	// Date is midnight UTC at the start of the day.

@@ -269,3 +269,37 @@ func FuzzRecent(f *testing.F) {
 		}
 	})
 }
+
+func TestSlow(t *testing.T) {
+	runs := func(seconds ...int) (list []checks.Run) {
+		for i, s := range seconds {
+			r := checks.Run{At: noon.Add(time.Duration(i) * time.Hour), Duration: time.Duration(max(s, -s)) * time.Second, Result: checks.RunSuccess}
+			if s < 0 {
+				r.Result = checks.RunFailure
+			}
+			list = append(list, r)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name  string
+		runs  []checks.Run
+		usual int // seconds; 0 if it is not slow
+	}{
+		{"none", nil, 0},
+		{"twice as long", runs(60, 61, 59, 60, 62, 120), 60},
+		{"less than twice", runs(60, 61, 59, 60, 62, 119), 0},
+		{"too few before it", runs(60, 61, 59, 60, 120), 0},
+		{"seconds", runs(2, 2, 2, 2, 2, 11), 0},
+		{"as slow as before", runs(60, 61, 59, 300, 60, 62, 300), 0},
+		{"slower than ever", runs(60, 61, 59, 300, 60, 62, 301), 61},
+		{"followed by a usual one", runs(60, 61, 59, 60, 62, 500, 60), 0},
+		{"failures do not count", runs(60, -1, 61, -2, 59, 60, 62, 120, -3), 60},
+		{"without durations", runs(0, 0, 0, 0, 0, 0, 120), 0},
+	} {
+		run, usual, slow := checks.History{Recent: checks.RecentRuns(test.runs...)}.Slow()
+		if slow != (test.usual > 0) || slow && usual != time.Duration(test.usual)*time.Second {
+			t.Errorf("%s: %v, usual %v, want %d s", test.name, run, usual, test.usual)
+		}
+	}
+}

@@ -64,20 +64,20 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 	case !ValidStatusPageSlug(p.Slug):
 		return p, refuse("slug", "may only have a-z, 0-9 and hyphen: %q", p.Slug)
 	}
-	if err := prose("title", p.Title, maxStatusPageTitle, ""); err != nil {
+	if err := plainText("title", p.Title, maxStatusPageTitle, ""); err != nil {
 		return p, err
 	}
 	if err := ValidateName("title", p.Title); err != nil {
 		return p, err
 	}
-	if err := prose("description", p.Description, maxStatusPageDescription, "\n\t"); err != nil {
+	if err := plainText("description", p.Description, maxStatusPageDescription, "\n\t"); err != nil {
 		return p, err
 	}
 	if err := validText("tags", strings.Join(p.Tags, " "), maxTags); err != nil {
 		return p, err
 	}
 	for _, tag := range p.Tags {
-		if err := prose("tags", tag, maxTags, ""); err != nil {
+		if err := plainText("tags", tag, maxTags, ""); err != nil {
 			return p, err
 		}
 		if strings.ContainsFunc(tag, unicode.IsSpace) {
@@ -88,8 +88,8 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 	return p, nil
 }
 
-// prose checks a text of up to limit characters without control characters, except some.
-func prose(field, value string, limit int, except string) error {
+// plainText checks a text of up to limit characters without control characters, except some.
+func plainText(field, value string, limit int, except string) error {
 	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(except, r) }
 	if err := validText(field, value, int64(limit)); err != nil {
 		return err

@@ -151,7 +151,7 @@ func ValidateProjectName(name string) error {
 // ValidateSource checks where the value of a channel's setting comes from: see Sources of [channels.Channel]. The error is a
 // *[FieldError] for the field "sources".
 func ValidateSource(setting, source string) error {
-	if err := prose("sources", source, maxSource, ""); err != nil {
+	if err := plainText("sources", source, maxSource, ""); err != nil {
 		e, _ := errors.AsType[*FieldError](err)
 		return refuse("sources", "has a value for %q that %s", cut(setting), e.Reason)
 	}

@@ -92,6 +92,23 @@ func Visible(text string) string {
 	return string(kept)
 }
 
+// Plain returns text without characters that change what stands around it: control characters and those that set the
+// direction of text. White space becomes blanks.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar, r == '\ufeff', r == '\ufffe', r == '\uffff':
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Name returns a name, or another text that people chose, as [Plain] does and without superfluous blanks.
+func Name(text string) string { return strings.Join(strings.Fields(Plain(text)), " ") }
+
 // belongs reports whether an invisible character belongs to those around it.
 func belongs(before []rune, r rune, after []rune) bool {
 	const blackFlag, firstTag, lastTag = '\U0001F3F4', '\U000E0020', '\U000E007F'

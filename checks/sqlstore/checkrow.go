@@ -119,7 +119,8 @@ func encodeState(s *checks.State) (string, error) {
 // settingsOf maps the columns of rollcall_checks to their values.
 func settingsOf(c checks.Check) *map[string]any {
 	row := checkRow{check: c}
-	values := map[string]any{"unique_key": c.UniqueKey()} // derived from the UUID, for searches
+	// Derived, for searches and orders.
+	values := map[string]any{"unique_key": c.UniqueKey(), "sort_name": c.SortName(), "search": c.SearchText()}
 	for _, f := range row.settings() {
 		values[f.column] = f.value
 	}

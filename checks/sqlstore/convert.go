@@ -21,6 +21,7 @@ import (
 var conversions = map[string]func(ctx context.Context, d dialect, tx bun.Tx) error{
 	"migrations/0017_state.sql": convertStates,
 	"migrations/0019_days.sql":  convertMonths,
+	"migrations/0021_lists.sql": convertLists,
 }
 
 // convertAtOnce bounds the rows that a conversion has in memory.
@@ -94,6 +95,62 @@ func convertMonths(ctx context.Context, d dialect, tx bun.Tx) error {
 				return err
 			}
 			after = r.monthKey
+		}
+	}
+}
+
+// convertInstants and convertListed write the columns of lists.
+var (
+	convertInstants = statement{
+		sqlite:   "UPDATE rollcall_states SET last_at = nullif(?, 0), next_at = nullif(?, 0), down_at = nullif(?, 0) WHERE check_id = ?",
+		postgres: "UPDATE rollcall_states SET last_at = nullif($1::bigint, 0), next_at = nullif($2::bigint, 0), down_at = nullif($3::bigint, 0) WHERE check_id = $4",
+	}
+	convertListed = statement{
+		sqlite:   "UPDATE rollcall_checks SET status = ?, status_at = ?, slow_at = ?, sort_name = ?, search = ? WHERE id = ?",
+		postgres: "UPDATE rollcall_checks SET status = $1, status_at = $2, slow_at = $3, sort_name = $4, search = $5 WHERE id = $6",
+	}
+)
+
+// convertLists fills the columns of lists from settings and states. It reads the two tables one after the other, as Citus
+// demands.
+func convertLists(ctx context.Context, d dialect, tx bun.Tx) error {
+	const query = `SELECT id, uuid, name, slug, tags, timeout, grace, max_runtime, schedule, tz, timing_since FROM rollcall_checks
+		WHERE id > ? ORDER BY id LIMIT ?`
+	states := "SELECT check_id, state FROM rollcall_states WHERE " + d.among("check_id", "bigint")
+	var plans checks.Plans
+	for after := int64(math.MinInt64); ; {
+		var row checkRow
+		c := &row.check
+		rows, err := tx.QueryContext(ctx, query, after, convertAtOnce)
+		found, err := scanList(rows, err, &row, &row.id, &c.ID, &c.Name, &c.Slug, cell{&c.Tags}, cell{&c.Timeout}, cell{&c.Grace},
+			cell{&c.MaxRuntime}, &c.Schedule, &c.TZ, cell{&c.TimingSince})
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		byID, ids := make(map[int64]checks.Check, len(found)), make([]int64, len(found))
+		for i, r := range found {
+			ids[i], byID[r.id], after = r.id, r.check, r.id
+		}
+		rows, err = tx.Tx.QueryContext(ctx, states, d.list(ids))
+		found, err = scanList(rows, err, &row, &row.id, &row.stored)
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			c := byID[r.id]
+			if err := json.Unmarshal(r.stored, &storedState{State: &c.State}); err != nil {
+				return fmt.Errorf("the state of check %d: %w", r.id, err)
+			}
+			plans.Attach(&c)
+			next, deadline, _ := c.Outlook()
+			_, err := tx.Tx.ExecContext(ctx, d.text(convertInstants), micros(c.LastPing), micros(next), micros(deadline), r.id)
+			if err == nil {
+				l := listedOf(&c.State, unknown)
+				_, err = tx.Tx.ExecContext(ctx, d.text(convertListed), l.status, l.statusAt, l.slowAt, c.SortName(), c.SearchText(), r.id)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 }

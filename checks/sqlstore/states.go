@@ -21,22 +21,23 @@ var insertPings = statement{
 	postgres: `WITH inserted AS (
 			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
 				body_size, body, body_cut, body_charset)
-			SELECT unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), nullif(unnest($9::bigint[]), 0),
-				unnest($10::smallint[]), unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]),
-				unnest($15::text[]), unnest($16::uuid[]), unnest($17::smallint[]), unnest($18::bigint[]), unnest($19::bigint[]),
-				unnest($20::bytea[]), unnest($21::bigint[]), unnest($22::text[])
+			SELECT unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bigint[]), nullif(unnest($12::bigint[]), 0),
+				unnest($13::smallint[]), unnest($14::bigint[]), unnest($15::text[]), unnest($16::text[]), unnest($17::text[]),
+				unnest($18::text[]), unnest($19::uuid[]), unnest($20::smallint[]), unnest($21::bigint[]), unnest($22::bigint[]),
+				unnest($23::bytea[]), unnest($24::bigint[]), unnest($25::text[])
 		) `,
 }
 
 // The second condition on check_id is redundant, but without it PostgreSQL may scan the table for the join.
 var updateStates = statement{
-	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?, n_pings = ?
-		WHERE check_id = ?`,
+	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?, n_pings = ?,
+		last_at = nullif(?, 0), next_at = nullif(?, 0), down_at = nullif(?, 0) WHERE check_id = ?`,
 	postgres: `UPDATE rollcall_states AS s SET state = v.state, log_head = nullif(v.log_head, 0), revision = v.revision,
-			n_pings = v.n_pings
+			n_pings = v.n_pings, last_at = nullif(v.last_at, 0), next_at = nullif(v.next_at, 0), down_at = nullif(v.down_at, 0)
 		FROM (SELECT unnest($1::text[]) AS state, unnest($2::bigint[]) AS log_head, unnest($3::bigint[]) AS revision,
-			unnest($4::bigint[]) AS n_pings, unnest($5::bigint[]) AS check_id) AS v
-		WHERE s.check_id = v.check_id AND s.check_id = ANY ($5::bigint[])`,
+			unnest($4::bigint[]) AS n_pings, unnest($5::bigint[]) AS last_at, unnest($6::bigint[]) AS next_at,
+			unnest($7::bigint[]) AS down_at, unnest($8::bigint[]) AS check_id) AS v
+		WHERE s.check_id = v.check_id AND s.check_id = ANY ($8::bigint[])`,
 }
 
 var updateWatches = statement{
@@ -72,7 +73,7 @@ var deletePauses = statement{
 
 // batch holds the rows that SaveChecks writes: for each the values of its statement.
 type batch struct {
-	pings, states, watches, uploads, flips, pauses, unpaused [][]any
+	pings, states, watches, listed, uploads, flips, pauses, unpaused [][]any
 
 	alerts    []raisedAlert
 	months    []monthChange
@@ -132,7 +133,7 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	if err := t.s.d.exec(ctx, t.tx, updateWatches, b.watches); err != nil {
 		return err
 	}
-	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {
+	if len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {
 		return t.saveEvents(ctx, &b)
 	}
 	return nil
@@ -140,6 +141,9 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 
 // saveEvents writes what most pings do not have, deliveries before flips; see enqueue.
 func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
+	if err := t.s.d.exec(ctx, t.tx, updateListed, b.listed); err != nil {
+		return err
+	}
 	if err := t.s.d.exec(ctx, t.tx, insertUploads, b.uploads); err != nil {
 		return err
 	}
@@ -181,14 +185,19 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	if err != nil {
 		return err
 	}
-	b.states = append(b.states, []any{state, row.logHead, row.revision, l.NPings, row.id})
+	next, deadline, wakeAt := l.Outlook()
+	b.states = append(b.states, []any{state, row.logHead, row.revision, l.NPings, micros(l.LastPing), micros(next), micros(deadline), row.id})
 	// watch_at is a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline later,
 	// which needs no write: the watcher then finds the check too early and sets a new bound.
-	wake := micros(l.Wake())
+	wake := micros(wakeAt)
 	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
 	if wake != row.watchAt && (!early || l.Due) {
 		row.watchAt = wake
 		b.watches = append(b.watches, []any{wake, row.id})
+	}
+	if list := listedOf(&l.State, row.listed); list != row.listed {
+		row.listed = list
+		b.listed = append(b.listed, []any{list.status, list.statusAt, list.slowAt, l.SortName(), l.SearchText(), row.id})
 	}
 	for i, tr := range l.Transitions {
 		up := tr.To == checks.StatusUp

@@ -32,6 +32,7 @@ type lockedRow struct {
 	watchAt  int64
 	revision int64 // the row's revision, or the one that SaveChecks gives it
 	before   int64 // the revision that the row was locked with
+	listed   listed
 }
 
 // lockedKey is the key of a locked row and its revision.
@@ -147,7 +148,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 		if err != nil {
 			return nil, err
 		}
-		row := &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision}
+		row := &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision, listed: unknown}
 		locked = append(locked, &store.Locked{Check: c, Row: row})
 	}
 	return locked, nil

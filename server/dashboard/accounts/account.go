@@ -123,7 +123,7 @@ func typedPreferences(q *ui.Request) people.Preferences {
 func (a *Accounts) saveAccount(q *ui.Request) error {
 	p := typedPreferences(q)
 	if _, err := schedule.LoadLocation(p.Zone); p.Zone != "" && err != nil {
-		return a.showAccount(q, http.StatusBadRequest, "profile", ui.Problem{Text: "Unknown time zone: " + words.Cut(words.Plain(p.Zone), 40) + ". Write it like Europe/Riga.", Field: "zone"})
+		return a.showAccount(q, http.StatusBadRequest, "profile", ui.Problem{Text: "Unknown time zone: " + words.Cut(prose.Plain(p.Zone), 40) + ". Write it like Europe/Riga.", Field: "zone"})
 	}
 	if !slices.Contains([]int{0, 12, 24}, p.Clock) || !slices.Contains([]string{"", "light", "dark"}, p.Theme) || p.FirstPage != "" && !slices.Contains(ui.FirstPages, p.FirstPage) {
 		return ui.ErrBadForm

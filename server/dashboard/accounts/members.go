@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -106,7 +107,7 @@ func (a *Accounts) invite(q *ui.Request) error {
 	known, err := a.people.ByEmail(q.Ctx(), view.Email)
 	switch {
 	case err == nil && known.Roles[q.Project.ID] != "":
-		view.Problem = ui.Problem{Text: words.Cut(words.Plain(view.Email), 100) + " is a member already. Change the role in the list.", Field: "email"}
+		view.Problem = ui.Problem{Text: words.Cut(prose.Plain(view.Email), 100) + " is a member already. Change the role in the list.", Field: "email"}
 		return a.showMembers(q, http.StatusBadRequest, view)
 	case err == nil && known.Unverified && !q.R.PostForm.Has("sure"):
 		view.Problem, view.Unverified = ui.Problem{Text: "The identity provider has not verified that " + known.Email + " belongs to this account. Ask the person first.", Field: "sure"}, true

@@ -128,7 +128,7 @@ func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) t
 			out.WriteString(" ")
 		}
 		for _, p := range s {
-			text := template.HTMLEscapeString(words.Plain(v.Words(p, clock.Zone)))
+			text := template.HTMLEscapeString(prose.Plain(v.Words(p, clock.Zone)))
 			switch p.Kind {
 			case verdict.Emphasis:
 				out.WriteString("<strong>" + text + "</strong>")

@@ -41,25 +41,25 @@ func rehearsals(q *ui.Request, list []checks.Check) ([]rehearsalView, error) {
 }
 
 // Sentence says who is notified, and when.
-func (v rehearsalView) Sentence() string { return words.Plain(v.Summary(v.clock.Zone)) }
+func (v rehearsalView) Sentence() string { return prose.Plain(v.Summary(v.clock.Zone)) }
 
 // Does says what happens at a step.
-func (v rehearsalView) Does(s verdict.Step) string { return words.Plain(v.Text(s, v.clock.Zone)) }
+func (v rehearsalView) Does(s verdict.Step) string { return prose.Plain(v.Text(s, v.clock.Zone)) }
 
 // Clock writes an instant: with the day, unless that is today.
 func (v rehearsalView) Clock(t time.Time) template.HTML { return v.clock.When(t, v.Now) }
 
 // Gets says what becomes of the alert at a channel, and Had how the last one ended.
 func (v rehearsalView) Gets(to verdict.Receiver) string {
-	return words.Plain(v.Words(to, v.clock.Zone))
+	return prose.Plain(v.Words(to, v.clock.Zone))
 }
 func (v rehearsalView) Had(to verdict.Receiver) string {
-	return strings.TrimPrefix(words.Plain(v.LastWords(to, v.clock.Zone)), "last alert ")
+	return strings.TrimPrefix(prose.Plain(v.LastWords(to, v.clock.Zone)), "last alert ")
 }
 
 // Alone says why no one is notified, and Unsure why perhaps no one is.
-func (v rehearsalView) Alone() string  { return words.Plain(v.Problem()) }
-func (v rehearsalView) Unsure() string { return words.Plain(v.Doubt()) }
+func (v rehearsalView) Alone() string  { return prose.Plain(v.Problem()) }
+func (v rehearsalView) Unsure() string { return prose.Plain(v.Doubt()) }
 
 // Mark is the word of the state for the shape of a step, or "".
 func (v rehearsalView) Mark(s verdict.Step) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -283,7 +284,7 @@ func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel
 			continue
 		}
 		add(c.CreatedAt, historyRow{Name: ui.ChannelName(c), Text: "was created", Why: "integration, " + string(c.Kind)})
-		add(c.FailedAt, historyRow{Name: ui.ChannelName(c), Word: "down", Text: "failed", Why: cmp.Or(words.Plain(c.Error), "integration")})
+		add(c.FailedAt, historyRow{Name: ui.ChannelName(c), Word: "down", Text: "failed", Why: cmp.Or(prose.Plain(c.Error), "integration")})
 	}
 	return rows
 }

@@ -63,32 +63,8 @@ func troubleOf(c checks.Check, transitions []checks.Transition, since time.Time)
 	return t, !t.at.IsZero() && (c.Stored == checks.StatusDown || !t.at.Before(since))
 }
 
-const (
-	// leastRuns is how many earlier runs tell what is usual.
-	leastRuns = 5
-	// leastExcess is by how much a run is slow at least: nobody cares about seconds.
-	leastExcess = 10 * time.Second
-)
-
 // slowRun is a success that took unusually long.
 type slowRun struct {
 	checks.Run
 	Usual time.Duration // the median of the successes before
-}
-
-// slow returns the newest success at or after an instant if it took unusually long: at least twice the median of the successes
-// before it, longer than 95% of them, and at least 10 s more. Runs are oldest first.
-func slow(runs []checks.Run, since time.Time) (s slowRun, ok bool) {
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r checks.Run) bool { return r.Result != checks.RunSuccess || r.Duration == 0 })
-	if len(runs) <= leastRuns {
-		return s, false
-	}
-	last := runs[len(runs)-1]
-	took := make([]time.Duration, len(runs)-1)
-	for i := range took {
-		took[i] = runs[i].Duration
-	}
-	slices.Sort(took)
-	median, p95 := took[len(took)/2], took[(len(took)*95+99)/100-1]
-	return slowRun{last, median}, !last.At.Before(since) && last.Duration >= 2*median && last.Duration > p95 && last.Duration >= median+leastExcess
 }

@@ -185,8 +185,8 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 				r.Back = upSince(c.StoredSince, t.at, c.History.LastSuccess)
 			}
 			bad = append(bad, r)
-		} else if s, ok := slow(runs, v.Night); ok {
-			v.Slow = append(v.Slow, slowRow{rows[i], s})
+		} else if run, usual, slow := c.History.Slow(); slow && !run.At.Before(v.Night) {
+			v.Slow = append(v.Slow, slowRow{rows[i], slowRun{run, usual}})
 		}
 	}
 	slices.SortStableFunc(bad, func(a, b row) int {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -57,7 +58,7 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 		}
 		for j := range c.Changes {
 			c.Changes[j].Field = cmp.Or(fields[c.Changes[j].Field], strings.ReplaceAll(c.Changes[j].Field, "_", " "))
-			c.Changes[j].From, c.Changes[j].To = words.Plain(c.Changes[j].From), words.Plain(c.Changes[j].To)
+			c.Changes[j].From, c.Changes[j].To = prose.Plain(c.Changes[j].From), prose.Plain(c.Changes[j].To)
 		}
 		list[i] = c
 	}

@@ -45,9 +45,8 @@ func (r Row) Word() string { return words.State(r.Status) }
 func RowOf(c checks.Check, now time.Time) Row {
 	r := Row{
 		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
-		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now),
+		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now), Lower: c.SortName(),
 	}
-	r.Lower = strings.ToLower(r.Name)
 	for _, run := range slices.Backward(r.Runs) {
 		if run.Result != checks.RunMissed {
 			r.Took = run.Duration

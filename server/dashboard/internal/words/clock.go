@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -44,7 +45,7 @@ func (c Clock) Reach(r verdict.Reach, now time.Time) string {
 	for _, p := range r.Words() {
 		b.WriteString(v.Words(p, c.Zone))
 	}
-	return Plain(b.String())
+	return prose.Plain(b.String())
 }
 
 // When is a time element with the words of [Clock.Text]. It is "never" for the zero time.

@@ -6,34 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Plain returns a text without characters that change what stands around it: control characters and those that set the
-// direction of text. White space becomes blanks.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar, r == '\ufeff', r == '\ufffe', r == '\uffff':
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// Name returns a name, or another text that people chose, as Plain does and without superfluous blanks. If nothing is
-// left, it returns empty.
-func Name(text, empty string) string {
-	if text = strings.Join(strings.Fields(Plain(text)), " "); text == "" {
-		return empty
-	}
-	return text
-}
+// Name is [prose.Name], or else empty.
+func Name(text, empty string) string { return cmp.Or(prose.Name(text), empty) }
 
 // Names returns the names that are left of a list.
 func Names(list []string) []string {
