@@ -79,21 +79,29 @@ func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, f
 // at most 5 seconds, and does not stop when ctx is cancelled: that would say nothing about the database. With a spool, the
 // database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
 // which fails after a failed write, or if its file was replaced or removed.
+//
+// While some workers of Citus do not answer, the database is healthy, because the pings of all other checks are taken: its
+// Detail and its Err say so.
 func (m *Monitor) Ready(ctx context.Context) []Condition {
 	spool, spools := m.spoolHealth()
-	database := m.databaseHealth(ctx, false, "is out of reach or not migrated")
+	database, partly := m.databaseHealth(ctx, false, "is out of reach or not migrated")
+	switch {
+	case database.OK():
+	case spools && spool.OK():
+		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
+	case partly:
+		database.Detail, database.Problem = database.Problem+"; pings of other checks are recorded", ""
+	}
 	if !spools {
 		return []Condition{database}
-	}
-	if !database.OK() && spool.OK() {
-		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
 	}
 	return []Condition{database, spool}
 }
 
 // Health reports on each part of the service:
 //
-//   - The database is healthy when it commits a test write within 5 seconds, and pings have not failed for some seconds.
+//   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
+//     workers of Citus answer.
 //   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
 //     if that is longer. The time begins with the call of [Monitor.Start].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
@@ -106,25 +114,34 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 func (m *Monitor) Health(ctx context.Context) []Condition {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see databaseHealth
 	defer cancel()
-	list := []Condition{m.databaseHealth(ctx, true, "cannot be written"), m.watcherHealth(), m.deliveriesHealth(ctx)}
+	database, _ := m.databaseHealth(ctx, true, "cannot be written")
+	list := []Condition{database, m.watcherHealth(), m.deliveriesHealth(ctx)}
 	if spool, ok := m.spoolHealth(); ok {
 		list = append(list, spool)
 	}
 	return list
 }
 
-// databaseHealth probes the database. It goes on if ctx is cancelled, which says nothing about the database.
-func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string) Condition {
-	failing := m.ingest.Failing()
-	if now := m.config.Now(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
-		return Condition{Part: partDatabase, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}
-	}
+// databaseHealth probes the database. It goes on if ctx is cancelled, which says nothing about the database. partly is set if
+// the only problem is that some workers of Citus do not answer.
+func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string) (c Condition, partly bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
-	if err := m.store.Probe(ctx, write || failing.Err != nil); err != nil {
-		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}
+	all, away, err := m.store.Workers(ctx)
+	if err == nil && len(away) > 0 && m.store.Probe(ctx, false) == nil {
+		return Condition{
+			Part: partDatabase, Problem: fmt.Sprintf("cannot reach %d of %d workers of Citus", len(away), all),
+			Err: fmt.Errorf("workers that do not answer the coordinator: %s", strings.Join(away, ", ")),
+		}, len(away) < all
 	}
-	return Condition{Part: partDatabase}
+	failing := m.ingest.Failing()
+	if now := m.config.Now(); failing.Err != nil && now.Sub(failing.Since) >= failingAfter && now.Sub(failing.Last) <= failingNow {
+		return Condition{Part: partDatabase, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}, false
+	}
+	if err := m.store.Probe(ctx, write || failing.Err != nil); err != nil {
+		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}, false
+	}
+	return Condition{Part: partDatabase}, false
 }
 
 // inWords returns what is wrong, by default as told.

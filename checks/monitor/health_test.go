@@ -65,6 +65,51 @@ func (s *sick) Probe(ctx context.Context, write bool) error {
 	return s.Store.Probe(ctx, write)
 }
 
+// clustered is a store on a cluster of Citus.
+type clustered struct {
+	sick
+	all  int
+	away []string
+	err  error
+}
+
+func (c *clustered) Workers(context.Context) (int, []string, error) { return c.all, c.away, c.err }
+
+// While some workers of Citus are away, a load balancer must go on sending pings to all servers. Health and its heartbeat
+// report the problem all the same. Pings of checks on those workers fail, which does not count.
+func TestReadyWithoutWorkers(t *testing.T) {
+	cluster := &clustered{sick: sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}, all: 3}
+	mon, err := monitor.New(database{cluster}, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(when string, ready monitor.Condition, health string) {
+		t.Helper()
+		got := mon.Ready(t.Context())
+		if len(got) != 1 || got[0].Problem != ready.Problem || got[0].Detail != ready.Detail {
+			t.Errorf("%s: ready is %+v, want %+v", when, got, ready)
+		}
+		if got := problems(mon.Health(t.Context()))["database"]; got != health {
+			t.Errorf("%s: health says %q, want %q", when, got, health)
+		}
+	}
+	look("all answer", monitor.Condition{}, "")
+	cluster.away = []string{"10.0.0.1:5432"}
+	look("one is away", monitor.Condition{Detail: "cannot reach 1 of 3 workers of Citus; pings of other checks are recorded"},
+		"cannot reach 1 of 3 workers of Citus")
+	if err := mon.Ready(t.Context())[0].Err; err == nil || !strings.Contains(err.Error(), "10.0.0.1:5432") {
+		t.Errorf("the cause does not name the worker: %v", err)
+	}
+	cluster.set(errors.New("disk full"), false, nil)
+	look("and pings fail", monitor.Condition{Detail: "cannot reach 1 of 3 workers of Citus; pings of other checks are recorded"},
+		"cannot reach 1 of 3 workers of Citus")
+	cluster.away = []string{"10.0.0.1:5432", "10.0.0.2:5432", "10.0.0.3:5432"}
+	const none = "cannot reach 3 of 3 workers of Citus"
+	look("all are away", monitor.Condition{Problem: none}, none)
+	cluster.err = errors.New("no coordinator")
+	look("the coordinator is away", monitor.Condition{}, "cannot be written")
+}
+
 // problems returns the problems of the parts that are not healthy.
 func problems(list []monitor.Condition) map[string]string {
 	found := map[string]string{}

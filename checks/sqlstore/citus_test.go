@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -225,6 +228,62 @@ func (lastWords) SQLState() string { return "XX000" }
 func TestWorkerDied(t *testing.T) {
 	if err := sqlstore.Translate(lastWords{}); !errors.Is(err, store.ErrUnavailable) {
 		t.Error(err)
+	}
+}
+
+// TestWorkers kills the nodes of a cluster one by one. Where the second worker was, something accepts connections and never
+// answers.
+func TestWorkers(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	dir, err := os.MkdirTemp("", "rollcall-citus-")
+	must(t, errors.Join(err, os.Chmod(dir, 0o755)))
+	nodes, err := pgserver.NewCitus(t.Context(), dir, "rollcall", 2, "fsync=off")
+	t.Cleanup(func() {
+		for _, node := range nodes {
+			node.Stop()
+		}
+		os.RemoveAll(dir)
+	})
+	must(t, err)
+	opened, err := postgres.Open(t.Context(), nodes[0].URL("rollcall"))
+	must(t, err)
+	defer opened.Close()
+	s := opened.Database()
+	want := func(when string, all int, away ...*pgserver.Server) {
+		t.Helper()
+		var addresses []string
+		for _, node := range away {
+			addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", node.Port()))
+		}
+		s.ForgetWorkers()
+		if n, got, err := s.Workers(t.Context()); n != all || !slices.Equal(got, addresses) || err != nil {
+			t.Errorf("%s: of %d workers %v are away, error %v; want %v of %d", when, n, got, err, addresses, all)
+		}
+	}
+	want("not distributed", 0)
+	_, err = s.Distribute(t.Context())
+	must(t, err)
+	want("all run", 2)
+	nodes[1].Kill()
+	want("one was killed", 2, nodes[1])
+	nodes[2].Kill()
+	silent, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nodes[2].Port()))
+	must(t, err)
+	want("the other never answers", 2, nodes[1], nodes[2])
+	must(t, silent.Close())
+	must(t, nodes[1].Start(t.Context()))
+	must(t, nodes[2].Start(t.Context()))
+	want("all run again", 2)
+	nodes[1].Kill()
+	if n, away, err := s.Workers(t.Context()); n != 2 || away != nil || err != nil {
+		t.Errorf("asked again at once: %v of %d are away, error %v; want the last answer", away, n, err)
+	}
+	nodes[0].Kill()
+	s.ForgetWorkers()
+	if _, _, err := s.Workers(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("without the coordinator: %v", err)
 	}
 }
 

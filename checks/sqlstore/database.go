@@ -36,6 +36,7 @@ type database struct {
 	file        *sqliteFile // nil for PostgreSQL and in memory
 	announced   announced
 	placed      atomic.Pointer[layout]
+	workers     workers
 	owned       bool // Close closes the pool
 }
 

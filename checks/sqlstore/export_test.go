@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -25,6 +26,9 @@ func CheckVersion(number int) error { return checkVersion(number) }
 
 // CheckServer exports checkServer.
 func (s *database) CheckServer(ctx context.Context) error { return s.checkServer(ctx) }
+
+// ForgetWorkers makes Workers ask again.
+func (s *database) ForgetWorkers() { s.workers.at = time.Time{} }
 
 // Migrate does what that of Store does.
 func (s *database) Migrate(ctx context.Context) error {

@@ -4,7 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net"
+	"strconv"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -42,6 +47,76 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, time.Now().UTC().Format(time.RFC3339Nano)).Exec(ctx)
 		return err
 	})
+}
+
+const (
+	// workerTimeout bounds how long Workers waits for a worker. A host that is gone does not refuse connections.
+	workerTimeout = 2 * time.Second
+	// workersFor is how long an answer of Workers stays valid, so that health checks cannot fill the pool.
+	workersFor = time.Second
+	// workersAtOnce bounds the workers that are asked at a time.
+	workersAtOnce = 8
+)
+
+// workers is the last answer of Workers.
+type workers struct {
+	mu   sync.Mutex // held while workers are asked
+	at   time.Time
+	all  int
+	away []string
+}
+
+// Workers asks the coordinator of Citus whether it reaches the workers.
+func (s *database) Workers(ctx context.Context) (all int, away []string, err error) {
+	if _, is := s.layout().(spread); !is {
+		return 0, nil, nil
+	}
+	w := &s.workers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Since(w.at) >= workersFor {
+		if w.all, w.away, err = s.askWorkers(ctx); err != nil {
+			return 0, nil, translate(err)
+		}
+		w.at = time.Now()
+	}
+	return w.all, w.away, nil
+}
+
+func (s *database) askWorkers(ctx context.Context) (all int, away []string, err error) {
+	rows, err := s.db.DB.QueryContext(ctx, `SELECT nodename, nodeport FROM pg_catalog.pg_dist_node
+		WHERE isactive AND shouldhaveshards AND noderole = 'primary' ORDER BY nodeid`)
+	var node struct {
+		name string
+		port int
+	}
+	nodes, err := scanList(rows, err, &node, &node.name, &node.port)
+	if err != nil {
+		return 0, nil, err
+	}
+	answers := make([]bool, len(nodes))
+	var asking errgroup.Group
+	asking.SetLimit(workersAtOnce)
+	for i, n := range nodes {
+		asking.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, workerTimeout)
+			defer cancel()
+			// After a restart of the worker, the first try may use a connection that Citus has kept from before.
+			const try = "citus_check_connection_to_node($1, $2)"
+			err := s.db.DB.QueryRowContext(ctx, "SELECT "+try+" OR "+try, n.name, n.port).Scan(&answers[i])
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		})
+	}
+	err = asking.Wait()
+	for i, n := range nodes {
+		if !answers[i] {
+			away = append(away, net.JoinHostPort(n.name, strconv.Itoa(n.port)))
+		}
+	}
+	return len(nodes), away, err
 }
 
 // tryPing writes a ping of a check that does not exist, and removes it. It needs the tables, columns, rights and locks that

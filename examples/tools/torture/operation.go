@@ -33,7 +33,7 @@ func (a action) String() string {
 
 // doubt is how long an operation may still take effect after its request broke off: PostgreSQL may be committing when
 // the server dies. On Citus, commits in doubt end only after a while.
-const doubt, doubtOnCitus = 10 * time.Second, 3 * recoverEvery
+const doubt, doubtOnCitus = 10 * time.Second, 10*time.Second + 3*recoverEvery
 
 // operation is one request with the parts of its answer that the model looks at.
 type operation struct {

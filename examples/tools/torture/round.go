@@ -87,12 +87,14 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 		return // it says nothing
 	case o.answered():
 	default:
-		o.ret += doubt
-		if r.citus {
-			o.ret += doubtOnCitus
-		}
 		r.count.unanswered.Add(1)
-		sleep(ctx, 50*time.Millisecond) // until a server or the database is back
+		if !r.citus {
+			o.ret += doubt
+			sleep(ctx, 50*time.Millisecond) // until a server or the database is back
+			break
+		}
+		o.ret += doubtOnCitus
+		sleep(ctx, 500*time.Millisecond) // or there are more orders than patience lasts for
 	}
 	o.returned = o.called.Add(o.ret - o.call)
 	r.done.Add(1)
