@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
@@ -73,8 +75,26 @@ func (k *nodeKills) kill(ctx context.Context, pause time.Duration) error {
 	k.done++
 	k.count.restarts.Add(1)
 	node.Kill()
+	if node != k.nodes[0] {
+		k.auditReadiness(ctx)
+	}
 	sleep(ctx, pause)
 	return node.Start(ctx)
+}
+
+// auditReadiness checks that each server soon says that a worker is away, and goes on taking pings.
+func (k *nodeKills) auditReadiness(ctx context.Context) {
+	want := fmt.Sprintf("database: cannot reach 1 of %d workers of Citus; ", len(k.nodes)-1)
+	for i := range k.servers {
+		var a answer
+		said, err := await(ctx, answerWithin+k.slack, func() (_ bool, err error) {
+			a, err = k.send(ctx, request{server: i, method: http.MethodGet, path: "/readyz?verbose"})
+			return a.status == http.StatusOK && strings.Contains(string(a.body), want), err
+		})
+		if !said {
+			k.problem("without a worker, /readyz of server %d answers %d: %s, error %v", i+1, a.status, a.body, err)
+		}
+	}
 }
 
 // awaitCertainty waits until Citus has ended all commits that kills have left in doubt.
