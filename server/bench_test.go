@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -19,8 +21,46 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkPing measures the cost of a ping from net/http on, with a database in memory.
+// BenchmarkPing measures the cost of a lone ping from net/http on, with a database in memory, beside that of a transaction
+// that writes two rows.
 func BenchmarkPing(b *testing.B) {
+	b.Run("ping", benchmarkPing)
+	b.Run("transaction", benchmarkTransaction)
+}
+
+func benchmarkTransaction(b *testing.B) {
+	db, err := sqlite.OpenDB(b.Context(), sqlite.Memory)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec("CREATE TABLE states (id INTEGER PRIMARY KEY, n INTEGER); CREATE TABLE pings (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO states VALUES (1, 0)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	insert, err := db.Prepare("INSERT INTO pings (n) VALUES (?)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	update, err := db.Prepare("UPDATE states SET n = ? WHERE id = 1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		tx, err := db.Begin()
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, inserted := tx.Stmt(insert).Exec(n)
+		_, updated := tx.Stmt(update).Exec(n)
+		if err := errors.Join(inserted, updated, tx.Commit()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchmarkPing(b *testing.B) {
 	mon, srv := newServer(b, dbtest.Memory(b), monitor.Config{}, server.Config{})
 	project, err := mon.OpenProject(b.Context(), "p")
 	if err != nil {

@@ -102,10 +102,10 @@ func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 			removals = append(removals, []any{int64(job.Attempts), micros(job.Due), job.Key})
 		}
 	}
-	if err := t.s.d.exec(ctx, t.tx, leaseUploads, uploads); err != nil {
+	if err := t.exec(ctx, leaseUploads, uploads); err != nil {
 		return err
 	}
-	return t.s.d.exec(ctx, t.tx, leaseRemovals, removals)
+	return t.exec(ctx, leaseRemovals, removals)
 }
 
 // UploadBody returns the body of an upload. It matches the object key as well as the ID, because SQLite can reuse the
@@ -173,7 +173,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 			again = append(again, r.BodyJob)
 		}
 	}
-	if err := t.s.d.exec(ctx, t.tx, moveBodies, moved); err != nil {
+	if err := t.exec(ctx, moveBodies, moved); err != nil {
 		return err
 	}
 	if len(finished) > 0 {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -33,7 +34,8 @@ type database struct {
 	cache       cache
 	listeners   listeners
 	writer      sqliteWriter
-	file        *sqliteFile // nil for PostgreSQL and in memory
+	compiled    map[string]*sql.Stmt // the statements of a ping by their text; Migrate sets it
+	file        *sqliteFile          // nil for PostgreSQL and in memory
 	announced   announced
 	placed      atomic.Pointer[layout]
 	workers     workers
@@ -131,7 +133,7 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 	t = &transaction{s: s, layout: s.layout()}
 	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		t.lookup, t.tx = lookup{tx}, tx
-		if err := s.d.begin(ctx, tx); err != nil {
+		if err := t.begin(ctx); err != nil {
 			return err
 		}
 		err := fn(ctx, t)

@@ -44,12 +44,11 @@ func (d dialect) schema(sql string) string {
 
 // begin takes SQLite's write lock. A transaction that reads first and writes later fails if another process has written
 // in between.
-func (d dialect) begin(ctx context.Context, tx bun.Tx) error {
-	if d.postgres {
+func (t *transaction) begin(ctx context.Context) error {
+	if t.s.d.postgres {
 		return nil
 	}
-	_, err := tx.Tx.ExecContext(ctx, lockSQLite)
-	return err
+	return t.exec(ctx, statement{sqlite: lockSQLite}, [][]any{nil})
 }
 
 // lockSQLite is a write that changes no row, which still takes the write lock.

@@ -59,6 +59,9 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 	if err == nil {
 		err = s.noteFile(ctx)
 	}
+	if err == nil {
+		s.compile(ctx)
+	}
 	return before, after, translate(err)
 }
 

@@ -87,7 +87,7 @@ func (t *transaction) saveMonths(ctx context.Context, list []monthChange) error 
 			rows = append(rows, []any{key.check, key.month, m.Folded, stats})
 		}
 	}
-	return t.s.d.exec(ctx, t.tx, saveMonth, rows)
+	return t.exec(ctx, saveMonth, rows)
 }
 
 type monthRow struct {

@@ -80,10 +80,10 @@ func (t *transaction) enqueue(ctx context.Context, alerts []raisedAlert) error {
 			toFunction = append(toFunction, values)
 		}
 	}
-	if err := t.s.d.exec(ctx, t.tx, insertOnAlert, toFunction); err != nil {
+	if err := t.exec(ctx, insertOnAlert, toFunction); err != nil {
 		return err
 	}
-	return t.s.d.exec(ctx, t.tx, insertDeliveries, all)
+	return t.exec(ctx, insertDeliveries, all)
 }
 
 // onAlertSetting is the row of rollcall_settings that holds the instant of OnAlertUntil.

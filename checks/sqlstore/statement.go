@@ -2,13 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 )
 
 // statement is a statement as the text for each database.
@@ -31,17 +31,56 @@ func (d dialect) list(values any) string {
 	return string(text)
 }
 
+// pingStatements lists SQLite's statements of a ping, which take longer to compile than to run. The store keeps them compiled on
+// each connection that runs them.
+var pingStatements = []string{lockSQLite, lockStates.sqlite, lastID + "rollcall_pings", insertPings.sqlite, updateStates.sqlite}
+
+// compile compiles the statements of a ping, outside of a transaction: a pool of one connection has no other. A statement
+// that fails here fails again when a ping needs it.
+func (s *database) compile(ctx context.Context) {
+	if s.d.postgres {
+		return
+	}
+	if s.compiled == nil {
+		s.compiled = make(map[string]*sql.Stmt)
+	}
+	for _, text := range pingStatements {
+		if s.compiled[text] != nil {
+			continue
+		}
+		if stmt, err := s.db.DB.PrepareContext(ctx, text); err == nil {
+			s.compiled[text] = stmt
+		}
+	}
+}
+
+// prepare returns a statement for SQLite, which ends with the transaction at the latest. Run it without cancellation: for a
+// cancellable context the driver starts a goroutine for each statement, which costs as much as the statement.
+func (t *transaction) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	if stmt := t.s.compiled[text]; stmt != nil {
+		return t.tx.Tx.StmtContext(ctx, stmt), nil
+	}
+	return t.tx.Tx.PrepareContext(ctx, text)
+}
+
+const lastID = "SELECT coalesce(max(id), 0) FROM "
+
 // reserve returns n identifiers, in ascending order, for new rows of a table.
-func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
+func (t *transaction) reserve(ctx context.Context, table string, n int) ([]int64, error) {
 	if n == 0 {
 		return nil, nil
 	}
 	var id int64
-	if d.postgres {
-		rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+	if t.s.d.postgres {
+		rows, err := t.tx.Tx.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 		return scanList(rows, err, &id, &id)
 	}
-	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM "+table).Scan(&id); err != nil {
+	stmt, err := t.prepare(ctx, lastID+table)
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	if err := stmt.QueryRowContext(context.WithoutCancel(ctx)).Scan(&id); err != nil {
 		return nil, err
 	}
 	ids := make([]int64, n)
@@ -55,21 +94,19 @@ func (d dialect) reserve(ctx context.Context, db querier, table string, n int) (
 // exec runs a statement for rows, each with its values in the order of the parameters. SQLite runs it once for each row.
 // PostgreSQL runs it once: each parameter is an array with one column of all rows. Its text should unnest them in the
 // SELECT list, where PostgreSQL streams rows: in FROM it stores each array first, which takes four times as long.
-func (d dialect) exec(ctx context.Context, tx bun.Tx, s statement, rows [][]any) error {
+func (t *transaction) exec(ctx context.Context, s statement, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if d.postgres {
-		_, err := tx.Tx.ExecContext(ctx, s.postgres, arrays(rows)...)
+	if t.s.d.postgres {
+		_, err := t.tx.Tx.ExecContext(ctx, s.postgres, arrays(rows)...)
 		return err
 	}
-	stmt, err := tx.Tx.PrepareContext(ctx, s.sqlite)
+	stmt, err := t.prepare(ctx, s.sqlite)
 	if err != nil {
 		return err
 	}
 	defer stmt.Close()
-	// For a cancellable context, SQLite's driver starts a goroutine for each statement, which costs as much as the
-	// statement.
 	within := context.WithoutCancel(ctx)
 	for _, row := range rows {
 		if _, err := stmt.ExecContext(within, row...); err != nil {

@@ -104,11 +104,11 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	for _, l := range locked {
 		n, flips = n+len(l.Pings), flips+len(l.Transitions)
 	}
-	pingIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", n)
+	pingIDs, err := t.reserve(ctx, "rollcall_pings", n)
 	if err != nil {
 		return err
 	}
-	flipIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_flips", flips)
+	flipIDs, err := t.reserve(ctx, "rollcall_flips", flips)
 	if err != nil {
 		return err
 	}
@@ -124,13 +124,13 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	if t.s.d.postgres && n > 0 {
 		args := append(arrays(b.states), arrays(b.pings)...)
 		_, err = t.tx.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...)
-	} else if err = t.s.d.exec(ctx, t.tx, insertPings, b.pings); err == nil {
-		err = t.s.d.exec(ctx, t.tx, updateStates, b.states)
+	} else if err = t.exec(ctx, insertPings, b.pings); err == nil {
+		err = t.exec(ctx, updateStates, b.states)
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.s.d.exec(ctx, t.tx, updateWatches, b.watches); err != nil {
+	if err := t.exec(ctx, updateWatches, b.watches); err != nil {
 		return err
 	}
 	if len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {
@@ -141,10 +141,10 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 
 // saveEvents writes what most pings do not have, deliveries before flips; see enqueue.
 func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
-	if err := t.s.d.exec(ctx, t.tx, updateListed, b.listed); err != nil {
+	if err := t.exec(ctx, updateListed, b.listed); err != nil {
 		return err
 	}
-	if err := t.s.d.exec(ctx, t.tx, insertUploads, b.uploads); err != nil {
+	if err := t.exec(ctx, insertUploads, b.uploads); err != nil {
 		return err
 	}
 	if err := t.enqueue(ctx, b.alerts); err != nil {
@@ -155,13 +155,13 @@ func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	if err := t.s.d.exec(ctx, t.tx, insertPauses, b.pauses); err != nil {
+	if err := t.exec(ctx, insertPauses, b.pauses); err != nil {
 		return err
 	}
-	if err := t.s.d.exec(ctx, t.tx, deletePauses, b.unpaused); err != nil {
+	if err := t.exec(ctx, deletePauses, b.unpaused); err != nil {
 		return err
 	}
-	return t.s.d.exec(ctx, t.tx, insertFlips, b.flips)
+	return t.exec(ctx, insertFlips, b.flips)
 }
 
 // add adds the rows of one check, and takes from it what is new.

@@ -57,6 +57,9 @@ func (s *Store) Close() error {
 	s.database.listeners.stop()
 	s.database.writing <- struct{}{} // wait for the transaction that runs
 	s.database.releaseWriter()
+	for _, stmt := range s.database.compiled {
+		_ = stmt.Close()
+	}
 	<-s.database.writing
 	s.database.checkpoints.running.Lock() // wait for the one that runs
 	defer s.database.checkpoints.running.Unlock()

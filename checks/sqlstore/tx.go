@@ -242,8 +242,17 @@ func (plain) lock(ctx context.Context, t *transaction, keys []int64) ([]lockedKe
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	rows, err := t.tx.Tx.QueryContext(ctx, t.s.d.text(lockStates), t.s.d.list(keys))
 	var row lockedKey
+	if t.s.d.postgres {
+		rows, err := t.tx.Tx.QueryContext(ctx, lockStates.postgres, t.s.d.list(keys))
+		return scanList(rows, err, &row, &row.id, &row.revision)
+	}
+	stmt, err := t.prepare(ctx, lockStates.sqlite)
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	rows, err := stmt.QueryContext(context.WithoutCancel(ctx), t.s.d.list(keys))
 	return scanList(rows, err, &row, &row.id, &row.revision)
 }
 
