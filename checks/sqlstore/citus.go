@@ -31,7 +31,9 @@ var (
 	// errNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
 	errNotCitus = errors.New("the database cannot be distributed")
 	// errWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
-	errWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
+	// errInDoubt means that a commit has not reached a worker yet.
+	errInDoubt = errors.New("a check that was just created has no state yet, because a worker of Citus must recover first")
+	errWorker  = errors.New("the database is on a worker of Citus; use the coordinator's URL")
 )
 
 // of returns the shard of a key.
@@ -141,7 +143,25 @@ func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked 
 		}
 		locked = append(locked, list...)
 	}
+	if len(locked) < len(keys) {
+		return locked, s.sure(ctx, t, keys, locked)
+	}
 	return locked, nil
+}
+
+// sure fails if a check without a state exists. The commit that created it is in doubt: the coordinator has it, and a worker
+// that died has yet to make it.
+func (spread) sure(ctx context.Context, t *transaction, keys []int64, locked []lockedKey) error {
+	missing := slices.DeleteFunc(slices.Clone(keys), func(key int64) bool {
+		return slices.ContainsFunc(locked, func(l lockedKey) bool { return l.id == key })
+	})
+	var exists bool
+	query := "SELECT EXISTS (SELECT 1 FROM rollcall_checks WHERE " + t.s.d.among("id", "bigint") + ")"
+	err := t.tx.Tx.QueryRowContext(ctx, query, t.s.d.list(missing)).Scan(&exists)
+	if err == nil && exists {
+		err = &translatedError{store.ErrPartly, errInDoubt}
+	}
+	return err
 }
 
 // lockDue looks for due rows first and then locks those that are still due, shard by shard: Citus cannot do both in one

@@ -179,6 +179,35 @@ func TestUploadMovedInDoubt(t *testing.T) {
 	}
 }
 
+// TestCheckInDoubt pings a check whose state is not there yet, because a worker has yet to make the commit that created the
+// check. The ping must be sent again. After the check was deleted, the ping is for nobody.
+func TestCheckInDoubt(t *testing.T) {
+	pool := dbtest.PostgreSQL(t).Plain(t).Bun(t)
+	s := dbtest.OpenOn(t, pool).Database()
+	f := newFixture(t, s)
+	c, other := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
+	_, err := pool.DB.ExecContext(t.Context(), `CREATE TABLE rollcall_commits (n BIGINT);
+		DELETE FROM rollcall_states WHERE check_id = (SELECT min(id) FROM rollcall_checks)`)
+	must(t, err)
+	s.Spread(4)
+	lock := func(ids ...uuid.UUID) (n int, err error) {
+		err = s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			locked, err := tx.LockChecks(ctx, ids)
+			n = len(locked)
+			return err
+		})
+		return n, err
+	}
+	if n, err := lock(c.ID, other.ID); !errors.Is(err, store.ErrPartly) {
+		t.Errorf("locked %d, error %v; want ErrPartly", n, err)
+	}
+	_, err = pool.DB.ExecContext(t.Context(), "DELETE FROM rollcall_checks WHERE id = (SELECT min(id) FROM rollcall_checks)")
+	must(t, err)
+	if n, err := lock(c.ID, other.ID); n != 1 || err != nil {
+		t.Errorf("after the end of the check: locked %d, error %v", n, err)
+	}
+}
+
 func TestDistributeNeedsCitus(t *testing.T) {
 	if _, err := dbtest.SQLite(t).Open(t).Database().Distribute(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("SQLite: %v", err)
