@@ -25,12 +25,12 @@ type sharded struct {
 
 func (s *sharded) Sharder() store.Sharder { return s }
 
-func (s *sharded) Shards(_ context.Context, checks []uuid.UUID) ([]int, error) {
+func (s *sharded) Nodes(_ context.Context, checks []uuid.UUID) ([]int, int64, error) {
 	list := make([]int, len(checks))
 	for i, id := range checks {
 		list[i] = shardOf(id)
 	}
-	return list, nil
+	return list, 0, nil
 }
 
 func shardOf(id uuid.UUID) int { return int(id[15] % 4) }

@@ -55,7 +55,7 @@ func (s *database) ClaimBodies(
 			Object   string `bun:"object"`
 			Attempts int    `bun:"attempts"`
 		}
-		q := t.tx.NewSelect().TableExpr("? AS q", bun.Ident(table)).ColumnExpr(columns).
+		q := t.tx().NewSelect().TableExpr("? AS q", bun.Ident(table)).ColumnExpr(columns).
 			Where("due_at <= ?", micros(now)).OrderExpr("due_at").Limit(int64(limit))
 		if err := s.d.forUpdate(q, "q", " SKIP LOCKED").Scan(ctx, &rows); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 		ids[i] = r.ID
 	}
 	var rows []uploadRow
-	q := t.tx.NewSelect().Model(&rows).Where("ping_id IN (?)", bun.List(ids)).OrderExpr("ping_id")
+	q := t.tx().NewSelect().Model(&rows).Where("ping_id IN (?)", bun.List(ids)).OrderExpr("ping_id")
 	if err := t.s.d.forUpdate(q, "u", "").Scan(ctx); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 		return err
 	}
 	if len(finished) > 0 {
-		if _, err := t.tx.NewDelete().Model((*uploadRow)(nil)).Where("ping_id IN (?)", bun.List(finished)).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Model((*uploadRow)(nil)).Where("ping_id IN (?)", bun.List(finished)).Exec(ctx); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 		ids[i] = job.ID
 	}
 	var owned []string
-	err := t.tx.NewRaw("UPDATE rollcall_pings SET object = object WHERE id IN (?) RETURNING coalesce(object, '')", bun.List(ids)).Scan(ctx, &owned)
+	err := t.tx().NewRaw("UPDATE rollcall_pings SET object = object WHERE id IN (?) RETURNING coalesce(object, '')", bun.List(ids)).Scan(ctx, &owned)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (t *transaction) settleRemovals(ctx context.Context, results []store.BodyRe
 		keys[i] = r.Key
 	}
 	var rows []removalRow
-	q := t.tx.NewSelect().Model(&rows).Where("r.object IN (?)", bun.List(keys)).OrderExpr("r.object")
+	q := t.tx().NewSelect().Model(&rows).Where("r.object IN (?)", bun.List(keys)).OrderExpr("r.object")
 	if err := t.s.d.forUpdate(q, "r", "").Scan(ctx); err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (t *transaction) settleRemovals(ctx context.Context, results []store.BodyRe
 		}
 	}
 	if len(done) > 0 {
-		if _, err := t.tx.NewDelete().Model((*removalRow)(nil)).Where("object IN (?)", bun.List(done)).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Model((*removalRow)(nil)).Where("object IN (?)", bun.List(done)).Exec(ctx); err != nil {
 			return err
 		}
 	}
@@ -256,7 +256,7 @@ func (t *transaction) queueRemovals(ctx context.Context, rows []removalRow) erro
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := t.tx.NewInsert().Model(&rows).On("CONFLICT (object) DO UPDATE").Set("due_at = EXCLUDED.due_at").Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&rows).On("CONFLICT (object) DO UPDATE").Set("due_at = EXCLUDED.due_at").Exec(ctx)
 	return err
 }
 
@@ -273,7 +273,7 @@ func (t *transaction) removePings(ctx context.Context, entries []entry) (removed
 	var removals []removalRow
 	d, list := t.s.d, t.s.d.list(entryIDs(entries))
 	var u uploadRow
-	rows, err := t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
+	rows, err := t.tx().Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
 	uploads, err := scanList(rows, err, &u, &u.Object, &u.Attempts, &u.DueAt)
 	if err != nil {
 		return 0, err

@@ -82,7 +82,7 @@ func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error
 	if err != nil {
 		return err
 	}
-	result, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
+	result, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
 		Set("name = EXCLUDED.name").Set("settings = EXCLUDED.settings").Set("sources = EXCLUDED.sources").
 		Where("ch.project_id = EXCLUDED.project_id").Exec(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID
 		return err
 	}
 	for _, table := range []string{"rollcall_check_channels", "rollcall_deliveries"} {
-		if _, err := t.tx.NewDelete().Table(table).Where("channel_id = ?", id).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Table(table).Where("channel_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
 	}

@@ -24,8 +24,11 @@ import (
 // coordinator is the layout of a database that can be distributed and is not.
 type coordinator struct{ plain }
 
-// spread is the layout of a distributed database: the largest hash of each shard, ascending.
-type spread []int32
+// spread is the layout of a distributed database: for each shard the largest hash, ascending, and the worker.
+type spread struct {
+	ends  []int32
+	nodes []int
+}
 
 var (
 	// errNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
@@ -38,7 +41,7 @@ var (
 
 // of returns the shard of a key.
 func (s spread) of(key int64) int {
-	at, _ := slices.BinarySearch(s, hashInt64(key))
+	at, _ := slices.BinarySearch(s.ends, hashInt64(key))
 	return at
 }
 
@@ -94,17 +97,25 @@ func layoutOf(ctx context.Context, db querier) (layout, error) {
 	if err := db.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL").Scan(&citus); err != nil || !citus {
 		return plain{}, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT shardmaxvalue::int FROM pg_catalog.pg_dist_shard
-		WHERE logicalrelid = to_regclass('rollcall_states') AND shardmaxvalue IS NOT NULL ORDER BY 1`)
-	var end int32
-	shards, err := scanList(rows, err, &end, &end)
+	rows, err := db.QueryContext(ctx, `SELECT shardmaxvalue::int, min(groupid)
+		FROM pg_catalog.pg_dist_shard JOIN pg_catalog.pg_dist_placement USING (shardid)
+		WHERE logicalrelid = to_regclass('rollcall_states') AND shardmaxvalue IS NOT NULL GROUP BY 1 ORDER BY 1`)
+	var shard struct {
+		end  int32
+		node int
+	}
+	shards, err := scanList(rows, err, &shard, &shard.end, &shard.node)
 	if err != nil || shards == nil {
 		return coordinator{}, err
 	}
-	return spread(shards), nil
+	var s spread
+	for _, shard := range shards {
+		s.ends, s.nodes = append(s.ends, shard.end), append(s.nodes, shard.node)
+	}
+	return s, nil
 }
 
-// Sharder returns what tells the shards of checks, or nil on a database that cannot be distributed.
+// Sharder returns what tells the nodes of checks, or nil on a database that cannot be distributed.
 func (s *database) Sharder() store.Sharder {
 	if _, is := s.layout().(plain); is {
 		return nil
@@ -112,27 +123,37 @@ func (s *database) Sharder() store.Sharder {
 	return s
 }
 
-// Shards returns the shard of each check; see [store.Sharder].
-func (s *database) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
-	l, is := s.layout().(spread)
+// readLayoutEvery is how often Nodes looks whether shards have moved between workers.
+const readLayoutEvery = time.Minute
+
+// Nodes returns the worker of each check; see [store.Sharder].
+func (s *database) Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, layout int64, err error) {
+	p := s.placed.Load()
+	if time.Since(p.read) > readLayoutEvery {
+		if err := s.readLayout(ctx); err != nil {
+			return nil, 0, translate(err)
+		}
+		p = s.placed.Load()
+	}
+	l, is := p.layout.(spread)
 	if !is {
-		return nil, nil
+		return nil, p.number, nil
 	}
 	found, err := s.keysOf(ctx, s.db.DB, checks)
 	if err != nil {
-		return nil, translate(err)
+		return nil, 0, translate(err)
 	}
 	keys := make(map[uuid.UUID]int64, len(found))
 	for _, k := range found {
 		keys[k.uuid] = k.id
 	}
-	list := make([]int, len(checks))
+	nodes = make([]int, len(checks))
 	for i, id := range checks {
 		if key, ok := keys[id]; ok {
-			list[i] = l.of(key)
+			nodes[i] = l.nodes[l.of(key)]
 		}
 	}
-	return list, nil
+	return nodes, p.number, nil
 }
 
 func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked []lockedKey, err error) {
@@ -157,7 +178,7 @@ func (spread) sure(ctx context.Context, t *transaction, keys []int64, locked []l
 	})
 	var exists bool
 	query := "SELECT EXISTS (SELECT 1 FROM rollcall_checks WHERE " + t.s.d.among("id", "bigint") + ")"
-	err := t.tx.Tx.QueryRowContext(ctx, query, t.s.d.list(missing)).Scan(&exists)
+	err := t.conn.Tx.QueryRowContext(ctx, query, t.s.d.list(missing)).Scan(&exists)
 	if err == nil && exists {
 		err = &translatedError{store.ErrPartly, errInDoubt}
 	}
@@ -173,7 +194,7 @@ func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limi
 		" FOR UPDATE SKIP LOCKED"
 	last := struct{ id, watch int64 }{0, -anyInstant}
 	for {
-		rows, err := t.tx.Tx.QueryContext(ctx, find, micros(now), last.watch, last.id, limit)
+		rows, err := t.conn.Tx.QueryContext(ctx, find, micros(now), last.watch, last.id, limit)
 		row := last
 		found, err := scanList(rows, err, &row, &row.id, &row.watch)
 		if err != nil {
@@ -184,7 +205,7 @@ func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limi
 			keys, last = append(keys, row.id), row
 		}
 		for _, part := range byShard(s, keys, itself) {
-			rows, err := t.tx.Tx.QueryContext(ctx, lock, t.s.d.list(part), micros(now))
+			rows, err := t.conn.Tx.QueryContext(ctx, lock, t.s.d.list(part), micros(now))
 			var row lockedKey
 			locked, err := scanList(rows, err, &row, &row.id, &row.revision)
 			if err != nil {
@@ -200,17 +221,42 @@ func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limi
 
 func (s spread) lockProject(ctx context.Context, t *transaction, id uuid.UUID) error {
 	var keys []int64
-	err := t.tx.NewRaw("SELECT id FROM rollcall_checks WHERE project_id = ?", id).Scan(ctx, &keys)
+	err := t.tx().NewRaw("SELECT id FROM rollcall_checks WHERE project_id = ?", id).Scan(ctx, &keys)
 	if err == nil {
 		_, err = s.lock(ctx, t, keys)
 	}
 	return err
 }
 
-func (s spread) save(ctx context.Context, t *transaction, locked []*store.Locked) error {
-	for _, part := range byShard(s, locked, func(l *store.Locked) int64 { return l.Row.(*lockedRow).id }) {
-		if err := t.saveStates(ctx, part); err != nil {
-			return err
+// insertPing inserts one ping, which Citus routes by itself. It is also for the ping of Probe, whose check has no state.
+const insertPing = "INSERT INTO rollcall_pings (" + loggedColumns + `)
+	VALUES ($1, $2, $3, nullif($4::bigint, 0), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+
+// insertShardPings inserts pings of one shard. The join with their states, which exist, lets Citus send it as it is to the
+// worker. Without one, Citus pulls all rows to the coordinator and copies them out again.
+const insertShardPings = "INSERT INTO rollcall_pings (" + loggedColumns + `)
+	SELECT v.id, s.check_id, v.n, nullif(v.prev, 0), v.kind, v.at, v.scheme, v.method, v.remote_addr, v.ua, v.run, v.exit_status,
+		v.duration, v.body_size, v.body, v.body_cut, v.body_charset
+	FROM rollcall_states AS s JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::bigint[],
+		$7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[], $12::smallint[], $13::bigint[], $14::bigint[], $15::bytea[],
+		$16::bigint[], $17::text[]) AS v (` + loggedColumns + `) ON s.check_id = v.check_id
+	WHERE s.check_id = ANY ($2::bigint[])`
+
+// write writes shard by shard: Citus sends a statement as it is to a worker if all its rows are in one shard.
+func (s spread) write(ctx context.Context, t *transaction, b *batch) error {
+	for _, table := range []struct {
+		query string
+		rows  [][]any
+		key   int // the index of check_id in a row
+	}{{insertShardPings, b.pings, 1}, {updateStates.postgres, b.states, 7}, {updateWatches.postgres, b.watches, 1}} {
+		for _, part := range byShard(s, table.rows, func(row []any) int64 { return row[table.key].(int64) }) {
+			query, args := table.query, arrays(part)
+			if query == insertShardPings && len(part) == 1 {
+				query, args = insertPing, part[0]
+			}
+			if _, err := t.conn.Tx.ExecContext(ctx, query, args...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -218,9 +264,13 @@ func (s spread) save(ctx context.Context, t *transaction, locked []*store.Locked
 
 // commit makes the commit atomic between the coordinator and the workers. Citus commits by two phases if a transaction has
 // written on several nodes, but does not count what it wrote to tables that Citus does not know: a crash of the coordinator
-// could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty.
+// could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty. A batch of pings that writes
+// nothing else, on one worker, needs one phase.
 func (spread) commit(ctx context.Context, t *transaction) error {
-	_, err := t.tx.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
+	if !t.mixed {
+		return nil
+	}
+	_, err := t.conn.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
 	return err
 }
 
@@ -285,7 +335,7 @@ func (s spread) removeLogs(ctx context.Context, t *transaction, entries []entry)
 			ids[i], checks[i] = e.id, e.check
 		}
 		slices.Sort(checks)
-		rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids), t.s.d.list(slices.Compact(checks)))
+		rows, err := t.tx().Tx.QueryContext(ctx, query, t.s.d.list(ids), t.s.d.list(slices.Compact(checks)))
 		var object string
 		removed, err := scanList(rows, err, &object, &object)
 		if err != nil {
@@ -296,8 +346,8 @@ func (s spread) removeLogs(ctx context.Context, t *transaction, entries []entry)
 	return objects, nil
 }
 
-// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers, into as many shards as the
-// setting citus.shard_count of the session says. It reports whether anything was left to do. It moves all rows in one
+// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers, into twice as many shards as
+// there are workers, unless citus.shard_count is set. It reports whether anything was left to do. It moves all rows in one
 // transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
 func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	if !s.d.postgres {
@@ -307,7 +357,8 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 		if err := s.d.lockSchema(ctx, tx); err != nil {
 			return err
 		}
-		if err := checkCitus(ctx, tx); err != nil {
+		workers, err := checkCitus(ctx, tx)
+		if err != nil {
 			return err
 		}
 		l, err := layoutOf(ctx, tx.Tx)
@@ -315,7 +366,7 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 			return err
 		}
 		changed = true
-		_, err = tx.Tx.ExecContext(ctx, distributeTables)
+		_, err = tx.Tx.ExecContext(ctx, fmt.Sprintf(chooseShards, shardsOfWorker*workers)+distributeTables)
 		return err
 	})
 	if err == nil {
@@ -323,6 +374,14 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	}
 	return changed, translate(err)
 }
+
+// shardsOfWorker is how many shards a worker gets. A batch of pings takes some statements for each shard that it touches. With two,
+// the number of workers can still double.
+const shardsOfWorker = 2
+
+// chooseShards sets the number of shards unless somebody has.
+const chooseShards = `
+SELECT set_config(name, '%d', true) FROM pg_catalog.pg_settings WHERE name = 'citus.shard_count' AND source = 'default';`
 
 // distributeTables moves the rows. A primary key on Citus contains the column by which the table is distributed. Pings lock
 // states before the log, too.
@@ -358,28 +417,28 @@ func (s *database) prepareCitus(ctx context.Context, tx bun.Tx, before int) erro
 	return err
 }
 
-// checkCitus checks that a database is the coordinator of a Citus cluster.
-func checkCitus(ctx context.Context, tx bun.Tx) error {
+// checkCitus checks that a database is the coordinator of a Citus cluster, and returns the number of nodes for shards.
+func checkCitus(ctx context.Context, tx bun.Tx) (nodes int, err error) {
 	var there bool
 	if err := tx.Tx.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_node') IS NOT NULL").Scan(&there); err != nil {
-		return err
+		return 0, err
 	}
 	if !there {
-		return fmt.Errorf("%w: it lacks the extension citus; run CREATE EXTENSION citus on all nodes, then citus_add_node", errNotCitus)
+		return 0, fmt.Errorf("%w: it lacks the extension citus; run CREATE EXTENSION citus on all nodes, then citus_add_node", errNotCitus)
 	}
-	var group, nodes, coordinators int
-	err := tx.Tx.QueryRowContext(ctx, `SELECT (SELECT groupid FROM pg_dist_local_group),
+	var group, coordinators int
+	err = tx.Tx.QueryRowContext(ctx, `SELECT (SELECT groupid FROM pg_dist_local_group),
 		(SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'),
 		(SELECT count(*) FROM pg_dist_node WHERE groupid = 0)`).Scan(&group, &nodes, &coordinators)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case group != 0:
-		return errWorker
+		return 0, errWorker
 	case coordinators == 0:
-		return fmt.Errorf("%w: workers do not know the coordinator; run citus_set_coordinator_host", errNotCitus)
+		return 0, fmt.Errorf("%w: workers do not know the coordinator; run citus_set_coordinator_host", errNotCitus)
 	case nodes == 0:
-		return fmt.Errorf("%w: Citus has no node for shards; add workers with citus_add_node", errNotCitus)
+		return 0, fmt.Errorf("%w: Citus has no node for shards; add workers with citus_add_node", errNotCitus)
 	}
-	return nil
+	return nodes, nil
 }

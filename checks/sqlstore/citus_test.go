@@ -75,8 +75,10 @@ func TestStaleLayout(t *testing.T) {
 				RETURN true;
 			END $$;
 			CREATE VIEW rollcall_states AS SELECT * FROM plain WHERE supported();
-			CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid oid, shardmaxvalue text);
-			INSERT INTO pg_catalog.pg_dist_shard VALUES ('rollcall_states'::regclass, '2147483647')`)
+			CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid oid, shardid bigint, shardmaxvalue text);
+			CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint, groupid int);
+			INSERT INTO pg_catalog.pg_dist_shard VALUES ('rollcall_states'::regclass, 1, '2147483647');
+			INSERT INTO pg_catalog.pg_dist_placement VALUES (1, 1)`)
 		must(t, err)
 	}
 	for name, try := range map[string]func(s *sqlstore.Database, c *checks.Check) (int, error){
@@ -217,6 +219,80 @@ func TestDistributeNeedsCitus(t *testing.T) {
 	}
 	if _, err := dbtest.PostgreSQL(t).Open(t).Database().Distribute(t.Context()); !errors.Is(err, sqlstore.ErrNotCitus) {
 		t.Errorf("PostgreSQL: %v", err)
+	}
+}
+
+// TestPhases looks at what Citus has recorded of commits in two phases. A batch of pings on one worker needs one phase only. Whatever
+// also writes on the coordinator is committed in two, or a crash could keep one half.
+func TestPhases(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	pool := dbtest.PostgreSQL(t).Bun(t)
+	pool.SetMaxOpenConns(1) // because Citus names a commit by its connection
+	f := newFixture(t, dbtest.OpenOn(t, pool).Database())
+	var all []uuid.UUID
+	for range 20 {
+		all = append(all, f.create(t, checks.Spec{}).ID)
+	}
+	one, at, run := all[:1], noon, uuid.New()
+	ping := func(kind pings.Kind, ids ...uuid.UUID) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error {
+			locked, err := tx.LockChecks(ctx, ids)
+			if err != nil {
+				return err
+			}
+			for _, l := range locked {
+				at = at.Add(time.Second)
+				receive(l, pings.Signal{Kind: kind}, at)
+				receive(l, pings.Signal{Kind: kind}, at)
+			}
+			return tx.SaveChecks(ctx, locked)
+		}
+	}
+	after := func(first, second func(context.Context, store.Tx) error) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error { return errors.Join(first(ctx, tx), second(ctx, tx)) }
+	}
+	for _, step := range []struct {
+		name   string
+		phases int
+		do     func(context.Context, store.Tx) error
+	}{
+		{"a flip", 2, ping(pings.Success, one...)},
+		{"pings", 1, ping(pings.Success, one...)},
+		{"a flip down", 2, ping(pings.Failure, one...)},
+		{"pings of several workers", 2, ping(pings.Log, all...)},
+		{"pings and their number", 2, after(ping(pings.Log, one...), func(ctx context.Context, tx store.Tx) error {
+			return tx.SetRecorded(ctx, run, 1, at)
+		})},
+		{"a ping for the database to keep", 1, func(ctx context.Context, tx store.Tx) error { // which is only on the coordinator
+			return tx.AddSpooled(ctx, at, []store.SpooledPing{{At: at, Data: []byte("{}")}})
+		}},
+		{"a ping out of a spool", 2, after(func(ctx context.Context, tx store.Tx) error {
+			taken, err := tx.TakeSpooled(ctx, at.Add(time.Hour), 9, 1000)
+			if err == nil && len(taken) != 1 {
+				err = fmt.Errorf("%d pings are taken, want 1", len(taken))
+			}
+			return err
+		}, ping(pings.Log, one...))},
+		{"new settings", 2, func(ctx context.Context, tx store.Tx) error {
+			l, err := tx.LockCheck(ctx, one[0])
+			if err != nil {
+				return err
+			}
+			l.Name, l.SettingsChanged = "new", true
+			return tx.SaveChecks(ctx, []*store.Locked{l})
+		}},
+	} {
+		const commits = `SELECT coalesce(max(split_part(gid, '_', 4)::bigint), 0) FROM pg_dist_transaction
+			WHERE gid LIKE 'citus\_0\_' || pg_backend_pid() || '\_%'`
+		var before, last int64
+		must(t, pool.QueryRowContext(t.Context(), commits).Scan(&before))
+		must(t, f.Update(t.Context(), step.do))
+		must(t, pool.QueryRowContext(t.Context(), commits).Scan(&last))
+		if got := last > before; got != (step.phases == 2) {
+			t.Errorf("%s: two phases %v, want %d phases", step.name, got, step.phases)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,8 @@ type database struct {
 	compiled    map[string]*sql.Stmt // the statements of a ping by their text; Migrate sets it
 	file        *sqliteFile          // nil for PostgreSQL and in memory
 	announced   announced
-	placed      atomic.Pointer[layout]
+	placed      atomic.Pointer[placement]
+	placements  atomic.Int64 // numbers them
 	workers     workers
 	owned       bool // Close closes the pool
 }
@@ -48,9 +50,25 @@ var _ store.Store = (*database)(nil)
 func (s *database) Own() { s.owned = true }
 
 // layout returns how the database keeps its rows, as far as the store has noticed.
-func (s *database) layout() layout { return *s.placed.Load() }
+func (s *database) layout() layout { return s.placed.Load().layout }
 
-func (s *database) place(l layout) { s.placed.Store(&l) }
+// placement is a layout as it was read from the database.
+type placement struct {
+	layout layout
+	number int64 // of the layout
+	read   time.Time
+}
+
+// place takes a layout that was read. It has a new number if it differs from the last one.
+func (s *database) place(l layout) {
+	p := &placement{layout: l, read: time.Now()}
+	if last := s.placed.Load(); last != nil && reflect.DeepEqual(last.layout, l) {
+		p.number = last.number
+	} else {
+		p.number = s.placements.Add(1)
+	}
+	s.placed.Store(p)
+}
 
 // Update runs fn in a transaction; see [store.Store].
 func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
@@ -132,7 +150,7 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
 	t = &transaction{s: s, layout: s.layout()}
 	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		t.lookup, t.tx = lookup{tx}, tx
+		t.lookup, t.conn = lookup{tx}, tx
 		if err := t.begin(ctx); err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c store.DeliveryClaim
 			return claimed, err
 		}
 		var rows []deliveryRow
-		err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET attempts = attempts + 1, due_at = ?
+		err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET attempts = attempts + 1, due_at = ?
 			WHERE d.id IN (?) AND d.id = `+firstOfLine+queuedReturning, micros(c.Until), bun.List(ids)).Scan(ctx, &rows)
 		if err != nil {
 			return nil, err
@@ -175,7 +175,7 @@ func (t *transaction) lockDeliveries(ctx context.Context, now time.Time, rooms [
 		if err != nil {
 			return nil, err
 		}
-		err = t.tx.NewRaw(`SELECT d.id FROM json_to_recordset(?) AS ch ("Channel" uuid, "N" bigint) CROSS JOIN LATERAL (
+		err = t.tx().NewRaw(`SELECT d.id FROM json_to_recordset(?) AS ch ("Channel" uuid, "N" bigint) CROSS JOIN LATERAL (
 			SELECT d.id FROM rollcall_deliveries AS d
 			WHERE d.state = 'pending' AND d.channel_id = ch."Channel" AND d.due_at <= ?
 			ORDER BY d.due_at, d.id LIMIT ch."N" + ? FOR UPDATE SKIP LOCKED) AS d`, string(list), micros(now), beyond).Scan(ctx, &ids)
@@ -183,7 +183,7 @@ func (t *transaction) lockDeliveries(ctx context.Context, now time.Time, rooms [
 	}
 	for _, r := range rooms {
 		var list []int64
-		err = t.tx.NewRaw(`SELECT d.id FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id = ? AND d.due_at <= ?
+		err = t.tx().NewRaw(`SELECT d.id FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id = ? AND d.due_at <= ?
 			ORDER BY d.due_at, d.id LIMIT ?`, r.Channel, micros(now), r.N+beyond).Scan(ctx, &list)
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (t *transaction) park(ctx context.Context, now time.Time, rooms []store.Cha
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET due_at = (
+	_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET due_at = (
 			SELECT CASE WHEN f.due_at > ? THEN f.due_at ELSE ? END FROM rollcall_deliveries AS f WHERE f.id = `+firstOfLine+`)
 		WHERE d.id IN (?) AND d.id <> `+firstOfLine, micros(now), micros(now.Add(parkTime)), bun.List(ids)).Exec(ctx)
 	return err
@@ -226,7 +226,7 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 	if t.s.d.postgres {
 		query += " FOR UPDATE OF d"
 	}
-	if err := t.tx.NewRaw(query, bun.List(ids)).Scan(ctx, &rows); err != nil {
+	if err := t.tx().NewRaw(query, bun.List(ids)).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
 	lines := make(map[int64][]store.WaitingDelivery, len(ids))
@@ -279,7 +279,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	}
 	var recorded []int64
 	// The list of IDs is redundant, but without it the planner may scan the table for the join.
-	err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
+	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
 			attempts = CASE WHEN d.attempts = v.claim THEN v.attempts ELSE d.attempts END,
 			since = CASE WHEN d.attempts = v.claim THEN nullif(v.since, 0) ELSE d.since END,
 			finished_at = CASE WHEN v.state <> 'pending' THEN ? END
@@ -334,7 +334,7 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 	if len(ended) == 0 {
 		return nil
 	}
-	_, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
+	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
 		WHERE state = 'pending' AND attempts = 0 AND id IN (
 			SELECT `+firstOfLine+` FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
 	return err
@@ -360,7 +360,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 	if t.s.d.postgres {
 		insert += keepChannels
 	}
-	_, err := t.tx.NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
+	_, err := t.tx().NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
 	return err
 }
 
@@ -378,7 +378,7 @@ func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult) erro
 		FROM ` + from + ` WHERE d.id = ? AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock
 	for _, h := range r.Handovers {
-		_, err := t.tx.NewRaw(insert, h.Attempts, micros(h.Due), h.Error, h.Recipient, r.ID, h.Recipient).Exec(ctx)
+		_, err := t.tx().NewRaw(insert, h.Attempts, micros(h.Due), h.Error, h.Recipient, r.ID, h.Recipient).Exec(ctx)
 		if err != nil {
 			return err
 		}
@@ -395,7 +395,7 @@ func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]stor
 			working = append(working, id)
 			continue
 		}
-		_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
+		_, err := t.tx().NewRaw("UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
 			micros(marks[id].FailedAt), marks[id].Error, id).Exec(ctx)
 		if err != nil {
 			return err
@@ -404,7 +404,7 @@ func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]stor
 	if len(working) == 0 {
 		return nil
 	}
-	_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
+	_, err := t.tx().NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
 		bun.List(working)).Exec(ctx)
 	return err
 }

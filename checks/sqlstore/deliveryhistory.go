@@ -133,9 +133,9 @@ func (t *transaction) RetryDeliveries(ctx context.Context, ids []int64, due time
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	failed := t.tx.NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
+	failed := t.tx().NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
 		Where("f.id IN (?) AND f.state = 'failed'", bun.List(ids)).OrderExpr("f.id")
-	res, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
+	res, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
 		WHERE id IN (?)`, micros(due), t.s.d.forUpdate(failed, "f", "")).Exec(ctx)
 	if err != nil {
 		return 0, err

@@ -101,7 +101,7 @@ func Recorded(ctx context.Context, tx store.Tx, run uuid.UUID) (int64, error) {
 // QueuedDeliveries returns all deliveries, whatever their state, oldest first.
 func QueuedDeliveries(ctx context.Context, tx store.Tx) (list []store.QueuedDelivery, err error) {
 	var rows []deliveryRow
-	err = tx.(*transaction).tx.NewSelect().Model(&rows).ColumnExpr(queuedColumns).OrderExpr("d.id").Scan(ctx)
+	err = tx.(*transaction).tx().NewSelect().Model(&rows).ColumnExpr(queuedColumns).OrderExpr("d.id").Scan(ctx)
 	for i := range rows {
 		list = append(list, rows[i].queued())
 	}
@@ -115,7 +115,8 @@ func HashInt64(key int64) int32 { return hashInt64(key) }
 func (s *database) Spread(n int) {
 	var shards spread
 	for i := range n {
-		shards = append(shards, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
+		shards.ends = append(shards.ends, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
+		shards.nodes = append(shards.nodes, i%2)
 	}
 	if n > 1 {
 		s.place(shards)

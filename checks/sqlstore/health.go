@@ -43,7 +43,7 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 		if err := tx.(*transaction).tryPing(ctx); err != nil {
 			return err
 		}
-		_, err := tx.(*transaction).tx.NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
+		_, err := tx.(*transaction).tx().NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, time.Now().UTC().Format(time.RFC3339Nano)).Exec(ctx)
 		return err
 	})
@@ -132,7 +132,7 @@ func (t *transaction) tryPing(ctx context.Context) error {
 	if err := t.saveStates(ctx, []*store.Locked{{Row: row, Pings: []pings.Ping{{Kind: pings.Success}}}}); err != nil {
 		return err
 	}
-	_, err := t.tx.Tx.ExecContext(ctx, fmt.Sprintf("DELETE FROM rollcall_pings WHERE id = %d AND check_id = 0", row.logHead))
+	_, err := t.tx().Tx.ExecContext(ctx, fmt.Sprintf("DELETE FROM rollcall_pings WHERE id = %d AND check_id = 0", row.logHead))
 	return err
 }
 

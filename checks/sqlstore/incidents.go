@@ -64,7 +64,7 @@ func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) (
 // LockIncident locks and returns an incident.
 func (t *transaction) LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (store.Incident, error) {
 	var rows []incidentRow
-	q := t.tx.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(`EXISTS (SELECT 1 FROM rollcall_deliveries AS d
+	q := t.tx().NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(`EXISTS (SELECT 1 FROM rollcall_deliveries AS d
 			JOIN rollcall_checks AS c ON c.id = d.check_id
 			WHERE d.state = 'pending' AND c.uuid = i.check_uuid AND d.channel_id = i.channel_id) AS waiting`).
 		Where("i.check_uuid = ? AND i.channel_id = ?", checkID, channelID)
@@ -85,7 +85,7 @@ func (t *transaction) SaveIncident(ctx context.Context, i store.Incident) error 
 		}
 	}
 	if i.Open == "" {
-		_, err := t.tx.NewDelete().Model((*incidentRow)(nil)).
+		_, err := t.tx().NewDelete().Model((*incidentRow)(nil)).
 			Where("check_uuid = ? AND channel_id = ?", i.CheckID, i.ChannelID).Exec(ctx)
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *transaction) SaveIncident(ctx context.Context, i store.Incident) error 
 		CheckID: i.CheckID, ChannelID: i.ChannelID, CheckName: i.CheckName, DeliveryID: i.DeliveryID, Open: i.Open,
 		DownAt: micros(i.DownAt), DueAt: micros(i.Due), Attempts: int64(i.Attempts),
 	}
-	_, err := t.tx.NewInsert().Model(&row).On("CONFLICT (check_uuid, channel_id) DO UPDATE").
+	_, err := t.tx().NewInsert().Model(&row).On("CONFLICT (check_uuid, channel_id) DO UPDATE").
 		Set("check_name = EXCLUDED.check_name").Set("delivery_id = EXCLUDED.delivery_id").Set("open = EXCLUDED.open").Set("down_at = EXCLUDED.down_at").
 		Set("due_at = EXCLUDED.due_at").Set("attempts = EXCLUDED.attempts").Exec(ctx)
 	return err
@@ -110,7 +110,7 @@ func (t *transaction) keepChannel(ctx context.Context, id uuid.UUID) (bool, erro
 		query += keepChannels
 	}
 	var found []uuid.UUID
-	err := t.tx.NewRaw(query, id).Scan(ctx, &found)
+	err := t.tx().NewRaw(query, id).Scan(ctx, &found)
 	return len(found) > 0, err
 }
 
@@ -123,6 +123,6 @@ func (t *transaction) closeIncident(ctx context.Context, i store.Incident) error
 	if t.s.d.postgres {
 		insert += keepChannels
 	}
-	_, err := t.tx.NewRaw(insert, micros(i.CloseAt), micros(i.CloseAt), i.Close, i.CheckID, i.ChannelID).Exec(ctx)
+	_, err := t.tx().NewRaw(insert, micros(i.CloseAt), micros(i.CloseAt), i.Close, i.CheckID, i.ChannelID).Exec(ctx)
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // layout is how the database keeps the rows of rollcall_states and rollcall_pings: in plain tables, or spread over several
@@ -19,8 +17,8 @@ type layout interface {
 	lockDue(ctx context.Context, t *transaction, now time.Time, limit int) ([]lockedKey, error)
 	// lockProject locks the states of a project's checks, in the order of lock.
 	lockProject(ctx context.Context, t *transaction, id uuid.UUID) error
-	// save writes the states of locked checks and all that is new about them.
-	save(ctx context.Context, t *transaction, locked []*store.Locked) error
+	// write writes the rows of a batch that belong to the two tables.
+	write(ctx context.Context, t *transaction, b *batch) error
 	// commit ends a transaction that has done its work.
 	commit(ctx context.Context, t *transaction) error
 

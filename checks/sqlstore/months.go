@@ -110,7 +110,7 @@ func (t *transaction) readMonths(ctx context.Context, months map[monthKey]*store
 	ids = slices.Compact(ids)
 	query := fmt.Sprintf("SELECT check_id, month, folded, stats FROM rollcall_months WHERE %s AND month >= %d AND month <= %d",
 		t.s.d.among("check_id", "bigint"), first, last)
-	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids))
+	rows, err := t.tx().Tx.QueryContext(ctx, query, t.s.d.list(ids))
 	var row monthRow
 	found, err := scanList(rows, err, &row, &row.check, &row.month, &row.folded, &row.stats)
 	if err != nil {

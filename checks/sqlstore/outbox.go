@@ -92,7 +92,7 @@ const onAlertSetting = "on_alert_until"
 // onAlertUntil returns the instant of OnAlertUntil in microseconds, or 0 if it was never called.
 func (t *transaction) onAlertUntil(ctx context.Context) (until int64, err error) {
 	var values []string
-	query := t.tx.NewSelect().Table("rollcall_settings").Column("value").Where("name = ?", onAlertSetting)
+	query := t.tx().NewSelect().Table("rollcall_settings").Column("value").Where("name = ?", onAlertSetting)
 	if err := query.Scan(ctx, &values); err != nil || len(values) == 0 {
 		return 0, err
 	}
@@ -103,7 +103,7 @@ func (t *transaction) onAlertUntil(ctx context.Context) (until int64, err error)
 // it holds.
 func (t *transaction) OnAlertUntil(ctx context.Context, until time.Time) error {
 	value, stored := strconv.FormatInt(micros(until), 10), ""
-	err := t.tx.NewRaw(`INSERT INTO rollcall_settings AS s (name, value) VALUES (?, ?)
+	err := t.tx().NewRaw(`INSERT INTO rollcall_settings AS s (name, value) VALUES (?, ?)
 		ON CONFLICT (name) DO UPDATE SET value = s.value RETURNING value`, onAlertSetting, value).Scan(ctx, &stored)
 	if err != nil {
 		return err
@@ -111,6 +111,6 @@ func (t *transaction) OnAlertUntil(ctx context.Context, until time.Time) error {
 	if latest, err := strconv.ParseInt(stored, 10, 64); err != nil || latest >= micros(until) {
 		return err
 	}
-	_, err = t.tx.NewRaw("UPDATE rollcall_settings SET value = ? WHERE name = ?", value, onAlertSetting).Exec(ctx)
+	_, err = t.tx().NewRaw("UPDATE rollcall_settings SET value = ? WHERE name = ?", value, onAlertSetting).Exec(ctx)
 	return err
 }

@@ -56,10 +56,10 @@ func (l lookup) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.P
 
 // SaveFirstProject adds a project unless there is one. It locks out other callers.
 func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) error {
-	if err := t.s.d.advisoryLock(ctx, t.tx, "rollcall projects"); err != nil {
+	if err := t.s.d.advisoryLock(ctx, t.tx(), "rollcall projects"); err != nil {
 		return err
 	}
-	exists, err := t.tx.NewSelect().Model((*projectRow)(nil)).Exists(ctx)
+	exists, err := t.tx().NewSelect().Model((*projectRow)(nil)).Exists(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) er
 // SaveProject adds a project, and its account if that is new, or writes the name and the ping key of a project.
 func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
-	q := t.tx.NewInsert().Model(&account).Returning("id")
+	q := t.tx().NewInsert().Model(&account).Returning("id")
 	if p.MaxChecks > 0 {
 		q = q.On("CONFLICT (name, plan) DO UPDATE SET max_checks = EXCLUDED.max_checks")
 	} else {
@@ -84,7 +84,7 @@ func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	row := projectRow{
 		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
 	}
-	_, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").Exec(ctx)
 	return translate(err)
 }
 
@@ -97,21 +97,21 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	for _, table := range []string{"rollcall_deliveries", "rollcall_flips", "rollcall_pauses", "rollcall_months", "rollcall_check_channels", "rollcall_states"} {
-		_, err := t.tx.NewDelete().Table(table).
+		_, err := t.tx().NewDelete().Table(table).
 			Where("check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)", id).Exec(ctx)
 		if err != nil {
 			return err
 		}
 	}
 	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_status_pages", "rollcall_keys"} {
-		if _, err := t.tx.NewDelete().Table(table).Where("project_id = ?", id).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Table(table).Where("project_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := t.tx.NewDelete().Table("rollcall_records").Where("owner = ?", id).Exec(ctx); err != nil {
+	if _, err := t.tx().NewDelete().Table("rollcall_records").Where("owner = ?", id).Exec(ctx); err != nil {
 		return err
 	}
-	_, err := t.tx.NewDelete().Table("rollcall_projects").Where("id = ?", id).Exec(ctx)
+	_, err := t.tx().NewDelete().Table("rollcall_projects").Where("id = ?", id).Exec(ctx)
 	return err
 }
 
@@ -159,7 +159,7 @@ func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
 	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
 		row.Scope = string(k.Scope)
 	}
-	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&row).Exec(ctx)
 	return translate(err)
 }
 
@@ -170,7 +170,7 @@ func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) er
 
 // deleteOne removes the row of a project with this identifier.
 func (t *transaction) deleteOne(ctx context.Context, table string, projectID, id uuid.UUID) error {
-	res, err := t.tx.NewDelete().Table(table).Where("project_id = ? AND id = ?", projectID, id).Exec(ctx)
+	res, err := t.tx().NewDelete().Table(table).Where("project_id = ? AND id = ?", projectID, id).Exec(ctx)
 	if err != nil {
 		return err
 	}

@@ -104,11 +104,11 @@ func (t *transaction) removeEntries(ctx context.Context, entries []entry) (remov
 	if !t.s.d.postgres {
 		// Check again: if another process has removed the newest entry since, SQLite can have reused its identifier.
 		query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint")
-		entries, err = scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries))))
+		entries, err = scanEntries(t.tx().Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries))))
 		if err != nil {
 			return 0, err
 		}
-		if entries, err = t.s.expired(ctx, t.tx.Tx, entries, func() {}); err != nil {
+		if entries, err = t.s.expired(ctx, t.tx().Tx, entries, func() {}); err != nil {
 			return 0, err
 		}
 	}
@@ -230,7 +230,7 @@ func (s *database) removeOld(ctx context.Context, table, older string, before ti
 		}
 		n := int64(0)
 		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-			res, err := tx.(*transaction).tx.NewDelete().Table(table).Where(older, micros(before)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+			res, err := tx.(*transaction).tx().NewDelete().Table(table).Where(older, micros(before)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
 			if err != nil {
 				return err
 			}

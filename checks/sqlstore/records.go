@@ -45,7 +45,7 @@ func (s *database) Records(ctx context.Context, now time.Time, q records.Query) 
 // LockRecords locks records and returns them.
 func (t *transaction) LockRecords(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
 	return readAll(ctx, func(rows *[]recordRow) *bun.SelectQuery {
-		return t.s.d.forUpdate(selectRecords(t.tx, rows, now, q), "r", "")
+		return t.s.d.forUpdate(selectRecords(t.tx(), rows, now, q), "r", "")
 	}, (*recordRow).record)
 }
 
@@ -54,7 +54,7 @@ func (t *transaction) SaveRecords(ctx context.Context, now time.Time, records ..
 	for _, r := range records {
 		row := &recordRow{Kind: r.Kind, Key: r.Key, Owner: r.Owner, Value: string(r.Value), EndsAt: micros(r.Until)}
 		if r.Value == nil || r.New {
-			q := t.tx.NewDelete().Model(row).Where("r.kind = ? AND r.key = ?", r.Kind, r.Key)
+			q := t.tx().NewDelete().Model(row).Where("r.kind = ? AND r.key = ?", r.Kind, r.Key)
 			if r.New {
 				q = q.Where("r.ends_at <= ?", micros(now))
 			}
@@ -65,7 +65,7 @@ func (t *transaction) SaveRecords(ctx context.Context, now time.Time, records ..
 		if r.Value == nil {
 			continue
 		}
-		insert := t.tx.NewInsert().Model(row).ExcludeColumn("id").Returning("NULL")
+		insert := t.tx().NewInsert().Model(row).ExcludeColumn("id").Returning("NULL")
 		if !r.New {
 			insert = insert.On("CONFLICT (kind, key) DO UPDATE").
 				Set("owner = EXCLUDED.owner").Set("value = EXCLUDED.value").Set("ends_at = EXCLUDED.ends_at")
@@ -128,7 +128,7 @@ func (t *transaction) SaveAudit(ctx context.Context, entries ...audit.Entry) err
 			Changes: string(changes),
 		}
 	}
-	_, err := t.tx.NewInsert().Model(&rows).ExcludeColumn("id").Returning("NULL").Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&rows).ExcludeColumn("id").Returning("NULL").Exec(ctx)
 	return translate(err)
 }
 

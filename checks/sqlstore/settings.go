@@ -47,16 +47,16 @@ func (s *database) Setting(ctx context.Context, now time.Time, want store.Settin
 // set stores a setting unless another one is in force, removes those that have ended, and returns the one in force.
 func (t *transaction) set(ctx context.Context, now time.Time, want store.Setting) (*settingRow, error) {
 	fresh := &settingRow{Name: want.Name, Value: want.Value, EndsAt: micros(want.Until)}
-	if _, err := t.tx.NewDelete().Model(fresh).Where("s.ends_at <= ? AND s.name <> ?", micros(now), want.Name).Exec(ctx); err != nil {
+	if _, err := t.tx().NewDelete().Model(fresh).Where("s.ends_at <= ? AND s.name <> ?", micros(now), want.Name).Exec(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := t.tx.NewInsert().Model(fresh).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
+	if _, err := t.tx().NewInsert().Model(fresh).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
 		return nil, err
 	}
 	row := &settingRow{Name: want.Name}
-	if err := t.s.d.forUpdate(t.tx.NewSelect().Model(row).WherePK(), "s", "").Scan(ctx); err != nil || !row.yields(want, now) {
+	if err := t.s.d.forUpdate(t.tx().NewSelect().Model(row).WherePK(), "s", "").Scan(ctx); err != nil || !row.yields(want, now) {
 		return row, err
 	}
-	_, err := t.tx.NewUpdate().Model(fresh).WherePK().Exec(ctx)
+	_, err := t.tx().NewUpdate().Model(fresh).WherePK().Exec(ctx)
 	return fresh, err
 }

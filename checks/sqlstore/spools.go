@@ -25,11 +25,11 @@ type spoolRow struct {
 // Spools returns the states of all spools that are not closed, and the time of the oldest ping that waits.
 func (t *transaction) Spools(ctx context.Context) (list []store.SpoolState, oldest time.Time, err error) {
 	var rows []spoolRow
-	if err := t.tx.NewSelect().Model(&rows).Where("s.settled_at < ?", micros(store.SpoolClosed)).Scan(ctx); err != nil {
+	if err := t.tx().NewSelect().Model(&rows).Where("s.settled_at < ?", micros(store.SpoolClosed)).Scan(ctx); err != nil {
 		return nil, time.Time{}, translate(err)
 	}
 	var first []int64
-	if err := t.tx.NewRaw("SELECT at FROM rollcall_spooled ORDER BY at LIMIT 1").Scan(ctx, &first); err != nil {
+	if err := t.tx().NewRaw("SELECT at FROM rollcall_spooled ORDER BY at LIMIT 1").Scan(ctx, &first); err != nil {
 		return nil, time.Time{}, translate(err)
 	}
 	if len(first) > 0 {
@@ -85,14 +85,14 @@ func (t *transaction) AddSpooled(ctx context.Context, now time.Time, list []stor
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := t.tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
 	return err
 }
 
 // TakeSpooled removes and returns the oldest pings. Other transactions wait for the lock of the first one.
 func (t *transaction) TakeSpooled(ctx context.Context, upTo time.Time, limit, maxBytes int) ([]store.SpooledPing, error) {
 	var sizes []struct{ ID, At, Size int64 }
-	q := t.tx.NewSelect().TableExpr("rollcall_spooled AS p").ColumnExpr("p.id, p.at, length(p.data) AS size").
+	q := t.tx().NewSelect().TableExpr("rollcall_spooled AS p").ColumnExpr("p.id, p.at, length(p.data) AS size").
 		Where("p.at <= ?", micros(upTo)).OrderExpr("p.at, p.id").Limit(int64(limit))
 	if err := t.s.d.forUpdate(q, "p", "").Scan(ctx, &sizes); err != nil || len(sizes) == 0 {
 		return nil, translate(err)
@@ -105,7 +105,7 @@ func (t *transaction) TakeSpooled(ctx context.Context, upTo time.Time, limit, ma
 		ids = append(ids, row.ID)
 	}
 	var rows []spooledRow
-	err := t.tx.NewRaw("DELETE FROM rollcall_spooled WHERE id IN (?) RETURNING id, at, data", bun.List(ids)).Scan(ctx, &rows)
+	err := t.tx().NewRaw("DELETE FROM rollcall_spooled WHERE id IN (?) RETURNING id, at, data", bun.List(ids)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -123,13 +123,13 @@ func (t *transaction) SaveSpool(ctx context.Context, s store.SpoolState) error {
 	if !s.MissingSince.IsZero() {
 		row.MissingSince = new(micros(s.MissingSince))
 	}
-	_, err := t.tx.NewInsert().Model(row).On("CONFLICT (id) DO UPDATE").Set("spool_id = excluded.spool_id").
+	_, err := t.tx().NewInsert().Model(row).On("CONFLICT (id) DO UPDATE").Set("spool_id = excluded.spool_id").
 		Set("settled_at = excluded.settled_at").Set("seen_at = excluded.seen_at").Set("missing_since = excluded.missing_since").
 		Returning("NULL").Exec(ctx)
 	if err != nil || s.Forget.IsZero() && s.ForgetClosed.IsZero() {
 		return err
 	}
-	_, err = t.tx.NewRaw("DELETE FROM rollcall_spools WHERE seen_at < ? OR settled_at = ? AND seen_at < ?",
+	_, err = t.tx().NewRaw("DELETE FROM rollcall_spools WHERE seen_at < ? OR settled_at = ? AND seen_at < ?",
 		micros(s.Forget), micros(store.SpoolClosed), micros(s.ForgetClosed)).Exec(ctx)
 	return err
 }
@@ -137,7 +137,7 @@ func (t *transaction) SaveSpool(ctx context.Context, s store.SpoolState) error {
 // lockRecorded locks and returns the number of the last ping of a run that the database has, or 0.
 func (t *transaction) lockRecorded(ctx context.Context, run uuid.UUID) (int64, error) {
 	var numbers []int64
-	q := t.tx.NewSelect().TableExpr("rollcall_spools AS s").ColumnExpr("s.recorded").Where("s.id = ?", run)
+	q := t.tx().NewSelect().TableExpr("rollcall_spools AS s").ColumnExpr("s.recorded").Where("s.id = ?", run)
 	if err := t.s.d.forUpdate(q, "s", "").Scan(ctx, &numbers); err != nil || len(numbers) == 0 {
 		return 0, translate(err)
 	}
@@ -146,7 +146,7 @@ func (t *transaction) lockRecorded(ctx context.Context, run uuid.UUID) (int64, e
 
 // SetRecorded sets the number of the last ping of a run that the database has.
 func (t *transaction) SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error {
-	_, err := t.tx.NewRaw(`INSERT INTO rollcall_spools (id, spool_id, recorded, settled_at, seen_at) VALUES (?, ?, ?, ?, ?)
+	_, err := t.tx().NewRaw(`INSERT INTO rollcall_spools (id, spool_id, recorded, settled_at, seen_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET recorded = excluded.recorded`,
 		run, uuid.Nil, number, micros(store.SpoolClosed), micros(now)).Exec(ctx)
 	return err

@@ -58,9 +58,9 @@ func (s *database) compile(ctx context.Context) {
 // cancellable context the driver starts a goroutine for each statement, which costs as much as the statement.
 func (t *transaction) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if stmt := t.s.compiled[text]; stmt != nil {
-		return t.tx.Tx.StmtContext(ctx, stmt), nil
+		return t.conn.Tx.StmtContext(ctx, stmt), nil
 	}
-	return t.tx.Tx.PrepareContext(ctx, text)
+	return t.conn.Tx.PrepareContext(ctx, text)
 }
 
 const lastID = "SELECT coalesce(max(id), 0) FROM "
@@ -72,7 +72,7 @@ func (t *transaction) reserve(ctx context.Context, table string, n int) ([]int64
 	}
 	var id int64
 	if t.s.d.postgres {
-		rows, err := t.tx.Tx.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+		rows, err := t.conn.Tx.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 		return scanList(rows, err, &id, &id)
 	}
 	stmt, err := t.prepare(ctx, lastID+table)
@@ -99,7 +99,7 @@ func (t *transaction) exec(ctx context.Context, s statement, rows [][]any) error
 		return nil
 	}
 	if t.s.d.postgres {
-		_, err := t.tx.Tx.ExecContext(ctx, s.postgres, arrays(rows)...)
+		_, err := t.tx().Tx.ExecContext(ctx, s.postgres, arrays(rows)...)
 		return err
 	}
 	stmt, err := t.prepare(ctx, s.sqlite)

@@ -12,15 +12,17 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// loggedColumns lists the columns that insertPings sets, in the order of pingValues.
+const loggedColumns = `id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration, body_size, body,
+	body_cut, body_charset`
+
 // On PostgreSQL, insertPings and updateStates are one statement, to save a round trip: the text of updateStates follows
 // that of insertPings, and the parameters of insertPings follow those of updateStates.
 var insertPings = statement{
-	sqlite: `INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status,
-			duration, body_size, body, body_cut, body_charset)
+	sqlite: `INSERT INTO rollcall_pings (` + loggedColumns + `)
 		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	postgres: `WITH inserted AS (
-			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
-				body_size, body, body_cut, body_charset)
+			INSERT INTO rollcall_pings (` + loggedColumns + `)
 			SELECT unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bigint[]), nullif(unnest($12::bigint[]), 0),
 				unnest($13::smallint[]), unnest($14::bigint[]), unnest($15::text[]), unnest($16::text[]), unnest($17::text[]),
 				unnest($18::text[]), unnest($19::uuid[]), unnest($20::smallint[]), unnest($21::bigint[]), unnest($22::bigint[]),
@@ -91,7 +93,7 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 			return err
 		}
 	}
-	if err := t.layout.save(ctx, t, locked); err != nil {
+	if err := t.saveStates(ctx, locked); err != nil {
 		return err
 	}
 	t.saved = append(t.saved, locked...)
@@ -121,16 +123,7 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 		pingIDs, flipIDs = pingIDs[n:], flipIDs[flips:]
 	}
 	t.bodyBytes += b.bodyBytes
-	if t.s.d.postgres && n > 0 {
-		args := append(arrays(b.states), arrays(b.pings)...)
-		_, err = t.tx.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...)
-	} else if err = t.exec(ctx, insertPings, b.pings); err == nil {
-		err = t.exec(ctx, updateStates, b.states)
-	}
-	if err != nil {
-		return err
-	}
-	if err := t.exec(ctx, updateWatches, b.watches); err != nil {
+	if err := t.layout.write(ctx, t, &b); err != nil {
 		return err
 	}
 	if len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {

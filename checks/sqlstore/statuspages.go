@@ -48,7 +48,7 @@ func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) e
 		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
 		Tags: strings.Join(p.Tags, " "), CreatedAt: micros(p.CreatedAt),
 	}
-	result, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
+	result, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
 		Set("slug = EXCLUDED.slug").Set("title = EXCLUDED.title").Set("description = EXCLUDED.description").
 		Set("tags = EXCLUDED.tags").Where("sp.project_id = EXCLUDED.project_id").Exec(ctx)
 	if err != nil {

@@ -16,14 +16,22 @@ import (
 type transaction struct {
 	lookup
 	s      *database
-	tx     bun.Tx
+	conn   bun.Tx
 	layout layout
+	mixed  bool // it may have written to other tables than rollcall_states and rollcall_pings
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
 }
 
 var _ store.Tx = (*transaction)(nil)
+
+// tx returns the transaction of the database for statements on any table. The few statements that touch only the states and
+// the log use conn; see spread.commit.
+func (t *transaction) tx() bun.Tx {
+	t.mixed = true
+	return t.conn
+}
 
 // lockedRow is the store's private data about a locked check: store.Locked.Row.
 type lockedRow struct {
@@ -42,7 +50,7 @@ type lockedKey struct{ id, revision int64 }
 func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error) {
 	if t.s.d.postgres {
 		// Lock first, so that the read below sees the changes of the previous holder.
-		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_accounts WHERE id = (SELECT account_id FROM rollcall_projects WHERE id = ?) FOR UPDATE",
+		_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_accounts WHERE id = (SELECT account_id FROM rollcall_projects WHERE id = ?) FOR UPDATE",
 			projectID).Exec(ctx)
 		if err != nil {
 			return checks.Project{}, err
@@ -60,7 +68,7 @@ func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (che
 
 // CountChecks returns the number of checks in the account of a project.
 func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n int, err error) {
-	err = t.tx.NewRaw(`SELECT count(*) FROM rollcall_checks WHERE project_id IN (
+	err = t.tx().NewRaw(`SELECT count(*) FROM rollcall_checks WHERE project_id IN (
 		SELECT id FROM rollcall_projects WHERE account_id = (SELECT account_id FROM rollcall_projects WHERE id = ?))`, projectID).Scan(ctx, &n)
 	return n, translate(err)
 }
@@ -76,7 +84,7 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 		return nil, checks.ErrNotFound
 	}
 	l := locked[0]
-	err = t.tx.NewSelect().Model((*checkChannelRow)(nil)).Column("cc.channel_id").
+	err = t.tx().NewSelect().Model((*checkChannelRow)(nil)).Column("cc.channel_id").
 		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
 		Where("cc.check_id = ?", l.Row.(*lockedRow).id).OrderExpr("ch.created_at, ch.id").Scan(ctx, &l.Channels)
 	return l, translate(err)
@@ -84,7 +92,7 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 
 // LockChecks locks checks and returns those that exist.
 func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
-	found, err := t.s.keysOf(ctx, t.tx.Tx, ids)
+	found, err := t.s.keysOf(ctx, t.conn.Tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +147,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	if len(missing) == 0 {
 		return locked, nil
 	}
-	found, err := t.layout.rows(ctx, t.tx.Tx, t.s.d.text(withKeys), t.s.d.list(missing))
+	found, err := t.layout.rows(ctx, t.conn.Tx, t.s.d.text(withKeys), t.s.d.list(missing))
 	if err != nil {
 		return nil, err
 	}
@@ -159,11 +167,11 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 	if l.Row == nil {
 		row := new(lockedRow)
-		insert := t.tx.NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
+		insert := t.tx().NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
 		if _, err := insert.Exec(ctx, &row.id); err != nil {
 			return err
 		}
-		if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, n_pings) VALUES (?, 0)", row.id).Exec(ctx); err != nil {
+		if _, err := t.tx().NewRaw("INSERT INTO rollcall_states (check_id, n_pings) VALUES (?, 0)", row.id).Exec(ctx); err != nil {
 			return err
 		}
 		l.Row = row
@@ -175,11 +183,11 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 			}
 			l.MovedFrom = uuid.Nil
 		}
-		update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
+		update := t.tx().NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
 		if _, err := update.Exec(ctx); err != nil {
 			return err
 		}
-		if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
 	}
@@ -195,7 +203,7 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	for i, id := range ids {
 		rows[i] = checkChannelRow{CheckID: checkID, ChannelID: id}
 	}
-	_, err := t.tx.NewInsert().Model(&rows).Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&rows).Exec(ctx)
 	return err
 }
 
@@ -203,12 +211,12 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 // locking all, the second statement finds every copy.
 func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	if t.s.d.postgres {
-		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
+		_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.tx.NewDelete().Table("rollcall_deliveries").Where("check_id = ? AND channel_id <> ?", id, store.OnAlert.ID).Exec(ctx)
+	_, err := t.tx().NewDelete().Table("rollcall_deliveries").Where("check_id = ? AND channel_id <> ?", id, store.OnAlert.ID).Exec(ctx)
 	return err
 }
 
@@ -222,7 +230,7 @@ func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 		{"rollcall_check_channels", "check_id"},
 		{"rollcall_states", "check_id"}, {"rollcall_checks", "id"},
 	} {
-		if _, err := t.tx.NewDelete().Table(from.table).Where("? = ?", bun.Ident(from.column), id).Exec(ctx); err != nil {
+		if _, err := t.tx().NewDelete().Table(from.table).Where("? = ?", bun.Ident(from.column), id).Exec(ctx); err != nil {
 			return err
 		}
 	}
@@ -244,7 +252,7 @@ func (plain) lock(ctx context.Context, t *transaction, keys []int64) ([]lockedKe
 	}
 	var row lockedKey
 	if t.s.d.postgres {
-		rows, err := t.tx.Tx.QueryContext(ctx, lockStates.postgres, t.s.d.list(keys))
+		rows, err := t.conn.Tx.QueryContext(ctx, lockStates.postgres, t.s.d.list(keys))
 		return scanList(rows, err, &row, &row.id, &row.revision)
 	}
 	stmt, err := t.prepare(ctx, lockStates.sqlite)
@@ -257,7 +265,7 @@ func (plain) lock(ctx context.Context, t *transaction, keys []int64) ([]lockedKe
 }
 
 func (plain) lockDue(ctx context.Context, t *transaction, now time.Time, limit int) ([]lockedKey, error) {
-	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
+	q := t.tx().NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
 		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
 	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
 	var row lockedKey
@@ -268,13 +276,22 @@ func (plain) lockProject(ctx context.Context, t *transaction, id uuid.UUID) erro
 	if !t.s.d.postgres {
 		return nil
 	}
-	_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
+	_, err := t.tx().NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
 		ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
 	return err
 }
 
-func (plain) save(ctx context.Context, t *transaction, locked []*store.Locked) error {
-	return t.saveStates(ctx, locked)
+func (plain) write(ctx context.Context, t *transaction, b *batch) (err error) {
+	if t.s.d.postgres && len(b.pings) > 0 {
+		args := append(arrays(b.states), arrays(b.pings)...)
+		_, err = t.conn.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...)
+	} else if err = t.exec(ctx, insertPings, b.pings); err == nil {
+		err = t.exec(ctx, updateStates, b.states)
+	}
+	if err != nil {
+		return err
+	}
+	return t.exec(ctx, updateWatches, b.watches)
 }
 
 func (plain) commit(context.Context, *transaction) error { return nil }
@@ -306,7 +323,7 @@ func (plain) sortLogs([]entry) {}
 
 func (plain) removeLogs(ctx context.Context, t *transaction, entries []entry) (objects []string, err error) {
 	query := "DELETE FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint") + " RETURNING coalesce(object, '')"
-	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries)))
+	rows, err := t.tx().Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries)))
 	var object string
 	return scanList(rows, err, &object, &object)
 }

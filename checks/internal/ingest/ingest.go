@@ -6,8 +6,9 @@
 //	commit   records the batch
 //
 // The innermost commit is a transaction. New wraps it once: alone tries each ping by itself after a failure, spool.around
-// keeps pings in a file while the database is unavailable, and sharded splits the batch by the shards of the database. Once the
-// database is back, replay takes pings out of the spool, and merge records those of all servers in the order of their times.
+// keeps pings in a file while the database is unavailable. Once the database is back, replay takes pings out of the spool, and
+// merge records those of all servers in the order of their times. On a database with several nodes, the queue passes pings on to
+// lanes, which are queues themselves, one for each node. With a spool, byNode splits a batch instead.
 package ingest
 
 import (
@@ -62,7 +63,10 @@ type Ingest struct {
 // New returns an Ingest that takes pings at once. The error is that of a spool that cannot be read.
 func New(c Config) (*Ingest, error) {
 	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }}
-	in.queue = &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
+	queueOf := func() *queue {
+		return &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
+	}
+	in.queue = queueOf()
 	lookUp := c.LookUp
 	c.LookUp = func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 		id, created, err := lookUp(ctx, pingKey, slug, create, limited)
@@ -86,8 +90,20 @@ func New(c Config) (*Ingest, error) {
 			return nil, err
 		}
 	}
-	if c.Sharder != nil {
-		in.queue.commit = sharded(c.Sharder, t.timeout, in.spool, in.queue.commit)
+	switch {
+	case c.Sharder == nil:
+	case in.spool != nil:
+		in.queue.commit = byNode(c.Sharder, t.timeout, in.spool, in.queue.commit)
+	default:
+		in.queue.lanes = &lanes{sharder: c.Sharder, timeout: t.timeout, queues: make(map[int]*queue), lane: func() *queue {
+			lane, own := queueOf(), *t
+			own.ended = func(recorded bool, err error) {
+				lane.progressed(recorded, err)
+				in.queue.progressed(recorded, err)
+			}
+			lane.commit = alone(own.commit)
+			return lane
+		}}
 	}
 	in.timeout = t.timeout
 	return in, nil
@@ -213,11 +229,7 @@ func (in *Ingest) Spooled(upTo time.Time) time.Time {
 }
 
 // Queued returns the number of pings that wait for their commit.
-func (in *Ingest) Queued() int {
-	in.queue.mu.Lock()
-	defer in.queue.mu.Unlock()
-	return len(in.queue.pings)
-}
+func (in *Ingest) Queued() int { return in.queue.length() }
 
 // Wait waits until the pings that are queued now are recorded, or have failed, and returns how many still wait when ctx ends.
 func (in *Ingest) Wait(ctx context.Context) (left int) {

@@ -25,7 +25,8 @@ const (
 // queue is a group commit. Pings that arrive during one commit go into the next, and every caller waits for the commit of
 // its ping. While the queue is empty, no goroutine runs.
 type queue struct {
-	commit   commit
+	commit   commit // unless it passes pings on to lanes
+	lanes    *lanes // nil if the database cannot have several nodes
 	maxBatch int
 	maxQueue int
 	now      func() time.Time
@@ -69,7 +70,7 @@ func (q *queue) add(p *queued) error {
 	if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
 		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
 	}
-	if !p.again {
+	if p.at.IsZero() {
 		p.at = q.now() // under the lock, so that oldest sees every ping that has a time
 	}
 	q.pings = append(q.pings, p)
@@ -84,19 +85,31 @@ func (q *queue) add(p *queued) error {
 	return nil
 }
 
-// drain commits batches until the queue is empty.
+// drain commits batches, or passes them on to the lanes, until the queue is empty.
 func (q *queue) drain() {
 	growStack()
 	for batch := q.take(); batch != nil; batch = q.take() {
+		if q.lanes != nil {
+			q.lanes.pass(batch, q.fail)
+			q.mu.Lock()
+			q.batch = nil // after the pings are in lanes, so that oldest always sees them
+			q.mu.Unlock()
+			continue
+		}
 		begin := time.Now()
 		q.commit(batch, q.fail)
 		q.mu.Lock()
 		q.batch = nil // before callers continue: a sweep must not wait for pings that they know to be committed
 		q.committed(len(batch), len(q.pings), time.Since(begin))
 		q.mu.Unlock()
-		for _, p := range batch {
-			close(p.done)
-		}
+		finish(batch)
+	}
+}
+
+// finish answers the callers of pings.
+func finish(batch []*queued) {
+	for _, p := range batch {
+		close(p.done)
 	}
 }
 
@@ -216,35 +229,48 @@ func (f *Failure) add(now time.Time, err error) {
 	f.Last, f.Err = now, err
 }
 
-// silence returns how long the current batch has made no progress, or 0 if no batch is being committed.
-func (q *queue) silence() time.Duration {
+// silence returns how long a current batch has made no progress, or 0 if no batch is being committed.
+func (q *queue) silence() (longest time.Duration) {
+	for _, lane := range q.lanes.all() {
+		longest = max(longest, lane.silence())
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.batch == nil {
-		return 0
+		return longest
 	}
-	return q.clock().Sub(q.turned)
+	return max(longest, q.clock().Sub(q.turned))
 }
 
 // oldest returns the time, and that of the oldest ping that waits, which is now if there is none.
 func (q *queue) oldest() (now, oldest time.Time) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	now = q.now()
+	q.mu.Unlock()
 	oldest = now
-	for _, list := range [][]*queued{q.batch, q.pings} {
-		for _, p := range list {
-			if p.at.Before(oldest) {
-				oldest = p.at
-			}
+	for _, p := range q.waiting() {
+		if p.at.Before(oldest) {
+			oldest = p.at
 		}
 	}
 	return now, oldest
 }
 
-// waiting returns the pings that are not committed yet.
+// waiting returns the pings that are not committed yet: those of lanes last, because pings move there.
 func (q *queue) waiting() []*queued {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.Concat(q.batch, q.pings)
+	waiting := slices.Concat(q.batch, q.pings)
+	q.mu.Unlock()
+	return append(waiting, q.lanes.waiting()...)
+}
+
+// length returns the number of pings that wait for the next batch.
+func (q *queue) length() int {
+	q.mu.Lock()
+	n := len(q.pings)
+	q.mu.Unlock()
+	for _, lane := range q.lanes.all() {
+		n += lane.length()
+	}
+	return n
 }

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,61 +12,105 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// concurrentShards is how many shards a batch is written to at once. With a spool it is one, because the spool needs
-// pings to be committed in the order of their numbers.
-const concurrentShards = 4
+// lanes are the queues behind the queue of a database on several nodes, one for each node. Each batch then touches one node, and
+// fills while the others commit. A node that is down fails only its own pings. The pings of one check stay in order,
+// because they take the same lane.
+type lanes struct {
+	sharder store.Sharder
+	timeout time.Duration
+	lane    func() *queue // makes one
+	layout  int64         // that the lanes have pings of
 
-// sharded returns a commit that takes a batch shard by shard, so that each transaction touches one: a worker that is down
-// then fails only its own pings. The pings of one check stay in order, because a check is in one shard. s may be nil.
-func sharded(sharder store.Sharder, timeout time.Duration, s *spool, next commit) commit {
-	workers := concurrentShards
-	if s != nil {
-		workers = 1
+	mu     sync.Mutex
+	queues map[int]*queue // by node
+}
+
+// pass puts a batch into the lanes of its checks. If it cannot tell them, the pings fail.
+func (l *lanes) pass(batch []*queued, fail func([]*queued, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
+	defer cancel()
+	nodes, layout, err := nodesOf(ctx, l.sharder, batch)
+	if err != nil {
+		fail(batch, outage(ctx, err))
+		finish(batch)
+		return
 	}
-	return func(batch []*queued, fail func([]*queued, error)) {
-		parts := [][]*queued{batch}
-		if len(batch) > 1 && (s == nil || !s.active.Load()) {
-			parts = byShard(sharder, timeout, batch)
+	if layout != l.layout { // a check may have moved to another lane
+		for _, p := range l.waiting() {
+			<-p.done
 		}
-		if len(parts) == 1 {
-			next(batch, fail)
-			return
+		l.layout = layout
+	}
+	for i, p := range batch {
+		if err := l.at(nodes[i]).add(p); err != nil {
+			fail(batch[i:i+1], err)
+			finish(batch[i : i+1])
 		}
-		var group sync.WaitGroup
-		free := make(chan struct{}, workers)
-		for _, part := range parts {
-			free <- struct{}{}
-			group.Go(func() {
-				next(part, fail)
-				<-free
-			})
-		}
-		group.Wait()
 	}
 }
 
-// byShard splits a batch by the shards of its checks. It does not split the batch if there is one shard, or if the store
-// cannot tell them.
-func byShard(sharder store.Sharder, timeout time.Duration, batch []*queued) [][]*queued {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
+// at returns the lane of a node.
+func (l *lanes) at(node int) *queue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queues[node] == nil {
+		l.queues[node] = l.lane()
+	}
+	return l.queues[node]
+}
+
+// all returns the lanes. Of nil it returns none.
+func (l *lanes) all() []*queue {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.queues))
+}
+
+// waiting returns the pings in the lanes that are not committed yet.
+func (l *lanes) waiting() (list []*queued) {
+	for _, q := range l.all() {
+		list = append(list, q.waiting()...)
+	}
+	return list
+}
+
+// byNode returns a commit that takes a batch node by node. It is for a monitor with a spool, which has no lanes: the spool
+// needs pings to be committed in the order of their numbers.
+func byNode(sharder store.Sharder, timeout time.Duration, s *spool, next commit) commit {
+	return func(batch []*queued, fail func([]*queued, error)) {
+		if len(batch) == 1 || s.active.Load() {
+			next(batch, fail)
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		nodes, _, err := nodesOf(ctx, sharder, batch)
+		if err != nil {
+			next(batch, fail)
+			return
+		}
+		parts := make(map[int][]*queued)
+		for i, p := range batch {
+			parts[nodes[i]] = append(parts[nodes[i]], p)
+		}
+		for _, node := range slices.Sorted(maps.Keys(parts)) {
+			next(parts[node], fail)
+		}
+	}
+}
+
+// nodesOf returns the node of each ping's check, which is 0 for all if there is only one.
+func nodesOf(ctx context.Context, sharder store.Sharder, batch []*queued) (nodes []int, layout int64, err error) {
 	ids := make([]uuid.UUID, len(batch))
 	for i, p := range batch {
 		ids[i] = p.check
 	}
-	shards, err := sharder.Shards(ctx, ids)
-	if err != nil || shards == nil {
-		return [][]*queued{batch}
+	nodes, layout, err = sharder.Nodes(ctx, ids)
+	if err == nil && nodes == nil {
+		nodes = make([]int, len(batch))
 	}
-	at := make(map[int]int) // index in parts
-	var parts [][]*queued
-	for i, p := range batch {
-		part, ok := at[shards[i]]
-		if !ok {
-			part = len(parts)
-			at[shards[i]], parts = part, append(parts, nil)
-		}
-		parts[part] = append(parts[part], p)
-	}
-	return parts
+	return nodes, layout, err
 }

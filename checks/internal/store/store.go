@@ -42,7 +42,7 @@ type Store interface {
 	Notifier
 	Records
 
-	// Sharder returns what tells the shards of checks, or nil on a database that cannot have several.
+	// Sharder returns what tells the nodes of checks, or nil on a database that cannot have several.
 	Sharder() Sharder
 }
 

@@ -22,9 +22,9 @@ func (MigrateCmd) Help() string {
 you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
 the command fails and changes nothing.
 
---distribute is for Citus: it moves the states of checks and the log of pings to the workers, into as many shards as the
-setting citus.shard_count says. The other tables stay on the coordinator. It moves everything in one transaction, for which
-pings wait; servers that run meanwhile notice afterwards. It cannot be undone. On a distributed database it does nothing.
+--distribute is for Citus: it moves the states of checks and the log of pings to the workers, into twice as many shards as
+there are workers, or as many as citus.shard_count says if that is set. The other tables stay on the coordinator. It moves
+everything in one transaction, for which pings wait; servers that run meanwhile notice afterwards. It cannot be undone. On a distributed database it does nothing.
 
 With --json: {"from", "to"}, the versions of the schema before and after, where 0 is an empty database. With --distribute,
 also "distributed": true if tables were moved now.`
