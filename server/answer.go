@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"math"
 	"net/http"
 	"strconv"
@@ -16,9 +17,13 @@ import (
 // maxErrorText bounds the text of an error in bytes: it may quote what the client sent.
 const maxErrorText = 1000
 
-// fail answers with the JSON document of an error.
+// fail answers with the JSON document of an error. If a part of another answer has been sent, it breaks the connection off, so
+// that the client cannot take the part for the whole.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.explain(w, r, err)
+	if answer, ok := w.(*response); ok && answer.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
 	document, _ := encode(wire.Error{Error: p.text, Field: p.field}) // strings always encode
 	write(w, p.status, "application/json", document)
 }
@@ -79,6 +84,44 @@ func encode(document any) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// maxHeld bounds the memory of a list in bytes. A list up to that has a Content-Length, and an error in it is answered as one.
+const maxHeld = 1 << 20
+
+// answerList answers with a list as the only field of a JSON document, and sends a long one in parts while it is read.
+func answerList[T any](c *call, field string, list iter.Seq2[T, error], document func(T) any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	b.WriteString(`{"` + field + `":[`)
+	separator, sent := "", false
+	for item, err := range list {
+		if err != nil {
+			return err
+		}
+		if b.Len() >= maxHeld {
+			c.w.Header().Set("Content-Type", "application/json")
+			if _, err := c.w.Write(b.Bytes()); err != nil || c.r.Method == http.MethodHead {
+				return nil // the client is gone, or wants no more
+			}
+			b.Reset()
+			sent = true
+		}
+		b.WriteString(separator)
+		separator = ","
+		if err := e.Encode(document(item)); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1) // a line feed
+	}
+	b.WriteString("]}\n")
+	if !sent {
+		write(c.w, http.StatusOK, "application/json", b.Bytes())
+		return nil
+	}
+	_, _ = c.w.Write(b.Bytes())
+	return nil
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {

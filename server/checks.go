@@ -3,7 +3,8 @@ package server
 import (
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -19,17 +20,12 @@ func (c *call) listChecks() error {
 			query.Tags = append(query.Tags, tag)
 		}
 	}
-	list, err := checks.Stored(c.mon.Project(c.key.ProjectID).Checks(c.r.Context(), query))
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, c.listInVersion(list, c.mon.Now()))
+	return answerList(c, "checks", c.mon.Project(c.key.ProjectID).EachCheck(c.r.Context(), query), c.document)
 }
 
 // getCheck answers server/API.md section 4.2.
 func (c *call) getCheck() error {
-	now := c.mon.Now()
-	return c.answer(http.StatusOK, c.inVersion(c.document(c.check, now), c.check, now))
+	return c.answer(http.StatusOK, c.document(c.check.Snapshot(c.mon.Now())))
 }
 
 // createCheck answers server/API.md section 4.3.
@@ -110,28 +106,30 @@ func (c *call) deleteCheck() error {
 
 // answerChanged answers create, update, pause, resume and delete, which add subject and subject_fail.
 func (c *call) answerChanged(status int, changed checks.Snapshot) error {
-	check, now := *changed.Check, c.mon.Now()
-	document := c.document(check, now)
+	document := c.inCurrent(changed)
 	document.Subject, document.SubjectFail = new(string), new(string)
-	return c.answer(status, c.inVersion(document, check, now))
+	return c.answer(status, c.inVersion(document, changed))
 }
 
-// document renders a check for the key of the request (server/API.md section 2.1).
-func (c *call) document(check checks.Check, now time.Time) wire.Check {
-	d := wire.Check{
-		NPings: check.NPings, Status: string(check.Status(now)),
-		Started:  c.reportStarted && check.Started(now),
-		LastPing: wire.NewTime(check.LastPing), NextPing: wire.NewTime(check.NextPing(now)),
-		BadgeURL: c.base.Text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+// document renders a check in the version and for the key of the request (server/API.md section 2.1).
+func (c *call) document(check checks.Snapshot) any { return c.inVersion(c.inCurrent(check), check) }
+
+// inCurrent renders a check in the current version.
+func (c *call) inCurrent(check checks.Snapshot) *wire.Check {
+	d := &wire.Check{
+		NPings: check.NPings, Status: string(check.Status),
+		Started:  c.reportStarted && check.Started,
+		LastPing: wire.NewTime(check.LastPing), NextPing: wire.NewTime(check.NextPing),
+		BadgeURL: c.base.Text + badges.CheckPath(check.Check.BadgeKey.String(), badges.SVG, false),
 	}
 	d.SetSettings(check.Settings)
 	if !c.right.Edits() && !c.key.Scope.SeesIDs() {
-		d.UniqueKey = check.UniqueKey()
+		d.UniqueKey = check.UniqueKey
 		return d
 	}
 	d.UUID = check.ID.String()
 	d.PingURL = c.ping.Text + "/" + d.UUID
-	d.UpdateURL = c.checkURL(check)
+	d.UpdateURL = c.checkURL(check.ID)
 	d.PauseURL = d.UpdateURL + "/pause"
 	d.ResumeURL = d.UpdateURL + "/resume"
 	ids := make([]string, len(check.Channels))
@@ -142,6 +140,6 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 	return d
 }
 
-func (c *call) checkURL(check checks.Check) string {
-	return c.base.Text + roots[c.version] + "/checks/" + check.ID.String()
+func (c *call) checkURL(id uuid.UUID) string {
+	return c.base.Text + roots[c.version] + "/checks/" + id.String()
 }

@@ -237,7 +237,6 @@ func (s *Server) guard(handle handler) http.Handler {
 			case reason == http.ErrAbortHandler:
 				panic(reason)
 			case reason != nil:
-				// Handlers do all that can fail before they send the first byte, so an answer is still possible.
 				s.fail(answer, r, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
 			}
 		}()

@@ -53,24 +53,24 @@ func endpointsOf(version int) []endpoint {
 
 // legacyCheck is a check in versions 1 and 2.
 type legacyCheck struct {
-	wire.Check
+	*wire.Check
 	LastDuration *int64 `json:"last_duration,omitempty"` // of the last run, in seconds, if it is known
 }
 
 // inVersion returns the document of a check in the version of the request.
-func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
+func (c *call) inVersion(d *wire.Check, check checks.Snapshot) any {
 	if c.version == current {
 		return d
 	}
 	legacy := legacyCheck{Check: d}
-	if legacy.Started = check.Started(now); legacy.Started && c.version == 1 {
+	if legacy.Started = check.Started; legacy.Started && c.version == 1 {
 		legacy.Status = "started"
 	}
 	legacy.Subject, legacy.SubjectFail = new(string), new(string)
 	if check.FilterSubject {
 		legacy.Subject, legacy.SubjectFail = &check.SuccessKW, &check.FailureKW
 	}
-	for _, run := range slices.Backward(check.History.Recent.Runs()) {
+	for _, run := range slices.Backward(check.Check.History.Recent.Runs()) {
 		if run.Result == checks.RunMissed { // no ping has ended it
 			continue
 		}
@@ -80,22 +80,6 @@ func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
 		break
 	}
 	return legacy
-}
-
-// listInVersion returns the document of a list of checks in the version of the request.
-func (c *call) listInVersion(list []checks.Check, now time.Time) any {
-	if c.version == current {
-		document := wire.Checks{Checks: make([]wire.Check, len(list))}
-		for i, check := range list {
-			document.Checks[i] = c.document(check, now)
-		}
-		return document
-	}
-	documents := make([]any, len(list))
-	for i, check := range list {
-		documents[i] = c.inVersion(c.document(check, now), check, now)
-	}
-	return map[string]any{"checks": documents}
 }
 
 // settings returns the settings of a request that creates or updates a check. before is the check to update, or the zero

@@ -46,7 +46,7 @@ func (c *call) listPings() error {
 	if limited {
 		list = list[:min(int64(len(list)), limit)]
 	}
-	bodies := c.checkURL(c.check) + "/pings/"
+	bodies := c.checkURL(c.check.ID) + "/pings/"
 	document := wire.Pings{Pings: make([]wire.Ping, 0, len(list))}
 	for _, ping := range list {
 		entry := wire.Ping{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func (p *Project) first(list []checks.Check, err error) (checks.Snapshot, error)
 	return c.Snapshot(p.now()), nil
 }
 
-// Checks returns the checks that the query selects, oldest first.
+// Checks returns the checks that the query selects, oldest first. See [Project.EachCheck] for a list that need not be in memory.
 func (p *Project) Checks(ctx context.Context, q checks.Query) ([]checks.Snapshot, error) {
 	list, err := p.checks(ctx, q)
 	if err != nil {
@@ -78,19 +79,45 @@ func (p *Project) Checks(ctx context.Context, q checks.Query) ([]checks.Snapshot
 	return result, nil
 }
 
+// EachCheck returns the checks that the query selects, oldest first, as an iterator. A query reads 500 checks, so that an
+// iteration needs little memory, and the database waits for nobody who takes time over a check. Each check is as it was when
+// it was read; those added during the iteration may be missing. After an error the iteration ends.
+func (p *Project) EachCheck(ctx context.Context, q checks.Query) iter.Seq2[checks.Snapshot, error] {
+	return func(yield func(checks.Snapshot, error) bool) {
+		found := 0
+		for c, err := range p.each(ctx, q) {
+			if err != nil {
+				yield(checks.Snapshot{}, p.about(err))
+				return
+			}
+			found++
+			if !yield(c.Snapshot(p.now()), nil) {
+				return
+			}
+		}
+		if err := p.exists(ctx, found, nil); err != nil {
+			yield(checks.Snapshot{}, p.about(err))
+		}
+	}
+}
+
 // checks returns the checks that the query selects, oldest first.
 func (p *Project) checks(ctx context.Context, q checks.Query) ([]checks.Check, error) {
-	var list []checks.Check
-	var err error
+	list, err := checks.Collect(p.each(ctx, q))
+	return list, p.exists(ctx, len(list), err)
+}
+
+// each yields the checks that the query selects, oldest first.
+func (p *Project) each(ctx context.Context, q checks.Query) iter.Seq2[checks.Check, error] {
 	tags, some := q.DistinctTags()
 	filter := store.CheckFilter{ProjectID: &p.id, Tags: tags}
 	if q.Slug != "" {
 		filter.Slug = &q.Slug
 	}
-	if some && checks.ValidSlug(q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
-		list, err = p.store.Checks(ctx, filter)
+	if !some || !checks.ValidSlug(q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
+		return func(func(checks.Check, error) bool) {}
 	}
-	return list, p.exists(ctx, len(list), err)
+	return p.store.EachCheck(ctx, filter)
 }
 
 // Tags returns the tags of the checks, each once, sorted.

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -66,6 +67,16 @@ func (h *frozen) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Chec
 		return nil, err
 	}
 	return h.Store.Checks(ctx, f)
+}
+
+func (h *frozen) EachCheck(ctx context.Context, f store.CheckFilter) iter.Seq2[checks.Check, error] {
+	return func(yield func(checks.Check, error) bool) {
+		if err := h.wait(ctx); err != nil {
+			yield(checks.Check{}, err)
+			return
+		}
+		h.Store.EachCheck(ctx, f)(yield)
+	}
 }
 
 // frozenOutbox is an outbox on a frozen store, whose jobs report errors to failed.

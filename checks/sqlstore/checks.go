@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -15,26 +16,65 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
+// checksAtOnce is how many checks of a project a query reads. Each step is short, so that neither SQLite's log nor PostgreSQL's
+// vacuum waits for a reader, and needs little memory.
+const checksAtOnce = 500
+
 // Checks returns checks, oldest first.
 func (s *database) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	var where conditions
 	addSet(&where, "c.uuid", f.ID)
-	addSet(&where, "c.project_id", f.ProjectID)
 	addSet(&where, "c.unique_key", f.UniqueKey)
 	addSet(&where, "c.badge_key", f.BadgeKey)
-	addSet(&where, "c.slug", f.Slug)
-	list, err := s.listChecks(ctx, where.String(), where.args...)
-	return slices.DeleteFunc(list, func(c checks.Check) bool { return !c.HasTags(f.Tags) }), err
+	if len(where.args) == 0 {
+		return checks.Collect(s.EachCheck(ctx, f))
+	}
+	return s.readChecks(ctx, f, s.db.QueryGen().FormatQuery(where.String(), where.args...))
 }
 
-// listChecks reads the checks of one project with their channels.
-func (s *database) listChecks(ctx context.Context, where string, args ...any) ([]checks.Check, error) {
-	where = s.db.QueryGen().FormatQuery(where, args...)
+// EachCheck yields checks of a project, oldest first. It selects their keys first and then reads them in steps.
+func (s *database) EachCheck(ctx context.Context, f store.CheckFilter) iter.Seq2[checks.Check, error] {
+	return func(yield func(checks.Check, error) bool) {
+		keys, err := s.selectChecks(ctx, f)
+		if err != nil {
+			yield(checks.Check{}, err)
+			return
+		}
+		for part := range slices.Chunk(keys, checksAtOnce) {
+			list, err := s.readChecks(ctx, f, s.d.text(withKeys), s.d.list(part))
+			if err != nil {
+				yield(checks.Check{}, err)
+				return
+			}
+			for _, c := range list {
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// selectChecks returns the keys of checks of a project in ascending order. They can have changed when they are read.
+func (s *database) selectChecks(ctx context.Context, f store.CheckFilter) ([]int64, error) {
+	var where conditions
+	addSet(&where, "c.project_id", f.ProjectID)
+	addSet(&where, "c.slug", f.Slug)
+	rows, err := s.db.NewSelect().TableExpr("rollcall_checks AS c").ColumnExpr("c.id").Where(where.String(), where.args...).Rows(ctx)
+	var key int64
+	keys, err := scanList(rows, err, &key, &key)
+	slices.Sort(keys)
+	return keys, translate(err)
+}
+
+// readChecks reads whole checks by a condition, and returns those that the filter selects, oldest first.
+func (s *database) readChecks(ctx context.Context, f store.CheckFilter, where string, args ...any) ([]checks.Check, error) {
 	var rows []*checkRow
 	err := s.read(ctx, func(l layout) (err error) {
-		rows, err = l.rows(ctx, s.db.DB, where)
+		rows, err = l.rows(ctx, s.db.DB, where, args...)
 		return err
 	})
+	rows = slices.DeleteFunc(rows, func(r *checkRow) bool { return !selects(f, &r.check) })
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -48,11 +88,16 @@ func (s *database) listChecks(ctx context.Context, where string, args ...any) ([
 		}
 		ids[i] = r.id
 	}
-	assigned, err := s.assigned(ctx, list[0].ProjectID, ids)
+	assigned, err := s.assigned(ctx, ids)
 	for i := range list {
 		list[i].Channels = assigned[ids[i]]
 	}
 	return list, err
+}
+
+// selects reports whether a filter for checks of a project selects one.
+func selects(f store.CheckFilter, c *checks.Check) bool {
+	return (f.ProjectID == nil || c.ProjectID == *f.ProjectID) && (f.Slug == nil || c.Slug == *f.Slug) && c.HasTags(f.Tags)
 }
 
 var checksBySlug = statement{
@@ -105,26 +150,17 @@ type checkChannelRow struct {
 	ChannelID uuid.UUID `bun:"channel_id,pk"`
 }
 
-// manyChecks is the number of checks above which a query selects assignments by project: a list of the checks would
-// make its text too long.
-const manyChecks = 100
-
-// assigned returns the channels of checks of a project, oldest channel first.
-func (s *database) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) (map[int64][]uuid.UUID, error) {
-	query := s.db.NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id").
-		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").OrderExpr("ch.created_at, ch.id")
-	if len(ids) > manyChecks {
-		query = query.Where("ch.project_id = ?", projectID)
-	} else {
-		query = query.Where("cc.check_id IN (?)", bun.List(ids))
-	}
-	rows, err := query.Rows(ctx)
+// assigned returns the channels of checks, oldest channel first.
+func (s *database) assigned(ctx context.Context, keys []int64) (map[int64][]uuid.UUID, error) {
+	rows, err := s.db.NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id").
+		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").Where(s.d.anyOf("cc.check_id", "bigint"), s.d.list(keys)).
+		OrderExpr("ch.created_at, ch.id").Rows(ctx)
 	var row checkChannelRow
 	list, err := scanList(rows, err, &row, &row.CheckID, &row.ChannelID)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: reading the channels of checks: %w", translate(err))
 	}
-	assigned := make(map[int64][]uuid.UUID)
+	assigned := make(map[int64][]uuid.UUID, len(keys))
 	for _, a := range list {
 		assigned[a.CheckID] = append(assigned[a.CheckID], a.ChannelID)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +22,9 @@ type Admin interface {
 	// Checks returns checks with their Channels. The filter has an ID, a ProjectID or a BadgeKey. Each check has its
 	// compiled schedule; see [checks.Plans.Attach].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// EachCheck yields the checks of a project like Checks, but reads them in steps, between which nothing is open. Checks
+	// that are added meanwhile may be missing; each of the others comes once, as it is when it is read. After an error it ends.
+	EachCheck(ctx context.Context, f CheckFilter) iter.Seq2[checks.Check, error]
 	// BySlug returns the project with a ping key and the IDs of its checks with a slug, the first added first. The error is
 	// [checks.ErrNotFound] if there is no such project.
 	BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error)

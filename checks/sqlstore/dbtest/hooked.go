@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"iter"
 	"testing"
 	"time"
 
@@ -41,6 +42,25 @@ func (h hooks) Update(ctx context.Context, fn func(context.Context, store.Tx) er
 // Checks reads checks.
 func (h hooks) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
+}
+
+// EachCheck reads the checks of a project.
+func (h hooks) EachCheck(ctx context.Context, f store.CheckFilter) iter.Seq2[checks.Check, error] {
+	return func(yield func(checks.Check, error) bool) {
+		ended := false
+		err := h.around("Checks", func() (err error) {
+			for c, failed := range h.Store.EachCheck(ctx, f) {
+				if err = failed; !yield(c, err) || err != nil {
+					ended = true
+					break
+				}
+			}
+			return err
+		})
+		if err != nil && !ended {
+			yield(checks.Check{}, err)
+		}
+	}
 }
 
 // Projects reads projects.
