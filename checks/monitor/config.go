@@ -51,7 +51,8 @@ type Config struct {
 	// StopTimeout bounds how long [Monitor.Stop] takes to deliver what is due. The last fifth of it, at most a second, is for
 	// saving what was done. Default: 5 seconds.
 	StopTimeout time.Duration
-	// WatchEvery is how often [Monitor.Start] looks for overdue checks. Default: 1 second.
+	// WatchEvery is the longest time between two looks of [Monitor.Start] for the next deadline, after which it looks in any
+	// case. A deadline that a change of settings moves into the past waits for the next look. Default: 1 second.
 	WatchEvery time.Duration
 	// PruneEvery is how often [Monitor.Start] prunes flips. It prunes pings ten times as often, a part at a time.
 	// Default: 10 seconds.

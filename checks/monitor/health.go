@@ -102,8 +102,8 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 //
 //   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
 //     workers of Citus answer.
-//   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
-//     if that is longer. The time begins with the call of [Monitor.Start].
+//   - The watcher is healthy when it has looked for overdue checks within the last minute, or within ten times
+//     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:

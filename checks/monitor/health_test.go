@@ -21,7 +21,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// sick is a store whose transactions fail or hang.
+// sick is a store whose transactions and looks for deadlines fail or hang.
 type sick struct {
 	store.Store
 	mu  sync.Mutex
@@ -56,6 +56,13 @@ func (s *sick) Update(ctx context.Context, fn func(context.Context, store.Tx) er
 		return err
 	}
 	return s.Store.Update(ctx, fn)
+}
+
+func (s *sick) Outlook(ctx context.Context) (next time.Time, states []store.SpoolState, oldest time.Time, err error) {
+	if err := s.before(ctx); err != nil {
+		return time.Time{}, nil, time.Time{}, err
+	}
+	return s.Store.Outlook(ctx)
 }
 
 func (s *sick) Probe(ctx context.Context, write bool) error {

@@ -102,7 +102,8 @@ func New(on Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	s.watcher = watch.New(watch.Config{
-		Store: s.store, Hold: rule, Margin: c.CommitMargin, Received: s.received, Beat: s.pulse.sweep, Swept: c.Observer.Swept,
+		Store: s.store, Hold: rule, Log: s.logger("watcher"), Every: c.WatchEvery, Margin: c.CommitMargin, Received: s.received,
+		Beat: s.pulse.sweep, Swept: c.Observer.Swept,
 	})
 	s.creations.perMinute = c.CreateRate
 	s.cached.keys.read = s.findKey

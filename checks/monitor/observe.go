@@ -31,8 +31,8 @@ type Observer struct {
 	SpoolHeld func()
 	// PingRefused reports a ping that was refused because the queue is full; see [Config].MaxQueue.
 	PingRefused func()
-	// Swept reports a successful sweep: its time by the monitor's clock and, for each check that it took down, how long
-	// that was after the deadline.
+	// Swept reports a successful look for overdue checks: its time by the monitor's clock and, for each check that it took
+	// down, how long that was after the deadline.
 	Swept func(at time.Time, lags []time.Duration)
 	// Attempted reports an attempt to deliver an alert and how long it took. The state is DeliverySent, DeliveryFailed if the
 	// alert was given up, or DeliveryPending if it will be retried.

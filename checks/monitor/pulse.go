@@ -13,8 +13,8 @@ type pulse struct {
 	mu      sync.Mutex
 	running int       // runs in progress
 	ended   bool      // a run has ended
-	last    time.Time // when a sweep last began or ended
-	swept   time.Time // when a sweep last succeeded, or when a run began
+	last    time.Time // when a sweep or a look for one last began or ended
+	swept   time.Time // when one last succeeded, or when a run began
 	tried   time.Time // when an attempt to deliver an alert last ended
 }
 
@@ -44,7 +44,7 @@ func (p *pulse) idle() bool {
 	return p.running == 0
 }
 
-// sweep records the beginning or the end of a sweep. ok reports a success.
+// sweep records the beginning or the end of a sweep or of a look for one. ok reports a success.
 func (p *pulse) sweep(ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

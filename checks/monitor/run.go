@@ -165,18 +165,14 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 	// Pings are recorded before the replay ends, and alerts are raised before the courier ends.
 	replaying, recorded := context.WithCancel(context.WithoutCancel(ctx))
 	delivering, raised := context.WithCancel(context.WithoutCancel(ctx))
-	var replays, deliveries, watching, upkeep sync.WaitGroup
+	var replays, deliveries, upkeep sync.WaitGroup
 	deliveries.Go(func() { m.courier.Run(delivering, end) })
 	replays.Go(func() { m.ingest.Run(replaying, end) })
 	all := m.tasks()
 	for _, t := range all {
-		if t.upkeep {
-			upkeep.Go(func() { t.loop(ctx) })
-		} else {
-			watching.Go(func() { t.loop(ctx) })
-		}
+		upkeep.Go(func() { t.loop(ctx) })
 	}
-	watching.Wait()
+	m.watcher.Run(ctx)
 
 	unrecorded := m.record(end.Due)
 	recorded()

@@ -54,7 +54,7 @@ func TestManyDownAtOnce(t *testing.T) {
 	})
 }
 
-// TestRun has Run take a check down, in a bubble where time passes by itself.
+// TestRun has Run take checks down at their deadlines, in a bubble where time passes by itself.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
@@ -69,9 +69,23 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- mon.Run(ctx) }()
-		time.Sleep(2*time.Minute + 1500*time.Millisecond)
-		if got, err := mon.Check(t.Context(), c.ID); err != nil || got.Stored != checks.StatusDown {
-			t.Errorf("a second after the deadline the database says %v, want down; error %v", got.Stored, err)
+		time.Sleep(700 * time.Millisecond) // the deadline is between two looks
+		late := s.create(t, everyMinute())
+		s.ping(t, late.ID, pings.Success)
+		for _, test := range []struct {
+			after time.Duration
+			check checks.Check
+		}{{2 * time.Minute, c}, {2*time.Minute + 700*time.Millisecond, late}} {
+			time.Sleep(test.after - time.Microsecond - s.Now().Sub(start))
+			synctest.Wait()
+			if got, err := mon.Check(t.Context(), test.check.ID); err != nil || got.Stored != checks.StatusUp {
+				t.Errorf("before the deadline the database says %v, want up; error %v", got.Stored, err)
+			}
+			time.Sleep(time.Microsecond)
+			synctest.Wait()
+			if got, err := mon.Check(t.Context(), test.check.ID); err != nil || got.Stored != checks.StatusDown {
+				t.Errorf("at the deadline the database says %v, want down; error %v", got.Stored, err)
+			}
 		}
 		s.flipsAre(t, c.ID, flips.Flip{At: start.Add(2 * time.Minute), Reason: flips.Overdue}, flips.Flip{At: start, Up: true, Reason: flips.Success})
 		cancel()

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/watch"
 )
 
 // task is a part of the background work.
 type task struct {
 	name string
-	// every is how often Start does it, or 0 if that is up to package ingest or courier.
+	// every is how often Start does it, or 0 if that is up to package ingest, watch or courier.
 	every time.Duration
 	// do is one round. It calls pause between its steps; without pause, it does all at once.
 	do func(ctx context.Context, pause func()) (int, error)
@@ -31,11 +32,11 @@ const sweep, upload = "sweep", "upload"
 
 // tasks returns the background work in the order in which Tick does it.
 func (m *Monitor) tasks() tasks {
-	watcher, pruner, bodies := m.logger("watcher"), m.logger("pruner"), m.logger("bodies")
+	pruner, bodies := m.logger("pruner"), m.logger("bodies")
 	prune, object := m.config.PruneEvery, m.config.BodyEvery
 	list := tasks{
 		{name: "replay", do: whole(m.ingest.Replay)},
-		{name: sweep, every: m.config.WatchEvery, do: whole(m.watcher.Sweep), log: watcher, failure: "cannot look for overdue checks"},
+		{name: sweep, do: whole(m.watcher.Sweep), log: m.watcher.Log, failure: watch.Failure},
 		{name: "deliver", do: whole(m.courier.Deliver)},
 		{name: "incidents", do: whole(m.courier.KeepIncidents), upkeep: true},
 		{name: "deliver", do: whole(m.courier.Deliver), upkeep: true}, // those that close incidents
@@ -56,8 +57,7 @@ func whole(round background.Task) func(context.Context, func()) (int, error) {
 	return func(ctx context.Context, _ func()) (int, error) { return round(ctx) }
 }
 
-// loop does the task at each interval until ctx ends. Checks may have become overdue while no server ran, so the first sweep is
-// at once.
+// loop does the task at each interval until ctx ends.
 func (t task) loop(ctx context.Context) {
 	if t.every == 0 {
 		return
@@ -66,9 +66,6 @@ func (t task) loop(ctx context.Context) {
 	if t.patient {
 		background.Insist(ctx, t.log, t.every, t.failure, round)
 		return
-	}
-	if t.name == sweep {
-		background.Attempt(ctx, t.log, t.failure, round)
 	}
 	background.Every(ctx, t.log, t.every, t.failure, round)
 }

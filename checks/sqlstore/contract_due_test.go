@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -136,4 +137,39 @@ func testDueRuns(t *testing.T, f fixture) {
 			t.Errorf("limit %v: %d flips at it, want 1", limit, n)
 		}
 	}
+}
+
+// testOutlook: Outlook returns the instant at which LockDue next finds a check, and never a later one.
+func testOutlook(t *testing.T, f fixture) {
+	is := func(when string, want time.Time) {
+		t.Helper()
+		next, states, oldest, err := f.Outlook(t.Context())
+		if err != nil || len(states) > 0 || !oldest.IsZero() {
+			t.Errorf("%s: states %v, oldest %v, error %v", when, states, oldest, err)
+		}
+		same(t, "next "+when, next, want)
+	}
+	is("without checks", time.Time{})
+	first, second := f.create(t, everyMinute()), f.create(t, everyMinute())
+	is("without pings", time.Time{})
+	f.ping(t, second.ID, pings.Signal{}, noon.Add(time.Second))
+	f.ping(t, first.ID, pings.Signal{}, noon)
+	is("after pings", noon.Add(2*time.Minute))
+	f.sweep(t, noon.Add(2*time.Minute), 10)
+	is("after the first deadline", noon.Add(2*time.Minute+time.Second))
+	f.ping(t, second.ID, pings.Signal{Kind: pings.Start}, noon.Add(30*time.Second))
+	is("after a start that moves the deadline earlier", noon.Add(90*time.Second))
+	f.pause(t, second.ID, noon)
+	is("when no check is watched", time.Time{})
+
+	state := store.SpoolState{ID: uuid.New(), SpoolID: uuid.New(), SettledAt: noon, SeenAt: noon.Add(time.Second), MissingSince: noon.Add(time.Minute)}
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		list := []store.SpooledPing{{At: noon.Add(time.Minute), Data: []byte("x")}, {At: noon, Data: []byte("y")}}
+		return errors.Join(tx.SaveSpool(ctx, state), tx.AddSpooled(ctx, noon, list))
+	})
+	next, states, oldest, err := f.Outlook(t.Context())
+	if err != nil || !next.IsZero() || !oldest.Equal(noon) {
+		t.Errorf("with a spool: next %v, oldest %v, error %v; want none, %v", next, oldest, err, noon)
+	}
+	same(t, "states", states, []store.SpoolState{state})
 }

@@ -73,6 +73,7 @@ func contract() []requirement {
 		{"DueChecksAreShared", testDueChecksAreShared},
 		{"DeadlinesAreLazy", testDeadlinesAreLazy},
 		{"DueRuns", testDueRuns},
+		{"Outlook", testOutlook},
 
 		{"PrunePings", testPrunePings},
 		{"PruneInSteps", testPruneInSteps},

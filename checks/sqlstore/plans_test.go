@@ -99,6 +99,9 @@ func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 	if claimed < 100 {
 		t.Fatalf("only %d deliveries were claimed", claimed)
 	}
+	if _, _, _, err := s.Outlook(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.LockDue(ctx, now, 100)
 		return err

@@ -22,27 +22,47 @@ type spoolRow struct {
 	MissingSince *int64    `bun:"missing_since"`
 }
 
+// Outlook returns the lowest bound of an instant at which a check has to be settled, and what Spools returns.
+func (s *database) Outlook(ctx context.Context) (next time.Time, list []store.SpoolState, oldest time.Time, err error) {
+	err = s.read(ctx, func(layout) error {
+		const first = "SELECT min(watch_at) AS due FROM rollcall_states WHERE watch_at IS NOT NULL"
+		next, list, oldest, err = spools(ctx, s.db, first)
+		return err
+	})
+	return next, list, oldest, err
+}
+
 // Spools returns the states of all spools that are not closed, and the time of the oldest ping that waits.
 func (t *transaction) Spools(ctx context.Context) (list []store.SpoolState, oldest time.Time, err error) {
-	var rows []spoolRow
-	if err := t.tx().NewSelect().Model(&rows).Where("s.settled_at < ?", micros(store.SpoolClosed)).Scan(ctx); err != nil {
-		return nil, time.Time{}, translate(err)
+	_, list, oldest, err = spools(ctx, t.tx(), "SELECT NULL AS due")
+	return list, oldest, translate(err)
+}
+
+// spools reads the instant that a query returns as due, and what Spools returns, at once.
+func spools(ctx context.Context, db bun.IDB, due string) (next time.Time, list []store.SpoolState, oldest time.Time, err error) {
+	var rows []struct {
+		Due, First                      *int64
+		ID, SpoolID                     *uuid.UUID
+		SettledAt, SeenAt, MissingSince *int64
 	}
-	var first []int64
-	if err := t.tx().NewRaw("SELECT at FROM rollcall_spooled ORDER BY at LIMIT 1").Scan(ctx, &first); err != nil {
-		return nil, time.Time{}, translate(err)
+	err = db.NewRaw(`SELECT next.due, waiting.first, spool.id, spool.spool_id, spool.settled_at, spool.seen_at, spool.missing_since
+		FROM (`+due+`) AS next CROSS JOIN (SELECT min(at) AS first FROM rollcall_spooled) AS waiting
+		LEFT JOIN rollcall_spools AS spool ON spool.settled_at < ?`, micros(store.SpoolClosed)).Scan(ctx, &rows)
+	at := func(us *int64) time.Time {
+		if us == nil {
+			return time.Time{}
+		}
+		return instant(*us)
 	}
-	if len(first) > 0 {
-		oldest = instant(first[0])
-	}
-	list = make([]store.SpoolState, len(rows))
-	for i, r := range rows {
-		list[i] = store.SpoolState{ID: r.ID, SpoolID: r.SpoolID, SettledAt: instant(r.SettledAt), SeenAt: instant(r.SeenAt)}
-		if r.MissingSince != nil {
-			list[i].MissingSince = instant(*r.MissingSince)
+	for _, r := range rows {
+		next, oldest = at(r.Due), at(r.First)
+		if r.ID != nil {
+			list = append(list, store.SpoolState{
+				ID: *r.ID, SpoolID: *r.SpoolID, SettledAt: at(r.SettledAt), SeenAt: at(r.SeenAt), MissingSince: at(r.MissingSince),
+			})
 		}
 	}
-	return list, oldest, nil
+	return next, list, oldest, err
 }
 
 type spooledRow struct {

@@ -11,6 +11,9 @@ import (
 type Watch interface {
 	// Update is that of [Ingest].
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Outlook returns the earliest instant for which LockDue returns a check that nobody has locked, or the zero time if
+	// there is none, and what Spools returns. It must be cheap however many checks there are.
+	Outlook(ctx context.Context) (next time.Time, states []SpoolState, oldest time.Time, err error)
 }
 
 // WatchTx is the part of a transaction that package watch needs.
