@@ -15,6 +15,7 @@ const clockTick = 10 * time.Millisecond
 type Usage struct {
 	CPU     time.Duration // user and system time
 	Written int64         // bytes sent to disks
+	Wakeups uint64        // of threads that waited for something
 }
 
 // UsageOf adds up what processes have used. The CPU time of a child counts as its parent's once the child has exited.
@@ -29,6 +30,12 @@ func UsageOf(pids ...int) (u Usage) {
 		}
 		if io, err := p.IO(); err == nil {
 			u.Written += int64(io.WriteBytes)
+		}
+		threads, _ := procfs.AllThreads(pid)
+		for _, t := range threads {
+			if status, err := t.NewStatus(); err == nil {
+				u.Wakeups += status.VoluntaryCtxtSwitches
+			}
 		}
 	}
 	return u

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -32,9 +33,8 @@ type fixture struct {
 	checks []string // their UUIDs
 }
 
-// fill makes a project with n checks, each with a number of integrations, in an empty database. The caller closes the
-// database.
-func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
+// fill makes a project with n checks, each with the integrations, in an empty database. The caller closes the database.
+func fill(ctx context.Context, url string, n int, integrations []channels.Channel) (f *fixture, err error) {
 	db, store, err := database.Open(ctx, url)
 	if err != nil {
 		return nil, err
@@ -53,9 +53,12 @@ func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err
 
 // create makes the project and one check as any program does, and copies the rows of the check: a million calls would
 // take too long.
-func (f *fixture) create(ctx context.Context, n, integrations int) error {
+func (f *fixture) create(ctx context.Context, n int, integrations []channels.Channel) error {
 	mon, err := monitor.New(f.store, &monitor.Config{
-		Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}}}, DeliveredElsewhere: true,
+		Channels: []channels.Type{
+			{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}}, {Kind: channels.Webhook, Settings: []channels.Setting{{Name: "url_down"}}},
+		},
+		DeliveredElsewhere: true,
 	})
 	if err != nil {
 		return err
@@ -65,9 +68,8 @@ func (f *fixture) create(ctx context.Context, n, integrations int) error {
 		return err
 	}
 	f.key = keys.ReadWrite
-	for i := range integrations {
-		_, err := mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: fmt.Sprint("mail ", i), Settings: map[string]string{"to": "jobs@example.org"}})
-		if err != nil {
+	for _, c := range integrations {
+		if _, err := mon.Project(project.ID).CreateChannel(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -165,27 +167,80 @@ func prepareLog(ctx context.Context, url string) error {
 	return err
 }
 
+// integrations returns those of each check: emails, which nobody delivers, or the receiver.
+func (o *options) integrations() (list []channels.Channel) {
+	if o.receiver != "" {
+		return []channels.Channel{{Kind: channels.Webhook, Name: "receiver", Settings: map[string]string{"url_down": o.receiver}}}
+	}
+	for i := range o.Channels {
+		list = append(list, channels.Channel{Kind: channels.Email, Name: fmt.Sprint("mail ", i), Settings: map[string]string{"to": "jobs@example.org"}})
+	}
+	return list
+}
+
 // overdue makes n checks overdue by moving their recorded times back. All checks have the state of the one that was copied.
 func (f *fixture) overdue(ctx context.Context, n int) error {
 	const twoDays = 48 * time.Hour
-	var text string
-	if err := f.db.NewRaw("SELECT state FROM rollcall_states LIMIT 1").Scan(ctx, &text); err != nil {
-		return err
-	}
-	var state map[string]any
-	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		return err
-	}
-	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(state["last_ping"]))
+	moved, _, err := f.moved(ctx, f.checks[0])
 	if err != nil {
 		return err
 	}
-	state["last_ping"] = at.Add(-twoDays)
-	moved, err := json.Marshal(state)
+	state, err := moved(-twoDays)
 	if err != nil {
 		return err
 	}
 	_, err = f.db.NewRaw("UPDATE rollcall_states SET state = ?, watch_at = watch_at - ?, revision = revision + 1 "+
-		"WHERE check_id IN (SELECT check_id FROM rollcall_states LIMIT ?)", string(moved), twoDays.Microseconds(), n).Exec(ctx)
+		"WHERE check_id IN (SELECT check_id FROM rollcall_states LIMIT ?)", state, twoDays.Microseconds(), n).Exec(ctx)
 	return err
+}
+
+// moved returns the deadline of a check that was not pinged since it was copied, and a function that returns its state with
+// times that are moved.
+func (f *fixture) moved(ctx context.Context, id string) (move func(by time.Duration) (string, error), deadline time.Time, err error) {
+	var row struct {
+		State   string
+		WatchAt int64
+	}
+	err = f.db.NewRaw("SELECT state, watch_at FROM rollcall_states WHERE check_id = (SELECT id FROM rollcall_checks WHERE uuid = ?)", id).Scan(ctx, &row)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var state map[string]any
+	if err := json.Unmarshal([]byte(row.State), &state); err != nil {
+		return nil, time.Time{}, err
+	}
+	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(state["last_ping"]))
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return func(by time.Duration) (string, error) {
+		state["last_ping"] = at.Add(by)
+		text, err := json.Marshal(state)
+		return string(text), err
+	}, time.UnixMicro(row.WatchAt), nil
+}
+
+// setDeadlines spreads the deadlines of checks that were not pinged over a time, and returns them.
+func (f *fixture) setDeadlines(ctx context.Context, ids []string, begin time.Time, over time.Duration) (map[string]time.Time, error) {
+	moved, deadline, err := f.moved(ctx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	deadlines := make(map[string]time.Time, len(ids))
+	return deadlines, f.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		for _, id := range ids {
+			at := begin.Add(rand.N(over)).Truncate(time.Microsecond)
+			state, err := moved(at.Sub(deadline))
+			if err != nil {
+				return err
+			}
+			_, err = tx.NewRaw("UPDATE rollcall_states SET state = ?, watch_at = ?, revision = revision + 1 "+
+				"WHERE check_id = (SELECT id FROM rollcall_checks WHERE uuid = ?)", state, at.UnixMicro(), id).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			deadlines[id] = at
+		}
+		return nil
+	})
 }

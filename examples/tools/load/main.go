@@ -15,6 +15,9 @@
 //	go run ./load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
 //	go run ./load --checks 1000000 --overdue 10000
 //	go run ./load --checks 1000,20000,200000                 # lists, pages and metrics as a project grows
+//	go run ./load --deadlines 60 --duration 60s              # how long after their deadlines alerts arrive, on an idle server
+//	go run ./load --deadlines 60 --rate 1                    # the same under all the pings that the server takes
+//	go run ./load --deadlines 60 --against /tmp/base         # the same of two binaries in turn
 //	go run ./load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
 //	go run ./load --rollcall /tmp/rollcall                   # measures a binary that is already built
 //
@@ -71,8 +74,12 @@ type options struct {
 	Reads          bool          `help:"Measure lists, single checks and badges while the server takes 2,000 pings a second."`
 	Pages          int           `help:"Measure the pages of the dashboard, and what this many open pages cost while the server takes 1,000 pings a second."`
 	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how soon this many checks are down that become overdue at once."`
+	Deadlines      int           `help:"Measure how long after their deadlines, spread over each round, the alerts of this many checks arrive. With --rate the server takes pings of other checks meanwhile."`
+	CommitMargin   time.Duration `help:"The commit margin of the servers with --deadlines: alerts leave that much later."`
+	Against        string        `help:"With --deadlines, the binary to measure in turn with this one, on a database of its own." placeholder:"FILE"`
 	Rollcall       string        `help:"The binary to measure (default: built from this module)." placeholder:"FILE"`
 	Profile        string        `help:"Write a CPU profile of rollcall to this file." placeholder:"FILE"`
+	receiver       string        // gets the alerts of --deadlines
 	Dir            string        `help:"Where the databases go, on the disk to be measured (default: the directory for temporary files)." placeholder:"DIR"`
 }
 
@@ -88,23 +95,26 @@ func (o *options) Validate() error {
 		{"checks", slices.Min(o.Checks), 1, 10_000_000}, {"checks", slices.Max(o.Checks), 1, 10_000_000},
 		{"channels", o.Channels, 0, 100}, {"connections", o.Connections, 1, 10_000},
 		{"rounds", o.Rounds, 1, 1000}, {"body", o.Body, 0, 10_000_000}, {"servers", o.Servers, 1, 16},
-		{"pages", o.Pages, 0, 1000}, {"overdue", o.Overdue, 0, slices.Min(o.Checks)}, {"rate", int(o.Rate), 0, 1_000_000},
+		{"pages", o.Pages, 0, 1000}, {"overdue", o.Overdue, 0, slices.Min(o.Checks)},
+		{"deadlines", o.Deadlines, 0, (slices.Min(o.Checks) - 1) / max(1, o.Rounds)}, {"rate", int(o.Rate), 0, 1_000_000},
 		{"duration (ms)", int(o.Duration.Milliseconds()), 10, 3_600_000},
 	} {
 		if limit.value < limit.low || limit.value > limit.high {
 			return fmt.Errorf("--%s: must be %d to %d: %d", limit.flag, limit.low, limit.high, limit.value)
 		}
 	}
-	modes := o.Servers > 1 || o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Profile != ""
+	modes := o.Servers > 1 || o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Deadlines > 0 || o.Profile != ""
 	switch {
-	case o.Servers > 1 && (o.Reads || o.Pages > 0 || o.Overdue > 0):
-		return fmt.Errorf("--servers: cannot be combined with --reads, --pages or --overdue")
+	case o.Servers > 1 && (o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Deadlines > 0):
+		return fmt.Errorf("--servers: cannot be combined with --reads, --pages, --overdue or --deadlines")
+	case o.Against != "" && (o.Deadlines == 0 || strings.Contains(o.Database[0], ":")):
+		return fmt.Errorf("--against: needs --deadlines, and a database that this program makes")
 	case o.Profile != "" && o.Rollcall != "":
 		return fmt.Errorf("--profile: cannot be combined with --rollcall, because it needs a binary with a profiler")
 	case len(o.Checks) > 1 && modes:
-		return fmt.Errorf("--checks: several numbers cannot be combined with --servers, --reads, --pages, --overdue or --profile")
+		return fmt.Errorf("--checks: several numbers cannot be combined with --servers, --reads, --pages, --overdue, --deadlines or --profile")
 	case len(o.Database) > 1 && modes:
-		return fmt.Errorf("--database: several cannot be combined with --servers, --reads, --pages, --overdue or --profile")
+		return fmt.Errorf("--database: several cannot be combined with --servers, --reads, --pages, --overdue, --deadlines or --profile")
 	}
 	for _, d := range o.Database {
 		if d != "sqlite" && d != "postgres" && d != "citus" && !strings.HasPrefix(d, "postgres://") {
@@ -162,6 +172,9 @@ func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err e
 			return err
 		}
 	}
+	if o.Deadlines > 0 {
+		return o.measureDeadlines(ctx, dir, out)
+	}
 	if len(o.Checks) > 1 {
 		return o.measureSizes(ctx, dir, out)
 	}
@@ -217,7 +230,7 @@ func (o *options) startProduct(ctx context.Context, dir, database string, t *tar
 	if err != nil {
 		return err
 	}
-	if t.data, err = fill(ctx, url, o.Checks[0], o.Channels); err != nil {
+	if t.data, err = fill(ctx, url, o.Checks[0], o.integrations()); err != nil {
 		return err
 	}
 	if database == "citus" {
@@ -281,6 +294,9 @@ func (o *options) startServers(ctx context.Context, dir, url string, t *target) 
 	for range o.Servers {
 		// Warnings go where they are seen: work that fails would pass for speed.
 		s := &program.Server{Path: binary, Args: []string{"--database", url, "--log-level", "warn"}, Log: os.Stderr}
+		if o.Deadlines > 0 {
+			s.Args = append(s.Args, "--allow-private-networks", "--commit-margin", o.CommitMargin.String())
+		}
 		if len(t.servers) == 0 && o.Profile != "" {
 			s.Env = []string{profileEnv + "=" + o.Profile}
 		}

@@ -84,6 +84,13 @@ func TestOverdue(t *testing.T) {
 		`start-up: .*; memory: .* MB`, `idle watcher: .*`, `1500 checks that became overdue at once were down after .*`)
 }
 
+func TestDeadlines(t *testing.T) {
+	const figures = ` +4( +\d+\.\d){3} +\d+ `
+	measured(t, "--rollcall="+binary+" --checks=9 --deadlines=2 --rounds=2 --rate=100 --connections=2 --against="+binary,
+		`SQLite, 9 checks, .*`, `rollcall `+figures+`.*`, `against  `+figures+`+unknown +\d+ +\d+`)
+	measured(t, "--rollcall="+binary+" --checks=9 --deadlines=4 --rounds=1 --database=postgres", `rollcall `+figures+`+\d+ +\d+ +\d+`)
+}
+
 // TestPostgreSQL measures on the server of the tests, and on one that the program starts.
 func TestPostgreSQL(t *testing.T) {
 	for _, database := range []string{dbtest.PostgreSQL(t).URL, "postgres"} {
@@ -116,7 +123,7 @@ func TestProfile(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, flags := range []string{
 		"--checks=0", "--checks=", "--checks=5,0", "--checks=5,6 --reads", "--checks=5,6 --database=postgres://x", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
-		"--servers=0", "--servers=17", "--servers=2 --reads", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
+		"--servers=0", "--servers=17", "--servers=2 --reads", "--servers=2 --deadlines=3", "--deadlines=400", "--against=x", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
 	} {
 		if err := run(t.Context(), strings.Fields(flags), io.Discard); err == nil {
 			t.Errorf("%s is accepted", flags)

@@ -120,7 +120,7 @@ func (t *target) spent(ctx context.Context, work func() error) (usage, error) {
 		return usage{}, err
 	}
 	u, err := t.usage(ctx)
-	u.CPU, u.Written = u.CPU-before.CPU, u.Written-before.Written
+	u.CPU, u.Written, u.Wakeups = u.CPU-before.CPU, u.Written-before.Written, u.Wakeups-before.Wakeups
 	u.database, u.coordinator = u.database-before.database, u.coordinator-before.coordinator
 	u.pings, u.batches, u.down = u.pings-before.pings, u.batches-before.batches, u.down-before.down
 	return u, err
