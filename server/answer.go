@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -35,7 +36,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
 	if p.status >= http.StatusInternalServerError {
-		s.logFailure(r, p, err)
+		s.logFailure(w, r, p, err)
 	}
 	if len(p.text) > maxErrorText {
 		end := maxErrorText
@@ -48,8 +49,12 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 }
 
 // logFailure logs the cause of a 5xx. During an outage of the database every request gets a 503; one a second is logged.
-func (s *Server) logFailure(r *http.Request, p problem, err error) {
+func (s *Server) logFailure(w http.ResponseWriter, r *http.Request, p problem, err error) {
 	attributes := []any{"method", r.Method, "path", redactKeys(r.URL.Path), "status", p.status, "error", err}
+	if answer, ok := w.(*response); ok {
+		answer.logged = true
+		attributes = append(attributes, "route", answer.route, "duration", time.Since(answer.begin))
+	}
 	if p.status == http.StatusServiceUnavailable {
 		unlogged, ok := s.outageLog.Pass(s.mon.Now())
 		if !ok {

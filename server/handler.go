@@ -215,13 +215,13 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request, path string) {
 // a panic into an answer. A handler that may allow more overrides the headers.
 func (s *Server) guard(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := &response{ResponseWriter: w, route: routeOther}
+		answer := &response{ResponseWriter: w, begin: time.Now(), route: routeOther}
 		if hasBody(r) {
 			// Otherwise net/http reads up to 256 kB of the body before it sends the first byte of the answer.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 			defer drain(answer, r)
 		}
-		defer s.observe(r, answer, time.Now())
+		defer s.observe(r, answer)
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")

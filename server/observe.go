@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // Observer receives the requests that were answered, for metrics; package server/metrics has one for Prometheus. Many
@@ -30,9 +32,11 @@ const (
 // response is the answer to a request, with what the observer and the access log need of it.
 type response struct {
 	http.ResponseWriter
+	begin  time.Time
 	route  string
 	status int
 	bytes  int64
+	logged bool // as a failure
 }
 
 // WriteHeader notes the status.
@@ -65,11 +69,14 @@ func setRoute(w http.ResponseWriter, route string) {
 
 // observe reports a request to the observer and to the access log. The log has the route, not the path: anyone who knows
 // the path of a ping or a badge may use it.
-func (s *Server) observe(r *http.Request, answer *response, begin time.Time) {
+func (s *Server) observe(r *http.Request, answer *response) {
+	took := time.Since(answer.begin)
+	if took >= limit.AnswerTime && !answer.logged && answer.route != routePages { // the dashboard logs its own
+		s.logLate(r, answer, took)
+	}
 	if answer.status == 0 {
 		return // the handler gave up without an answer
 	}
-	took := time.Since(begin)
 	method := r.Method
 	if !slices.Contains([]string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -84,5 +91,14 @@ func (s *Server) observe(r *http.Request, answer *response, begin time.Time) {
 	}
 	if s.observer != nil {
 		s.observer.Answered(answer.route, method, answer.status, took)
+	}
+}
+
+// logLate logs a request that has passed the time for an answer, if with an answer at all: it may be that nobody waited for it.
+// Slow clients cause it too, so one a second is logged.
+func (s *Server) logLate(r *http.Request, answer *response, took time.Duration) {
+	if unlogged, ok := s.lateLog.Pass(s.mon.Now()); ok {
+		s.log.WarnContext(r.Context(), "a request took too long", "method", r.Method, "route", answer.route, "status", answer.status,
+			"bytes", answer.bytes, "duration", took, "unlogged", unlogged)
 	}
 }

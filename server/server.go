@@ -6,7 +6,7 @@
 //		Handler:           srv,
 //		ReadHeaderTimeout: 10 * time.Second,
 //		ReadTimeout:       time.Minute,
-//		WriteTimeout:      time.Minute,
+//		WriteTimeout:      2 * time.Minute, // work on a request ends after 50 seconds
 //		IdleTimeout:       2 * time.Minute,
 //	}
 //	listener, err := net.Listen("tcp", ":8000")
@@ -182,6 +182,7 @@ type Server struct {
 	observer      Observer
 	accessLog     bool
 	outageLog     limit.Lines // requests that got 503
+	lateLog       limit.Lines // requests that passed the time for an answer
 	createLog     limit.Lines // pings that created no check
 	// unknownCharsets has those of pings.
 	unknownCharsets limit.Names

@@ -17,8 +17,8 @@ import (
 // Time limits of an HTTP connection. They are far above what a job on a slow line needs.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute // of a whole request with its body
-	writeTimeout      = time.Minute
+	readTimeout       = time.Minute     // of a whole request with its body
+	writeTimeout      = 2 * time.Minute // after the header: longer than it takes to read and to answer
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )

@@ -100,6 +100,32 @@ func TestUnreadAnswer(t *testing.T) {
 	})
 }
 
+// TestLateAnswer: the server sends an answer after all the time that a request may take, to arrive and to be worked on.
+func TestLateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := newWeb(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(50 * time.Second)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}), slog.New(slog.DiscardHandler))
+		l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- web.Serve(l) }()
+		near, far := net.Pipe()
+		l.conn <- far
+		_, _ = io.WriteString(near, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
+		time.Sleep(readTimeout - time.Second)
+		_, _ = io.WriteString(near, "x")
+		answer, err := http.ReadResponse(bufio.NewReader(near), nil)
+		if err != nil || answer.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("answer %v, error %v", answer, err)
+		}
+		near.Close()
+		web.Close()
+		<-served
+	})
+}
+
 func TestConnFlags(t *testing.T) {
 	exempt := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for _, c := range []struct {

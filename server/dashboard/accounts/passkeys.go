@@ -70,8 +70,8 @@ func (a *Accounts) sendOptions(q *ui.Request, person people.Person, options, kep
 	}
 	q.Keep(q.W, passkeyCookie, hidden, passkeyAge)
 	q.W.Header().Set("Content-Type", "application/json")
-	_, err = q.W.Write(options)
-	return err
+	_, _ = q.W.Write(options) // an error means that the viewer is gone
+	return nil
 }
 
 // takeCeremony returns what the browser has kept. The error wraps [people.ErrRefused] if it is gone.

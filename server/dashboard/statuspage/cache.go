@@ -206,13 +206,14 @@ func (c *cache) readPages(ctx context.Context) (*rendered, error) {
 	c.mu.Lock()
 	version := c.version
 	c.mu.Unlock()
+	begin := time.Now()
 	list, err := c.mon.Projects().StatusPages(ctx)
 	now := c.mon.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failing.record(err, now)
 	if err != nil {
-		c.log.Error("cannot read the status pages", "error", err)
+		c.log.Error("cannot read the status pages", "duration", time.Since(begin), "error", err)
 		return nil, err
 	}
 	c.pages, c.read = make(map[string]checks.StatusPage, len(list)), version

@@ -115,12 +115,13 @@ func (c *cache) make(ctx context.Context, slug string) (*rendered, error) {
 	c.mu.Unlock()
 	p.work.Lock()
 	defer p.work.Unlock()
+	begin := time.Now()
 	r, err := c.makeOf(ctx, p, page)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.failing.record(err, c.mon.Now())
 	if err != nil {
-		c.log.Error("cannot make a status page", "slug", slug, "error", err)
+		c.log.Error("cannot make a status page", "slug", slug, "duration", time.Since(begin), "error", err)
 		return nil, err
 	}
 	p.rendered[page.ID] = r

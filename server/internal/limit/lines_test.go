@@ -61,7 +61,7 @@ func TestDetach(t *testing.T) {
 		}
 		begin := time.Now()
 		<-r.Context().Done()
-		if took := time.Since(begin); took != answerTime {
+		if took := time.Since(begin); took != AnswerTime {
 			t.Errorf("the request ended after %v", took)
 		}
 	})

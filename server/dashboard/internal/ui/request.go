@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // request is a Request that a page answers.
@@ -27,10 +28,13 @@ type Request struct {
 	W      http.ResponseWriter
 	R      *http.Request
 	Access Access
+	begin  time.Time
 	// gone says that the client has closed its writing side, or the connection. Only streams end with it.
 	gone <-chan struct{}
 	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
 	route string
+	// streams says that the answer has no end, so no limit of time applies.
+	streams bool
 	// Project is the project of the page, and Right the viewer's right in it. Both are zero on pages without a project.
 	Project checks.Project
 	Right   checks.Right
@@ -216,7 +220,7 @@ func (s *Site) fail(q *Request, err error) {
 			status, title, text = http.StatusBadRequest, "Refused", field.Error()+"."
 			break
 		}
-		s.Log.ErrorContext(q.Ctx(), "cannot answer a request", "route", q.route, "error", err)
+		s.Log.ErrorContext(q.Ctx(), "cannot answer a request", "route", q.route, "duration", time.Since(q.begin), "error", err)
 	}
 	page := errorPage{Title: title, Text: text}
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
@@ -235,11 +239,22 @@ func (s *Site) logOutage(q *Request, err error) {
 	if !ok {
 		return
 	}
-	attributes := []any{"route", q.route, "error", err}
+	attributes := []any{"route", q.route, "duration", time.Since(q.begin), "error", err}
 	if unlogged > 0 {
 		attributes = append(attributes, "unlogged", unlogged)
 	}
 	s.Log.ErrorContext(q.Ctx(), "cannot answer a request", attributes...)
+}
+
+// logLate logs a request that was answered after its time, or not at all: it may be that nobody waited for it.
+func (s *Site) logLate(q *Request) {
+	took := time.Since(q.begin)
+	if took < limit.AnswerTime || q.streams {
+		return
+	}
+	if unlogged, ok := s.lateLog.Pass(s.Mon.Now()); ok {
+		s.Log.WarnContext(q.Ctx(), "a request took too long", "route", q.route, "duration", took, "unlogged", unlogged)
+	}
 }
 
 // askToSignIn answers a request of a viewer who is not signed in.

@@ -70,6 +70,7 @@ type Site struct {
 	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
 	secure      bool           // BaseURL is https
 	outageLog   limit.Lines
+	lateLog     limit.Lines
 	base        baseurl.URL
 	misplaced   sync.Once
 	router      *httprouter.Router
@@ -182,7 +183,7 @@ func (s *Site) handle(pattern string, h Handler) {
 		gone := r.Context().Done()
 		r, cancel := limit.Detach(r)
 		defer cancel()
-		q := &Request{Site: s, W: w, R: r, route: path, gone: gone}
+		q := &Request{Site: s, W: w, R: r, begin: time.Now(), route: path, gone: gone}
 		defer func() {
 			switch reason := recover(); {
 			case reason == http.ErrAbortHandler:
@@ -196,7 +197,9 @@ func (s *Site) handle(pattern string, h Handler) {
 		}
 		if err := h(q); err != nil {
 			s.fail(q, err)
+			return
 		}
+		s.logLate(q)
 	}))
 	routed := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		for _, p := range params {
@@ -253,6 +256,7 @@ func home(q *Request) (err error) {
 // events is the stream of a project's changes. It ends when the viewer no longer has the right that the page was made for, which
 // the page names, because it may have changed before the stream began.
 func events(q *Request) error {
+	q.streams = true
 	shown := cmp.Or(q.R.URL.Query().Get("right"), strconv.Itoa(int(q.Right)))
 	q.lives.Follow(q.Project.ID).Stream(q.W, q.gone, q.Recheck, func() bool {
 		r, cancel := limit.Detach(q.R)
