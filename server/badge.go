@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -80,15 +81,16 @@ func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label stri
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
-	query, label := checks.Query{}, project.Name
+	label, tags := project.Name, []string(nil)
 	if tag != badges.AllTags {
-		query.Tags, label = []string{tag}, tag
+		label, tags = tag, []string{tag}
 	}
-	list, err := checks.Stored(s.mon.Project(project.ID).Checks(ctx, query))
+	sets, err := s.mon.Project(project.ID).TagSets(ctx, tags...)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
-	return label, s.summarize(list...), nil
+	all := checks.CountAll(sets)
+	return label, badges.Summary{Total: all.Total(), Grace: all[checks.StatusGrace], Down: all[checks.StatusDown]}, nil
 }
 
 // checkBadge returns the label and the content of the badge of the check with a badge key.
@@ -97,16 +99,5 @@ func (s *Server) checkBadge(ctx context.Context, key uuid.UUID) (label string, s
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
-	return cmp.Or(c.Name, c.Slug, "check"), s.summarize(c), nil
-}
-
-func (s *Server) summarize(list ...checks.Check) badges.Summary {
-	now := s.mon.Now()
-	return badges.Summarize(func(yield func(string) bool) {
-		for _, c := range list {
-			if !yield(string(c.Status(now))) {
-				return
-			}
-		}
-	})
+	return cmp.Or(c.Name, c.Slug, "check"), badges.Summarize(slices.Values([]checks.Status{c.Status(s.mon.Now())})), nil
 }

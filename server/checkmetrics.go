@@ -2,9 +2,13 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +22,13 @@ import (
 // metricsType is the text format of Prometheus.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// checkSample is a check at the time of a scrape.
+// checkSample is what metrics say of a check at the time of a scrape.
 type checkSample struct {
-	checks.Check
-	labels   string
-	status   checks.Status
-	next     time.Time
-	duration *time.Duration // of the last finished run, if known
+	labels         string
+	status         checks.Status
+	lastPing, next time.Time
+	pings          int64
+	duration       *time.Duration // of the last finished run, if known
 }
 
 // checkFamily is a metric with at most one value for each check.
@@ -39,11 +43,11 @@ func checkFamilies() []checkFamily {
 		{"rollcall_check_up", "0 when the check is down, otherwise 1.", "gauge",
 			func(s *checkSample) (float64, bool) { return boolValue(s.status != checks.StatusDown), true }},
 		{"rollcall_check_last_ping_timestamp_seconds", "Time of the last success or failure.", "gauge",
-			func(s *checkSample) (float64, bool) { return unix(s.LastPing), !s.LastPing.IsZero() }},
+			func(s *checkSample) (float64, bool) { return unix(s.lastPing), !s.lastPing.IsZero() }},
 		{"rollcall_check_next_ping_timestamp_seconds", "Time at which the next ping is due, or was due in grace.", "gauge",
 			func(s *checkSample) (float64, bool) { return unix(s.next), !s.next.IsZero() }},
 		{"rollcall_check_pings_total", "Pings received.", "counter",
-			func(s *checkSample) (float64, bool) { return float64(s.NPings), true }},
+			func(s *checkSample) (float64, bool) { return float64(s.pings), true }},
 		{"rollcall_check_last_duration_seconds", "Duration of the last finished run.", "gauge",
 			func(s *checkSample) (float64, bool) {
 				if s.duration == nil {
@@ -59,41 +63,48 @@ func checkStatuses() []checks.Status {
 	return []checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusGrace, checks.StatusDown, checks.StatusPaused}
 }
 
+// maxCheckSeries is up to how many checks of a project each has metrics of its own.
+const maxCheckSeries = 10_000
+
+// maxTagSeries is how many tags have metrics in a project with more checks: those of the most checks.
+const maxTagSeries = 200
+
 // metrics sends the state of all checks of the project to Prometheus. Many people can read labels, so checks are
 // identified as for a read-only key, whatever the key.
 func (c *call) metrics() error {
-	list, err := checks.Stored(c.mon.Project(c.key.ProjectID).Checks(c.r.Context(), checks.Query{}))
+	project := c.mon.Project(c.key.ProjectID)
+	integrations, err := project.Channels(c.r.Context())
 	if err != nil {
 		return err
 	}
-	durations, err := c.mon.Project(c.key.ProjectID).LastDurations(c.r.Context())
+	reach, err := project.Reach(c.r.Context(), integrations, false)
 	if err != nil {
 		return err
 	}
-	integrations, err := c.mon.Project(c.key.ProjectID).Channels(c.r.Context())
+	sets, err := project.TagSets(c.r.Context())
 	if err != nil {
 		return err
 	}
-	reach, err := c.mon.Project(c.key.ProjectID).Reach(c.r.Context(), integrations, false)
+	if checks.CountAll(sets).Total() > c.checkSeries {
+		c.sendMetrics(func(out *bufio.Writer) {
+			writeTags(out, sets)
+			writeIntegrations(out, reach)
+		})
+		return nil
+	}
+	samples, err := c.checkSamples()
 	if err != nil {
 		return err
 	}
-	now := c.mon.Now()
-	samples := make([]checkSample, 0, len(list))
-	seen := make(map[string]bool, len(list))
-	for _, check := range list {
-		s := checkSample{Check: check, labels: checkLabels(check), status: check.Status(now), next: check.NextPing(now)}
-		// Checks whose UUIDs start alike share a unique_key. Prometheus drops a scrape that has one sample twice.
-		identity := check.Name + "\x00" + check.Slug + "\x00" + strings.Join(check.Tags, " ") + "\x00" + check.UniqueKey()
-		if seen[identity] {
-			continue
-		}
-		seen[identity] = true
-		if d, some := durations[check.ID]; some {
-			s.duration = &d
-		}
-		samples = append(samples, s)
-	}
+	c.sendMetrics(func(out *bufio.Writer) {
+		writeSamples(out, samples)
+		writeIntegrations(out, reach)
+	})
+	return nil
+}
+
+// sendMetrics sends what a function writes, compressed if the client accepts that.
+func (c *call) sendMetrics(write func(out *bufio.Writer)) {
 	h := c.w.Header()
 	h.Set("Content-Type", metricsType)
 	h.Set("Vary", "Accept-Encoding")
@@ -105,10 +116,37 @@ func (c *call) metrics() error {
 		to = packed
 	}
 	out := bufio.NewWriterSize(to, 64<<10)
-	writeSamples(out, samples)
-	writeIntegrations(out, reach)
+	write(out)
 	_ = out.Flush() // an error means that the client is gone
-	return nil
+}
+
+// checkSamples returns the samples of the checks of the project.
+func (c *call) checkSamples() ([]checkSample, error) {
+	project := c.mon.Project(c.key.ProjectID)
+	durations, err := project.LastDurations(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	now := c.mon.Now()
+	var samples []checkSample
+	seen := make(map[string]bool)
+	for check, err := range project.EachCheck(c.r.Context(), checks.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		// Checks whose UUIDs start alike share a unique_key. Prometheus drops a scrape that has one sample twice.
+		labels := checkLabels(*check.Check)
+		if seen[labels] {
+			continue
+		}
+		seen[labels] = true
+		s := checkSample{labels: labels, status: check.Check.Status(now), lastPing: check.LastPing, next: check.Check.NextPing(now), pings: check.NPings}
+		if d, some := durations[check.ID]; some {
+			s.duration = &d
+		}
+		samples = append(samples, s)
+	}
+	return samples, nil
 }
 
 // writeFamily begins a metric in the text format. Its samples follow.
@@ -151,7 +189,7 @@ func writeSamples(out *bufio.Writer, samples []checkSample) {
 			writeSample(out, f.name, samples[i].labels, value)
 		}
 	}
-	totals := make(map[checks.Status]int)
+	totals := make(checks.Counts)
 	for i := range samples {
 		if i == 0 {
 			writeFamily(out, "rollcall_check_status", "1 for the status that the check has, 0 for all others.", "gauge")
@@ -162,10 +200,38 @@ func writeSamples(out *bufio.Writer, samples []checkSample) {
 			writeSample(out, "rollcall_check_status", labels, boolValue(samples[i].status == status))
 		}
 	}
+	writeTotals(out, totals)
+}
+
+// writeTotals writes how many checks the project has of each status.
+func writeTotals(out *bufio.Writer, totals checks.Counts) {
 	writeFamily(out, "rollcall_checks", "Checks of the project by status.", "gauge")
 	for _, status := range checkStatuses() {
 		writeSample(out, "rollcall_checks", label("status", string(status)), float64(totals[status]))
 	}
+}
+
+// writeTags writes the metrics of a project with too many checks for metrics of each.
+func writeTags(out *bufio.Writer, sets []checks.TagSet) {
+	all, byTag := checks.CountAll(sets), checks.CountByTag(sets)
+	tags := slices.SortedFunc(maps.Keys(byTag), func(a, b string) int {
+		return cmp.Or(cmp.Compare(byTag[b].Total(), byTag[a].Total()), cmp.Compare(a, b))
+	})
+	named := slices.Sorted(slices.Values(tags[:min(len(tags), maxTagSeries)]))
+	writeTotals(out, all)
+	const name = "rollcall_tag_checks"
+	for i, tag := range named {
+		if i == 0 {
+			writeFamily(out, name, fmt.Sprintf("Checks of the project by tag and status, for the %d tags of the most checks. A check counts for each of its tags.", maxTagSeries), "gauge")
+		}
+		for _, status := range checkStatuses() {
+			writeSample(out, name, label("tag", tag)+","+label("status", string(status)), float64(byTag[tag][status]))
+		}
+	}
+	writeFamily(out, "rollcall_checks_omitted", fmt.Sprintf("Checks without metrics of their own: a project of more than %d checks has metrics by tag instead.", maxCheckSeries), "gauge")
+	fmt.Fprintln(out, "rollcall_checks_omitted", all.Total())
+	writeFamily(out, "rollcall_tags_omitted", fmt.Sprintf("Tags without metrics: those of the fewest checks if there are more than %d.", maxTagSeries), "gauge")
+	fmt.Fprintln(out, "rollcall_tags_omitted", len(tags)-len(named))
 }
 
 func checkLabels(c checks.Check) string {

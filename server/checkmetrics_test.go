@@ -212,3 +212,63 @@ func TestCheckMetricsOfMany(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckMetricsByTag: a project of too many checks has metrics by tag, as if the checks were counted one by one, and those
+// of a project of fewer stay.
+func TestCheckMetricsByTag(t *testing.T) {
+	both(t, nil, func(s *site) {
+		s.server.SetCheckSeries(4)
+		job := s.create(object{"tags": "prod db", "timeout": 60, "grace": 60})
+		s.ping(job, "")
+		down := s.create(object{"tags": "prod \"\\"})
+		s.ping(down, "/fail")
+		s.create(object{})
+		s.create(object{"tags": "db *"})
+		if got := s.metrics(); got["rollcall_checks_omitted{}"] != 0 || got[`rollcall_check_up{name="",slug="",tags="prod db",unique_key="`+checks.UniqueKey(mustUUID(s, job))+`"}`] != 1 {
+			s.Errorf("metrics of 4 checks, where 4 have series of their own: %v", got)
+		}
+		s.api("POST", path(s.create(object{"tags": "db"}))+"/pause", nil).is(200)
+		s.clock.Advance(time.Minute)
+		want := map[string]float64{"rollcall_checks_omitted{}": 5, "rollcall_tags_omitted{}": 0}
+		for _, state := range []string{"notified", "partial", "failing", "skipped", "undeliverable", "empty"} {
+			want[fmt.Sprintf("rollcall_integrations{state=%q}", state)] = 0
+		}
+		set := func(tag string, counts ...float64) { // new, up, grace, down, paused
+			for i, status := range []string{"new", "up", "grace", "down", "paused"} {
+				name := fmt.Sprintf("rollcall_checks{status=%q}", status)
+				if tag != "" {
+					name = fmt.Sprintf("rollcall_tag_checks{status=%q,tag=%q}", status, tag)
+				}
+				want[name] = counts[i]
+			}
+		}
+		set("", 2, 0, 1, 1, 1)
+		set("prod", 0, 0, 1, 1, 0)
+		set("db", 1, 0, 1, 0, 1)
+		set(`"\`, 0, 0, 0, 1, 0)
+		set("*", 1, 0, 0, 0, 0)
+		s.equal("metrics by tag", s.metrics(), want)
+	})
+}
+
+// TestCheckMetricsOfManyTags: labels are bounded.
+func TestCheckMetricsOfManyTags(t *testing.T) {
+	each(t, nil, func(s *site) {
+		s.server.SetCheckSeries(1)
+		for i := range server.MaxTagSeries + 3 {
+			s.create(object{"tags": fmt.Sprintf("all rare-%03d", i)})
+		}
+		got := s.metrics()
+		tags := 0
+		for name := range got {
+			if strings.HasPrefix(name, `rollcall_tag_checks{status="new"`) {
+				tags++
+			}
+		}
+		s.equal("tags", tags, server.MaxTagSeries)
+		s.equal("tags left out", got["rollcall_tags_omitted{}"], 4.0)
+		s.equal("checks with the tag of all", got[`rollcall_tag_checks{status="new",tag="all"}`], float64(server.MaxTagSeries+3))
+		_, first := got[`rollcall_tag_checks{status="new",tag="rare-000"}`]
+		s.equal("of equal tags the first", first, true)
+	})
+}

@@ -175,6 +175,7 @@ type Server struct {
 	rateLimit     int
 	limiter       *limit.Requests[uuid.UUID] // by API key; nil without a limit
 	bodyMemory    *semaphore.Weighted
+	checkSeries   int // maxCheckSeries
 	docs          *openapi.Docs
 	handler       http.Handler       // of all requests
 	router        *httprouter.Router // of the management interface
@@ -210,7 +211,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
 		authorize: c.Authorize, acceptLate: c.AcceptLate, channelKinds: c.ChannelKinds,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
-		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
+		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)), checkSeries: maxCheckSeries,
 	}
 	if s.pingMethods = "GET, HEAD, POST"; s.acceptLate > 0 {
 		s.pingMethods += ", OPTIONS"

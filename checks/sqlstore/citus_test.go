@@ -26,7 +26,7 @@ import (
 
 // onSpreadTables are the requirements that read or write the tables that Citus spreads.
 var onSpreadTables = []string{
-	"UpdateRollsBack", "LostUpdates", "LockOrder", "LockMissing", "StateRoundTrip", "SettingsAndState", "FindChecks",
+	"UpdateRollsBack", "LostUpdates", "LockOrder", "LockMissing", "StateRoundTrip", "SettingsAndState", "FindChecks", "TagSets",
 	"MoveCheck", "DeleteCheck", "Batches", "MixedBatch", "BatchesWithBodies", "ConcurrentBatches",
 	"PingLog", "PingBodies", "Transitions", "RecentPings", "LastFailures", "LastDurations", "Unfolded",
 	"DueChecks", "DueChecksAreShared", "DeadlinesAreLazy", "DueRuns",

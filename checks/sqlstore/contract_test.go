@@ -42,6 +42,7 @@ func contract() []requirement {
 		{"AnyText", testAnyText},
 		{"CheckQueries", testCheckQueries},
 		{"FindChecks", testFindChecks},
+		{"TagSets", testTagSets},
 		{"MoveCheck", testMoveCheck},
 		{"MoveWhileDelivering", testMoveWhileDelivering},
 		{"DeleteCheck", testDeleteCheck},

@@ -24,6 +24,8 @@ type layout interface {
 
 	// rows reads whole checks by a condition on rollcall_checks AS c. It returns pointers because rows are large.
 	rows(ctx context.Context, db querier, where string, args ...any) ([]*checkRow, error)
+	// tagRows counts checks by a condition on rollcall_checks AS c, by their tags and the status that they have at an instant.
+	tagRows(ctx context.Context, db querier, where string, now time.Time) ([]tagRow, error)
 	// logs returns the sources for the logs of the checks that meet a condition on rollcall_checks AS c.
 	logs(ctx context.Context, db querier, where string) ([]logSource, error)
 	// sortLogs sorts log entries so that those that lie together are removed together.

@@ -25,6 +25,9 @@ type Admin interface {
 	// EachCheck yields the checks of a project like Checks, but reads them in steps, between which nothing is open. Checks
 	// that are added meanwhile may be missing; each of the others comes once, as it is when it is read. After an error it ends.
 	EachCheck(ctx context.Context, f CheckFilter) iter.Seq2[checks.Check, error]
+	// TagSets counts the checks that the filter selects, by their tags and the status that they have at an instant, without
+	// reading them. The filter has a ProjectID, and may have Tags.
+	TagSets(ctx context.Context, f CheckFilter, now time.Time) ([]checks.TagSet, error)
 	// BySlug returns the project with a ping key and the IDs of its checks with a slug, the first added first. The error is
 	// [checks.ErrNotFound] if there is no such project.
 	BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error)

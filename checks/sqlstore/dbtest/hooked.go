@@ -63,6 +63,11 @@ func (h hooks) EachCheck(ctx context.Context, f store.CheckFilter) iter.Seq2[che
 	}
 }
 
+// TagSets counts checks.
+func (h hooks) TagSets(ctx context.Context, f store.CheckFilter, now time.Time) ([]checks.TagSet, error) {
+	return hooked(h, "Checks", func() ([]checks.TagSet, error) { return h.Store.TagSets(ctx, f, now) })
+}
+
 // Projects reads projects.
 func (h hooks) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	return hooked(h, byBadge("Projects", f.BadgeKey != nil), func() ([]checks.Project, error) { return h.Store.Projects(ctx, f) })
