@@ -116,25 +116,25 @@ func rank(r projectRow) int {
 
 // count counts the checks of the project and finds the worst.
 func (r *projectRow) count(q *ui.Request) error {
-	list, err := checks.Stored(q.Mon.Project(r.ID).Checks(q.Ctx(), checks.Query{}))
+	project := q.Mon.Project(r.ID)
+	sets, err := project.TagSets(q.Ctx())
 	if err != nil {
 		return err
 	}
+	all := checks.CountAll(sets)
+	r.Total, r.Down, r.Late, r.Up = all.Total(), all[checks.StatusDown], all[checks.StatusGrace], all[checks.StatusUp]
+	if r.Down+r.Late == 0 {
+		return nil
+	}
 	now := q.Mon.Now()
-	for _, c := range list {
-		status := c.Status(now)
-		r.Total++
-		switch status {
-		case checks.StatusDown:
-			r.Down++
-		case checks.StatusGrace:
-			r.Late++
-		case checks.StatusUp:
-			r.Up++
+	for c, err := range project.EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
 		}
+		status, since := c.Check.Status(now), c.Check.Since(now)
 		bad := status == checks.StatusDown || status == checks.StatusGrace
-		if worse := status == checks.StatusDown && r.WorstStatus != checks.StatusDown; bad && (worse || status == r.WorstStatus && c.Since(now).After(r.WorstSince) || r.Worst == "") {
-			r.Worst, r.WorstKey, r.WorstSince, r.WorstStatus = ui.NameOf(c), c.UniqueKey(), c.Since(now), status
+		if worse := status == checks.StatusDown && r.WorstStatus != checks.StatusDown; bad && (worse || status == r.WorstStatus && since.After(r.WorstSince) || r.Worst == "") {
+			r.Worst, r.WorstKey, r.WorstSince, r.WorstStatus = ui.NameOf(*c.Check), c.UniqueKey, since, status
 		}
 	}
 	return nil

@@ -29,7 +29,6 @@ type deliveriesView struct {
 	// Channels are the integrations to filter by, and Checks names of checks to choose from, if there are not too many.
 	Channels []ui.Choice
 	Checks   []string
-	all      []checks.Check
 	States   []checks.DeliveryState
 	// Problem says what is wrong with the filter.
 	Problem string
@@ -152,7 +151,21 @@ func (v *deliveriesView) addCauses(q *ui.Request) error {
 	for _, r := range v.Rows {
 		failed[r.CheckID] = failed[r.CheckID] || r.Reason == flips.Failure && r.Status == channels.Down
 	}
-	found, err := q.Failures(slices.DeleteFunc(slices.Clone(v.all), func(c checks.Check) bool { return !failed[c.ID] }))
+	var list []checks.Check
+	for id, some := range failed {
+		if !some {
+			continue
+		}
+		c, err := q.Mon.Project(q.Project.ID).Check(q.Ctx(), id)
+		if errors.Is(err, checks.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		list = append(list, *c.Check)
+	}
+	found, err := q.Failures(list)
 	for i := range v.Rows {
 		r := &v.Rows[i]
 		if f := found[r.CheckID]; r.Reason == flips.Failure && f.Cause != "" && f.At.Equal(r.CreatedAt) {
@@ -179,57 +192,89 @@ const maxNames = 300
 
 // findCheck returns the check that the filter names, or none with a problem in the view.
 func findCheck(q *ui.Request, view *deliveriesView) (uuid.UUID, error) {
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
-	if err != nil {
+	if err := view.suggest(q); err != nil || view.Query.Check == "" {
 		return uuid.Nil, err
 	}
-	view.all = list
-	if len(list) <= maxNames {
-		for _, c := range list {
-			if name := words.Name(c.Name, ""); name != "" && !slices.Contains(view.Checks, name) {
-				view.Checks = append(view.Checks, name)
+	text := view.Query.Check
+	lower := strings.ToLower(text)
+	matches := [...]func(checks.Snapshot) bool{
+		func(c checks.Snapshot) bool { return c.UniqueKey == text || c.ID.String() == text },
+		func(c checks.Snapshot) bool { return c.Slug == text },
+		func(c checks.Snapshot) bool { return strings.EqualFold(words.Name(c.Name, ""), text) },
+		func(c checks.Snapshot) bool { return strings.Contains(strings.ToLower(words.Name(c.Name, "")), lower) },
+	}
+	var found [len(matches)]struct {
+		first  checks.Snapshot
+		number int
+	}
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return uuid.Nil, err
+		}
+		for i, match := range matches {
+			if f := &found[i]; match(c) {
+				if f.number++; f.number == 1 {
+					f.first = c
+				}
 			}
 		}
 	}
-	text := view.Query.Check
-	if text == "" {
-		return uuid.Nil, nil
-	}
-	lower := strings.ToLower(text)
-	for _, same := range []func(checks.Check) bool{
-		func(c checks.Check) bool { return c.UniqueKey() == text || c.ID.String() == text },
-		func(c checks.Check) bool { return c.Slug == text },
-		func(c checks.Check) bool { return strings.EqualFold(words.Name(c.Name, ""), text) },
-		func(c checks.Check) bool { return strings.Contains(strings.ToLower(words.Name(c.Name, "")), lower) },
-	} {
-		found := slices.DeleteFunc(slices.Clone(list), func(c checks.Check) bool { return !same(c) })
-		switch len(found) {
+	for _, f := range found {
+		switch f.number {
 		case 0:
 			continue
 		case 1:
-			view.Query.Check = typedName(found[0], list)
-			return found[0].ID, nil
+			typed, err := typedName(q, f.first)
+			view.Query.Check = typed
+			return f.first.ID, err
 		}
-		view.Problem = fmt.Sprintf("%d checks match “%s”. Enter the slug of one.", len(found), text)
+		view.Problem = fmt.Sprintf("%d checks match “%s”. Enter the slug of one.", f.number, text)
 		return uuid.Nil, nil
 	}
 	view.Problem = fmt.Sprintf("No check matches “%s”.", text)
 	return uuid.Nil, nil
 }
 
+// suggest fills in the names that the field suggests, unless there are too many.
+func (v *deliveriesView) suggest(q *ui.Request) error {
+	number := 0
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
+		}
+		if number++; number > maxNames {
+			v.Checks = nil
+			return nil
+		}
+		if name := words.Name(c.Name, ""); name != "" && !slices.Contains(v.Checks, name) {
+			v.Checks = append(v.Checks, name)
+		}
+	}
+	return nil
+}
+
 // typedName returns what finds a check again: its slug or its name if no other has it, or else its unique key.
-func typedName(c checks.Check, list []checks.Check) string {
-	alone := func(text string, of func(checks.Check) string) bool {
-		same := slices.DeleteFunc(slices.Clone(list), func(other checks.Check) bool { return !strings.EqualFold(of(other), text) })
-		return text != "" && strings.TrimSpace(text) == text && len(same) == 1
+func typedName(q *ui.Request, c checks.Snapshot) (string, error) {
+	slug, name := c.Slug, words.Name(c.Name, "")
+	slugs, names := 0, 0
+	for other, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return "", err
+		}
+		if strings.EqualFold(other.Slug, slug) {
+			slugs++
+		}
+		if strings.EqualFold(words.Name(other.Name, ""), name) {
+			names++
+		}
 	}
-	switch {
-	case alone(c.Slug, func(c checks.Check) string { return c.Slug }):
-		return c.Slug
-	case alone(words.Name(c.Name, ""), func(c checks.Check) string { return words.Name(c.Name, "") }):
-		return words.Name(c.Name, "")
+	switch alone := func(text string, n int) bool { return text != "" && strings.TrimSpace(text) == text && n == 1 }; {
+	case alone(slug, slugs):
+		return slug, nil
+	case alone(name, names):
+		return name, nil
 	}
-	return c.UniqueKey()
+	return c.UniqueKey, nil
 }
 
 // retryDelivery makes one failed delivery pending again.

@@ -102,10 +102,6 @@ func historyPage(q *ui.Request) error {
 	values := q.R.URL.Query()
 	kind, channel := values.Get("kind"), values.Get("integration")
 	cursor := parseHistoryCursor(values.Get("before"), q.Mon.Now())
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
-	if err != nil {
-		return err
-	}
 	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return err
@@ -117,13 +113,14 @@ func historyPage(q *ui.Request) error {
 		return err
 	}
 	view.Problem, view.Checks, view.Check = find.Problem, find.Checks, find.Query.Check
+	list, err := historyChecks(q, query.Check)
+	if err != nil {
+		return err
+	}
 	if channel != "" {
 		if query.Channel, err = uuid.Parse(channel); err != nil {
 			return checks.ErrNotFound
 		}
-	}
-	if query.Check != uuid.Nil {
-		list = slices.DeleteFunc(list, func(c checks.Check) bool { return c.ID != query.Check })
 	}
 	for name, value := range map[string]string{"kind": kind, "integration": channel, "check": view.Check} {
 		if value != "" {
@@ -191,6 +188,18 @@ func (v *historyView) cut(rows []historyRow, cursor historyCursor) {
 		values.Set(name, v.query.Get(name))
 	}
 	v.Older = "?" + values.Encode()
+}
+
+// historyChecks returns the check of a page, or all of the project.
+func historyChecks(q *ui.Request, of uuid.UUID) ([]checks.Check, error) {
+	if of == uuid.Nil {
+		return checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	}
+	c, err := q.Mon.Project(q.Project.ID).Check(q.Ctx(), of)
+	if err != nil {
+		return nil, err
+	}
+	return []checks.Check{*c.Check}, nil
 }
 
 // statusRows are the status changes and pauses of checks.

@@ -92,7 +92,7 @@ func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err err
 	if view.Use, err = useOf(q, q.R.PostForm); err != nil {
 		return view, err
 	}
-	view.AllChecks = len(view.Use.list)
+	view.AllChecks = view.Use.total
 	view.Fields, err = fields(q, info, channels.Channel{Kind: kind})
 	return view, err
 }
@@ -176,7 +176,11 @@ func createIntegration(q *ui.Request) error {
 	if err != nil && !errors.Is(err, checks.ErrExists) { // the form was sent twice
 		return refuse(q, view, form, err)
 	}
-	undo, done, err := use(q, c.ID, view.Use.chosen())
+	chosen, err := view.Use.chosen(q, c.ID)
+	if err != nil {
+		return err
+	}
+	undo, done, err := use(q, c.ID, chosen)
 	if err != nil {
 		return err
 	}

@@ -62,11 +62,10 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	counts, groups, anyChecks, err := usage(q, available)
 	if err != nil {
 		return nil, false, err
 	}
-	counts, groups := usage(available, list)
 	rows = make([]integration, len(available))
 	for i, c := range available {
 		rows[i] = integrationOf(q, c)
@@ -77,7 +76,7 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 			return nil, false, err
 		}
 	}
-	return rows, len(list) > 0, nil
+	return rows, anyChecks, nil
 }
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {
@@ -105,8 +104,9 @@ func lacks(err error) string {
 	return "no sender is configured for this kind"
 }
 
-// usage counts the checks that alert each channel, also through groups, and names the groups of each channel.
-func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.UUID]int, groups map[uuid.UUID][]string) {
+// usage counts the checks that alert each channel, also through groups, names the groups of each channel, and reports whether
+// there are checks.
+func usage(q *ui.Request, available []channels.Channel) (counts map[uuid.UUID]int, groups map[uuid.UUID][]string, anyChecks bool, err error) {
 	counts, groups = map[uuid.UUID]int{}, map[uuid.UUID][]string{}
 	members := map[uuid.UUID][]uuid.UUID{}
 	for _, c := range available {
@@ -118,7 +118,11 @@ func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.U
 			groups[id] = append(groups[id], ui.ChannelName(c))
 		}
 	}
-	for _, c := range list {
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return nil, nil, false, err
+		}
+		anyChecks = true
 		alerted := map[uuid.UUID]bool{}
 		for _, id := range c.Channels {
 			alerted[id] = true
@@ -130,7 +134,7 @@ func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.U
 			counts[id]++
 		}
 	}
-	return counts, groups
+	return counts, groups, anyChecks, nil
 }
 
 func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {

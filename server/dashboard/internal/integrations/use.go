@@ -24,7 +24,7 @@ type useChoice struct {
 	Checks []ui.Choice // empty if there are too many to choose from
 	// Problem says why the choice cannot be saved. A form that is not to be saved has none.
 	Problem string
-	list    []checks.Check
+	total   int // checks of the project
 }
 
 // maxChoices is up to how many checks a form lists them.
@@ -33,9 +33,11 @@ const maxChoices = 1000
 // useOf returns the choice of a form. A form that has none gets all checks for the first integration of a project; for
 // another one, the viewer must choose.
 func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
-	if u.list, err = checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{})); err != nil {
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	if err != nil {
 		return u, err
 	}
+	u.total = checks.CountAll(sets).Total()
 	u.Mode = form.Get("use")
 	if !slices.Contains([]string{"all", "none", "some"}, u.Mode) {
 		u.Mode = ""
@@ -49,25 +51,34 @@ func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
 			u.Mode = "all"
 		}
 	}
-	u.choices(form)
+	if err := u.choices(q, sets, form); err != nil {
+		return u, err
+	}
+	ticked := func(c ui.Choice) bool { return c.Selected }
 	switch {
-	case len(u.list) == 0 || q.R.Method == http.MethodGet || form.Get("action") == "test":
+	case u.total == 0 || q.R.Method == http.MethodGet || form.Get("action") == "test":
 	case u.Mode == "":
 		u.Problem = "Choose which checks use it."
-	case u.Mode == "some" && len(u.chosen()) == 0:
+	case u.Mode == "some" && !slices.ContainsFunc(u.Tags, ticked) && !slices.ContainsFunc(u.Checks, ticked):
 		u.Problem = "Choose tags or checks, or no check."
 	}
 	return u, nil
 }
 
 // choices makes the lists to choose from.
-func (u *useChoice) choices(form url.Values) {
+func (u *useChoice) choices(q *ui.Request, sets []checks.TagSet, form url.Values) error {
 	counts, ticked, tags := map[string]int{}, ui.Ticked(form, "check"), ui.Ticked(form, "tag")
-	for _, c := range u.list {
-		for _, tag := range words.Names(c.TagList()) {
-			counts[tag]++
+	for _, set := range sets {
+		for _, tag := range words.Names(set.Tags) {
+			counts[tag] += set.Total()
 		}
-		if len(u.list) <= maxChoices {
+	}
+	if u.total <= maxChoices {
+		list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
 			u.Checks = append(u.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Selected: ticked[c.ID.String()]})
 		}
 	}
@@ -76,10 +87,14 @@ func (u *useChoice) choices(form url.Values) {
 	}
 	slices.SortFunc(u.Tags, func(a, b ui.Choice) int { return strings.Compare(a.Label, b.Label) })
 	slices.SortStableFunc(u.Checks, func(a, b ui.Choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
+	return nil
 }
 
-// chosen returns the checks that are chosen.
-func (u useChoice) chosen() (list []checks.Check) {
+// chosen returns the checks that are chosen and do not use an integration yet.
+func (u useChoice) chosen(q *ui.Request, channel uuid.UUID) (list []checks.Check, err error) {
+	if u.Mode != "all" && u.Mode != "some" {
+		return nil, nil
+	}
 	selected := func(of []ui.Choice) map[string]bool {
 		set := map[string]bool{}
 		for _, c := range of {
@@ -88,13 +103,16 @@ func (u useChoice) chosen() (list []checks.Check) {
 		return set
 	}
 	tags, ids := selected(u.Tags), selected(u.Checks)
-	for _, c := range u.list {
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return nil, err
+		}
 		tagged := slices.ContainsFunc(words.Names(c.TagList()), func(tag string) bool { return tags[tag] })
-		if u.Mode == "all" || u.Mode == "some" && (tagged || ids[c.ID.String()]) {
-			list = append(list, c)
+		if (u.Mode == "all" || tagged || ids[c.ID.String()]) && !slices.Contains(c.Channels, channel) {
+			list = append(list, *c.Check)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // use adds an integration to checks, and returns how many did not have it.
@@ -119,7 +137,8 @@ func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (undo ui.Undo, d
 // useView is the data of the page that asks which checks get an integration.
 type useView struct {
 	integrationForm
-	Checks []ui.Choice // those that do not use it yet
+	Checks []ui.Choice // the first that do not use it yet
+	More   bool        // there are others
 }
 
 // usePage lists the checks that do not use an integration, all of them ticked.
@@ -132,15 +151,18 @@ func usePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
-	if err != nil {
-		return err
-	}
 	view := useView{integrationForm: form}
-	for _, each := range list {
-		if !slices.Contains(each.Channels, c.ID) {
-			view.Checks = append(view.Checks, ui.Choice{Value: each.ID.String(), Label: ui.NameOf(each), Selected: true})
+	for each, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
 		}
+		if slices.Contains(each.Channels, c.ID) {
+			continue
+		}
+		if view.More = len(view.Checks) == maxChoices; view.More {
+			break
+		}
+		view.Checks = append(view.Checks, ui.Choice{Value: each.ID.String(), Label: ui.NameOf(*each.Check), Selected: true})
 	}
 	return q.Render("integrationuse", "Use an integration", view)
 }
@@ -151,12 +173,16 @@ func useIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
-	if err != nil {
-		return err
-	}
 	ticked := ui.Ticked(q.R.PostForm, "check")
-	list = slices.DeleteFunc(list, func(c checks.Check) bool { return !ticked[c.ID.String()] })
+	var list []checks.Check
+	for each, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
+		}
+		if ticked[each.ID.String()] {
+			list = append(list, *each.Check)
+		}
+	}
 	undo, done, err := use(q, c.ID, list)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func (v badgesView) Codes() []ui.Choice {
 
 // badgesPage shows the badges of the project, its tags and its checks, as they are now.
 func badgesPage(q *ui.Request) error {
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
 	if err != nil {
 		return err
 	}
@@ -96,46 +97,57 @@ func badgesPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := tagBadges(q, signer, list)
-	for _, c := range list {
-		rows = append(rows, checkBadge(c, q.Mon.Now()))
+	for _, r := range tagBadges(q, signer, sets) {
+		view.add(r)
 	}
-	rows = slices.DeleteFunc(rows, func(r badgeRow) bool { return !view.Query.Matches(r.Kind, strings.ToLower(r.Name)) })
-	view.Matches = len(rows)
-	from := min((view.Query.Page-1)*badgesPerPage, len(rows))
-	to := min(from+badgesPerPage, len(rows))
-	view.More = to < len(rows)
-	for _, r := range rows[from:to] {
-		late := view.Query.States == "3"
+	all, now := checks.CountAll(sets).Total(), q.Mon.Now()
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
+		}
+		if view.add(checkBadge(*c.Check, now)); view.More && view.Query.Text == "" { // all others match, too
+			break
+		}
+		all--
+	}
+	if view.More && view.Query.Text == "" {
+		view.Matches += max(all-1, 0)
+	}
+	for i := range view.Rows {
+		r, late := &view.Rows[i], view.Query.States == "3"
 		r.Picture = template.HTML(badges.RenderSVG(r.label, r.summary.State(late))) // escapes its texts
-		r.Code = badgeCode(q, r, view.Query.As, late)
-		view.Rows = append(view.Rows, r)
+		r.Code = badgeCode(q, *r, view.Query.As, late)
 	}
 	return q.Render("badges", "Badges", view)
 }
 
-// tagBadges returns the badges of the project and of its tags.
-func tagBadges(q *ui.Request, signer badges.Signer, list []checks.Check) []badgeRow {
-	now, sums := q.Mon.Now(), map[string]badges.Summary{}
-	var tags []string
-	for _, c := range list {
-		for _, tag := range append(c.TagList(), badges.AllTags) {
-			sum, known := sums[tag]
-			if !known && tag != badges.AllTags {
-				tags = append(tags, tag)
-			}
-			one := badges.Summarize(slices.Values([]checks.Status{c.Status(now)}))
-			sums[tag] = badges.Summary{Total: sum.Total + one.Total, Grace: sum.Grace + one.Grace, Down: sum.Down + one.Down}
-		}
+// add adds a badge if the search finds it. Only those of the page become rows.
+func (v *badgesView) add(r badgeRow) {
+	if !v.Query.Matches(r.Kind, strings.ToLower(r.Name)) {
+		return
 	}
-	slices.Sort(tags)
+	switch page := v.Matches / badgesPerPage; {
+	case page == v.Query.Page-1:
+		v.Rows = append(v.Rows, r)
+	case page >= v.Query.Page:
+		v.More = true
+	}
+	v.Matches++
+}
+
+// tagBadges returns the badges of the project and of its tags.
+func tagBadges(q *ui.Request, signer badges.Signer, sets []checks.TagSet) []badgeRow {
+	sums := checks.CountByTag(sets)
+	tags := slices.Sorted(maps.Keys(sums))
+	sums[badges.AllTags] = checks.CountAll(sets)
 	row := func(kind, tag, label string) badgeRow {
-		return badgeRow{Kind: kind, Name: words.Name(label, "unnamed"), label: label, summary: sums[tag], path: func(f badges.Format, late bool) string {
+		sum := badges.Summary{Total: sums[tag].Total(), Grace: sums[tag][checks.StatusGrace], Down: sums[tag][checks.StatusDown]}
+		return badgeRow{Kind: kind, Name: words.Name(label, "unnamed"), label: label, summary: sum, path: func(f badges.Format, late bool) string {
 			return signer.Path(q.Project.BadgeKey, tag, f, late)
 		}}
 	}
 	rows := []badgeRow{row("project", badges.AllTags, q.Project.Name)}
-	for _, tag := range slices.Compact(tags) {
+	for _, tag := range tags {
 		if tag != badges.AllTags {
 			rows = append(rows, row("tag", tag, tag))
 		}

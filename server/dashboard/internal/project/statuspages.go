@@ -26,30 +26,31 @@ func statusPagesPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
 	if err != nil {
 		return err
 	}
 	rows := make([]statusPageRow, len(pages))
 	for i, p := range pages {
-		rows[i] = statusPageRow{StatusPage: p, Address: statusAddress(q, p.Slug), Shown: len(shownBy(p, list))}
+		rows[i] = statusPageRow{StatusPage: p, Address: statusAddress(q, p.Slug), Shown: shownBy(p, sets)}
 	}
 	return q.Render("statuspages", "Status pages", struct {
 		Rows  []statusPageRow
 		Total int
-	}{rows, len(list)})
+	}{rows, checks.CountAll(sets).Total()})
 }
 
 // statusAddress is the public address of a status page.
 func statusAddress(q *ui.Request, slug string) string { return q.URL + "/status/" + slug }
 
-func shownBy(p checks.StatusPage, list []checks.Check) (shown []checks.Check) {
-	for _, c := range list {
-		if p.Shows(c.Settings) {
-			shown = append(shown, c)
+// shownBy counts the checks that a status page shows.
+func shownBy(p checks.StatusPage, sets []checks.TagSet) (n int) {
+	for _, set := range sets {
+		if p.Shows(checks.Settings{Tags: set.Tags}) {
+			n += set.Total()
 		}
 	}
-	return shown
+	return n
 }
 
 // statusPageForm is the form of a status page, with what was typed.
@@ -208,7 +209,7 @@ func slugOf(title string) string {
 
 // showStatusPageForm shows the form with the tags to choose from and a preview.
 func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
 	if err != nil {
 		return err
 	}
@@ -220,14 +221,11 @@ func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
 		}
 		f.Address = statusAddress(q, saved.Slug)
 	}
-	f.Choices = tagChoices(list, f.Tags)
-	f.Total = len(list)
+	f.Choices = tagChoices(sets, f.Tags)
+	f.Total = checks.CountAll(sets).Total()
 	if f.AllChecks || len(f.Tags) > 0 {
-		shown := shownBy(f.StatusPage, list)
-		f.ShownCount = len(shown)
-		now := q.Mon.Now()
-		for _, c := range shown[:min(len(shown), shownRows)] {
-			f.Shown = append(f.Shown, ui.RowOf(c, now))
+		if err := f.preview(q, shownBy(f.StatusPage, sets)); err != nil {
+			return err
 		}
 	}
 	title := "New status page"
@@ -237,13 +235,30 @@ func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
 	return q.RenderStatus(status, "statuspage", title, f)
 }
 
-// tagChoices returns the tags of checks and the selected ones, sorted.
-func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
-	counts, chosen := map[string]int{}, map[string]bool{}
-	for _, c := range list {
-		for _, tag := range c.TagList() {
-			counts[tag]++
+// preview names the first checks that the page would show.
+func (f *statusPageForm) preview(q *ui.Request, count int) error {
+	f.ShownCount = count
+	now := q.Mon.Now()
+	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
+		if err != nil {
+			return err
 		}
+		if f.Shows(c.Settings) {
+			f.Shown = append(f.Shown, ui.RowOf(*c.Check, now))
+		}
+		if len(f.Shown) >= min(count, shownRows) {
+			break
+		}
+	}
+	f.ShownCount = max(count, len(f.Shown)) // one may be new
+	return nil
+}
+
+// tagChoices returns the tags of checks and the selected ones, sorted.
+func tagChoices(sets []checks.TagSet, selected []string) (choices []tagChoice) {
+	counts, chosen := map[string]int{}, map[string]bool{}
+	for tag, of := range checks.CountByTag(sets) {
+		counts[tag] = of.Total()
 	}
 	for _, tag := range selected {
 		counts[tag] += 0 // no check has it any more

@@ -176,7 +176,7 @@ type Counts struct {
 
 // Count counts what the project has.
 func (q *Request) Count() (Counts, error) {
-	list, err := checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
 	if err != nil {
 		return Counts{}, err
 	}
@@ -185,7 +185,7 @@ func (q *Request) Count() (Counts, error) {
 		return Counts{}, err
 	}
 	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
-	return Counts{len(list), len(available), len(keys)}, err
+	return Counts{checks.CountAll(sets).Total(), len(available), len(keys)}, err
 }
 
 // TrueFirst compares two facts for an order in which what is true comes first.
