@@ -52,7 +52,7 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 	if t.runs, err = s.create(ctx, "run", spoolRuns+1, checks.MinPeriod); err != nil {
 		return "", err
 	}
-	if t.pairs, err = s.create(ctx, "pair", spoolPairs, checks.MinPeriod); err != nil {
+	if t.pairs, err = s.create(ctx, "pair", spoolPairs, time.Hour); err != nil {
 		return "", err
 	}
 	working, stop := context.WithCancel(ctx)
