@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
@@ -38,20 +40,64 @@ func (s *site) startCitus(ctx context.Context, binary string) (err error) {
 // nodeKills kills the nodes of a cluster in turn.
 type nodeKills struct {
 	*site
-	limit int // kills of all nodes
-	done  int
+	limit int    // kills of all nodes
+	done  int    // of them
+	over  func() // is called after the last one
 }
 
-func newNodeKills(s *site, o options) *nodeKills {
-	return &nodeKills{site: s, limit: int(o.NodeKills) * len(s.nodes)}
+func newNodeKills(s *site, o options, over func()) *nodeKills {
+	return &nodeKills{site: s, limit: int(o.NodeKills) * len(s.nodes), over: over}
 }
 
-// runCitus is runHistories while the nodes of Citus are killed in turn.
+// While nodes are killed, beaconPingers ping the beacons, each several times a second.
+const beacons, beaconPingers, beaconPause = 200, 64, 150 * time.Millisecond
+
+// runCitus is runHistories while the nodes of Citus are killed in turn. Beacons are pinged so often that batches are large.
 func runCitus(ctx context.Context, s *site, o options) (report string, err error) {
-	k := newNodeKills(s, o)
+	list, err := s.create(ctx, "beacon", beacons, checks.MinPeriod)
+	if err != nil {
+		return "", err
+	}
+	shining, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	for i := range beaconPingers {
+		by := pinger{number: i, server: i % len(s.servers), pause: func() time.Duration { return beaconPause }}
+		group.Go(func() { s.pingAll(shining, list[i:], by) })
+	}
+	k := newNodeKills(s, o, stop)
 	s.ordeal = k.ordeal
 	o.Kills = int64(k.limit)
-	return runHistories(ctx, s, o)
+	report, err = runHistories(ctx, s, o)
+	stop()
+	group.Wait()
+	if err == nil {
+		err = s.auditPings(ctx, list, func(beacon *subject, rec record) {
+			s.auditUp(beacon, rec)
+			s.auditOrder(beacon, rec)
+		})
+	}
+	return fmt.Sprintf("%s; %d pings of beacons", report, len(s.results)), err
+}
+
+// auditOrder checks that no ping is recorded before one that was answered before it was sent.
+func (s *site) auditOrder(subject *subject, rec record) {
+	sent := make(map[string]result)
+	for _, r := range s.results {
+		if r.subject == subject {
+			sent[r.name] = r
+		}
+	}
+	var latest result // of those before, by the time when it was sent
+	for _, p := range rec.log {
+		r := sent[p.UserAgent]
+		if r.status == http.StatusOK && r.ret < latest.call {
+			s.problem("check %s: %q is recorded after %q, which was sent later", subject.slug, r.name, latest.name)
+		}
+		if r.call > latest.call {
+			latest = r
+		}
+	}
 }
 
 // ordeal is the ordeal of the site: it kills one node after the other, until there were enough kills. When it returns, no
@@ -63,6 +109,9 @@ func (k *nodeKills) ordeal(_ *site, ctx context.Context, seed uint64, calm time.
 			k.problem("%v", err)
 			return
 		}
+	}
+	if k.done == k.limit && k.over != nil {
+		k.over()
 	}
 	if err := k.awaitCertainty(context.WithoutCancel(ctx)); err != nil {
 		k.problem("%v", err)

@@ -83,7 +83,7 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 		})
 	}
 	if s.citus {
-		newNodeKills(s, o).ordeal(s, ctx, o.Seed, o.Calm)
+		newNodeKills(s, o, nil).ordeal(s, ctx, o.Seed, o.Calm)
 		t.back = time.Since(t.began)
 	} else if err := t.lose(ctx); err != nil {
 		return "", err
