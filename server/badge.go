@@ -85,7 +85,7 @@ func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label stri
 	if tag != badges.AllTags {
 		label, tags = tag, []string{tag}
 	}
-	sets, err := s.mon.Project(project.ID).TagSets(ctx, tags...)
+	sets, err := s.mon.Project(project.ID).TagSets(ctx, tags)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

@@ -81,7 +81,7 @@ func (c *call) metrics() error {
 	if err != nil {
 		return err
 	}
-	sets, err := project.TagSets(c.r.Context())
+	sets, err := project.TagSets(c.r.Context(), nil)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func rank(r projectRow) int {
 // count counts the checks of the project and finds the worst.
 func (r *projectRow) count(q *ui.Request) error {
 	project := q.Mon.Project(r.ID)
-	sets, err := project.TagSets(q.Ctx())
+	sets, err := project.TagSets(q.Ctx(), nil)
 	if err != nil {
 		return err
 	}

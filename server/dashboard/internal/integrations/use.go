@@ -33,7 +33,7 @@ const maxChoices = 1000
 // useOf returns the choice of a form. A form that has none gets all checks for the first integration of a project; for
 // another one, the viewer must choose.
 func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
 	if err != nil {
 		return u, err
 	}

@@ -88,7 +88,7 @@ func (v badgesView) Codes() []ui.Choice {
 
 // badgesPage shows the badges of the project, its tags and its checks, as they are now.
 func badgesPage(q *ui.Request) error {
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func plan(q *ui.Request, ctx context.Context, list []healthchecks.Check, malform
 		}
 		plan.Left = append(plan.Left, leftChannel{c.Name, c.Kind, used})
 	}
-	have, err := q.Mon.Project(q.Project.ID).TagSets(ctx)
+	have, err := q.Mon.Project(q.Project.ID).TagSets(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

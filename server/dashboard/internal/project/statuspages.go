@@ -26,7 +26,7 @@ func statusPagesPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func slugOf(title string) string {
 
 // showStatusPageForm shows the form with the tags to choose from and a preview.
 func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
 	if err != nil {
 		return err
 	}

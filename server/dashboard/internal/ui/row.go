@@ -176,7 +176,7 @@ type Counts struct {
 
 // Count counts what the project has.
 func (q *Request) Count() (Counts, error) {
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx())
+	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
 	if err != nil {
 		return Counts{}, err
 	}
