@@ -26,8 +26,12 @@ type spoolRow struct {
 func (s *database) Outlook(ctx context.Context) (next time.Time, list []store.SpoolState, oldest time.Time, err error) {
 	err = s.read(ctx, func(layout) error {
 		const first = "SELECT min(watch_at) AS due FROM rollcall_states WHERE watch_at IS NOT NULL"
-		next, list, oldest, err = spools(ctx, s.db, first)
-		return err
+		within := ctx
+		if !s.d.postgres {
+			within = context.WithoutCancel(ctx) // no goroutine, as in dialect.exec
+		}
+		next, list, oldest, err = spools(within, s.db, first)
+		return cmp.Or(err, ctx.Err())
 	})
 	return next, list, oldest, err
 }

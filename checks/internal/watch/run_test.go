@@ -20,7 +20,10 @@ type deadlines struct {
 	store.Tx
 	due    []time.Time
 	states []store.SpoolState
-	err    error
+	backAt time.Time // when the database is back that is away
+	// change, unless nil, is called by the first look from changeAt on.
+	change   func(d *deadlines)
+	changeAt time.Time
 
 	looks  int
 	sweeps []time.Time // of those that wrote something
@@ -28,10 +31,17 @@ type deadlines struct {
 
 func (d *deadlines) Outlook(context.Context) (next time.Time, states []store.SpoolState, oldest time.Time, err error) {
 	d.looks++
+	if d.change != nil && !time.Now().Before(d.changeAt) {
+		d.change(d)
+		d.change = nil
+	}
+	if time.Now().Before(d.backAt) {
+		err = errors.New("away")
+	}
 	if len(d.due) > 0 {
 		next = slices.MinFunc(d.due, time.Time.Compare)
 	}
-	return next, d.states, time.Time{}, d.err
+	return next, d.states, time.Time{}, err
 }
 
 func (d *deadlines) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
@@ -39,7 +49,7 @@ func (d *deadlines) Update(ctx context.Context, fn func(context.Context, store.T
 }
 
 func (d *deadlines) Spools(context.Context) ([]store.SpoolState, time.Time, error) {
-	return d.states, time.Time{}, d.err
+	return d.states, time.Time{}, nil
 }
 
 func (d *deadlines) SaveSpool(_ context.Context, s store.SpoolState) error {
@@ -69,7 +79,7 @@ func TestRun(t *testing.T) {
 		due    []time.Duration // after the start
 		margin time.Duration
 		busy   time.Duration                     // how old the oldest ping is that waits
-		change func(d *deadlines, w *Watcher)    // after 10.3 seconds
+		change func(d *deadlines)                // after 10.3 seconds
 		clock  func(time.Duration) time.Duration // the time since the start by the clock of the system
 		want   []time.Duration                   // of sweeps
 		looks  int                               // in a minute
@@ -83,7 +93,7 @@ func TestRun(t *testing.T) {
 		"with a ping from long ago": {due: []time.Duration{3700 * ms}, busy: time.Hour, looks: 60},
 		"moved by another": {
 			due:    []time.Duration{time.Hour},
-			change: func(d *deadlines, _ *Watcher) { d.due[0] = time.Now().Add(-time.Minute) },
+			change: func(d *deadlines) { d.due[0] = time.Now().Add(-time.Minute) },
 			want:   []time.Duration{11 * time.Second}, looks: 61,
 		},
 		"clock set forward": {
@@ -97,24 +107,21 @@ func TestRun(t *testing.T) {
 			want: []time.Duration{11 * time.Second}, looks: 61,
 		},
 		"a monitor goes missing": {
-			change: func(d *deadlines, w *Watcher) {
+			change: func(d *deadlines) {
 				d.states = []store.SpoolState{{ID: uuid.New(), SpoolID: uuid.New(), SeenAt: time.Now().Add(-time.Minute)}}
 			},
 			want: []time.Duration{11 * time.Second}, looks: 61,
 		},
 		"an outage": {
-			due: []time.Duration{3700 * ms, 20500 * ms},
-			change: func(d *deadlines, _ *Watcher) {
-				d.err = errors.New("away")
-				time.AfterFunc(20*time.Second, func() { d.err = nil })
-			},
-			want: []time.Duration{3700 * ms, 31 * time.Second}, looks: 63,
+			due:    []time.Duration{3700 * ms, 20500 * ms},
+			change: func(d *deadlines) { d.backAt = time.Now().Add(19500 * ms) },
+			want:   []time.Duration{3700 * ms, 31 * time.Second}, looks: 63,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				d := &deadlines{}
+				d := &deadlines{change: test.change, changeAt: begin.Add(10300 * ms)}
 				for _, after := range test.due {
 					d.due = append(d.due, begin.Add(after))
 				}
@@ -129,9 +136,6 @@ func TestRun(t *testing.T) {
 					},
 					Beat: func(bool) {}, Swept: func(time.Time, []time.Duration) {},
 				})
-				if test.change != nil {
-					time.AfterFunc(10300*ms, func() { test.change(d, w) })
-				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute-ms)
 				defer cancel()
 				w.Run(ctx)
