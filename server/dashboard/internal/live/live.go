@@ -31,6 +31,9 @@ const (
 	heartbeat = 20 * time.Second
 	// streamTimeout bounds how long a stream waits for a slow viewer.
 	streamTimeout = 30 * time.Second
+	// maxKnown is how many checks of a project are kept for its open pages. Of more, only the counts are, and the clock changes
+	// them when they are read again, after liveMost.
+	maxKnown = 10_000
 	// maxNamed bounds the checks that an event names. Above it, the event is about all checks.
 	maxNamed = 200
 )
@@ -39,6 +42,7 @@ const (
 type Followers struct {
 	mon    *monitor.Monitor
 	log    *slog.Logger
+	most   int    // maxKnown
 	boot   string // part of each version, so that one from before a restart is never current
 	mu     sync.Mutex
 	closed bool
@@ -49,7 +53,7 @@ type Followers struct {
 
 // New returns followers of the projects of a monitor.
 func New(mon *monitor.Monitor, log *slog.Logger) *Followers {
-	return &Followers{mon: mon, log: log, boot: newBoot(), all: map[uuid.UUID]*Follower{}}
+	return &Followers{mon: mon, log: log, most: maxKnown, boot: newBoot(), all: map[uuid.UUID]*Follower{}}
 }
 
 // Follower follows one project. Its version changes with everything that pages of the project show.
@@ -77,6 +81,9 @@ type knownChecks struct {
 	counts counts
 	// next is when the clock changes a status, or the zero time.
 	next time.Time
+	// many has the counts of all statuses if the checks are too many to be kept, and stale says that they must be read again.
+	many  checks.Counts
+	stale bool
 }
 
 // counts says how many checks are down and late.
@@ -164,7 +171,7 @@ func (v *Follower) Version() string {
 func (v *Follower) Checks() ([]checks.Check, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.known == nil || len(v.viewers) == 0 {
+	if v.known == nil || v.known.many != nil || len(v.viewers) == 0 {
 		return nil, false
 	}
 	return v.known.list, true
@@ -234,7 +241,7 @@ func (v *Follower) run(ctx context.Context, changes <-chan checks.Change) {
 			continue
 		}
 		begin := time.Now()
-		if !v.read(ctx, pending) {
+		if !v.read(ctx, &pending) {
 			rested = begin.Add(liveLeast)
 			continue
 		}
@@ -264,7 +271,7 @@ func (v *Follower) idle() bool {
 func (v *Follower) unread() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return len(v.viewers) > 0 && v.known == nil
+	return len(v.viewers) > 0 && (v.known == nil || v.known.stale)
 }
 
 // clockChanged adds the checks whose status the clock has changed.
@@ -273,6 +280,10 @@ func (v *Follower) clockChanged(pending *news) {
 	defer v.mu.Unlock()
 	now := v.lives.mon.Now()
 	if v.known == nil || v.known.next.IsZero() || now.Before(v.known.next) {
+		return
+	}
+	if v.known.many != nil {
+		v.known.stale = true
 		return
 	}
 	fresh := know(v.known.list, now)
@@ -305,28 +316,56 @@ func know(list []checks.Check, now time.Time) *knownChecks {
 	return k
 }
 
-// read reads the checks if a viewer looks at them and they have changed. It reports whether that worked.
-func (v *Follower) read(ctx context.Context, pending news) bool {
+// read reads the checks if a viewer looks at them and they have changed. It reports whether that worked. If the checks are too
+// many to be kept, it adds what the clock has changed to the news.
+func (v *Follower) read(ctx context.Context, pending *news) bool {
 	v.mu.Lock()
-	need := len(v.viewers) > 0 && (v.known == nil || pending.kinds&(checks.ChangedLog|checks.ChangedStatus|checks.ChangedSettings) != 0)
+	before := v.known
+	need := len(v.viewers) > 0 && (before == nil || before.stale || pending.kinds&(checks.ChangedLog|checks.ChangedStatus|checks.ChangedSettings) != 0)
 	v.mu.Unlock()
 	if !need {
 		return true
 	}
-	list, err := checks.Stored(v.lives.mon.Project(v.project).Checks(ctx, checks.Query{}))
+	fresh, err := v.readChecks(ctx, before != nil && before.many != nil)
 	if err != nil {
 		if ctx.Err() == nil {
 			v.lives.log.WarnContext(ctx, "cannot read the checks for open pages", "error", err)
 		}
 		return false
 	}
+	if before != nil && before.many != nil && !maps.Equal(before.many, fresh.many) {
+		pending.add(news{clock: true, all: true})
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.known = know(list, v.lives.mon.Now())
+	v.known = fresh
 	for one := range v.viewers {
 		one.wake() // to count
 	}
 	return true
+}
+
+// readChecks reads the checks, or counts them if they are too many, as they were before.
+func (v *Follower) readChecks(ctx context.Context, many bool) (*knownChecks, error) {
+	project := v.lives.mon.Project(v.project)
+	if many {
+		sets, err := project.TagSets(ctx, nil)
+		if all := checks.CountAll(sets); err != nil || all.Total() > v.lives.most {
+			known := &knownChecks{many: all, counts: counts{all[checks.StatusDown], all[checks.StatusGrace]}}
+			known.next = v.lives.mon.Now().Add(liveMost)
+			return known, err
+		}
+	}
+	var list []checks.Check
+	for c, err := range project.EachCheck(ctx, checks.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, *c.Check); len(list) > v.lives.most {
+			return v.readChecks(ctx, true)
+		}
+	}
+	return know(list, v.lives.mon.Now()), nil
 }
 
 // publish tells all viewers.
