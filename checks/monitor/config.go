@@ -60,7 +60,8 @@ type Config struct {
 	// MaxBatch is the most pings that one transaction writes. Default: 512.
 	MaxBatch int
 	// MaxQueue is the most pings that may wait for their commit. The monitor refuses further ones with
-	// [checks.ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. Default: 10,000.
+	// [checks.ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. On Citus, both limits are for each
+	// worker. Default: 10,000.
 	MaxQueue int
 	// CreateRate is how many checks the pings of a project may create a minute, on average and as a burst. Each monitor
 	// counts its own. Default: no limit.

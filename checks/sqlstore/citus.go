@@ -267,8 +267,11 @@ func (s spread) write(ctx context.Context, t *transaction, b *batch) error {
 // could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty. A batch of pings that writes
 // nothing else, on one worker, needs one phase.
 func (spread) commit(ctx context.Context, t *transaction) error {
-	if !t.mixed {
+	switch {
+	case !t.mixed:
 		return nil
+	case t.onWorker:
+		return errDetour
 	}
 	_, err := t.conn.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
 	return err

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -295,6 +298,66 @@ func TestPhases(t *testing.T) {
 		}
 	}
 }
+
+// TestDirect records pings over connections to the workers. What also needs a table of the coordinator, or a worker that cannot
+// be reached, goes through the coordinator.
+func TestDirect(t *testing.T) {
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	opened, err := postgres.Open(t.Context(), dbtest.PostgreSQL(t).URL)
+	must(t, err)
+	defer opened.Close()
+	f := newFixture(t, opened.Database())
+	c, at := f.create(t, checks.Spec{}), noon
+	nodes, _, err := f.Nodes(t.Context(), []uuid.UUID{c.ID})
+	must(t, err)
+	var ways []bool // whether each attempt ran on a worker
+	ping := func(when string, kind pings.Kind, want ...bool) {
+		t.Helper()
+		ways, at = nil, at.Add(time.Second)
+		must(t, f.Update(store.OnNode(t.Context(), nodes[0]), func(ctx context.Context, tx store.Tx) error {
+			ways = append(ways, sqlstore.OnWorker(tx))
+			locked, err := tx.LockChecks(ctx, []uuid.UUID{c.ID})
+			if err != nil {
+				return err
+			}
+			for _, l := range locked {
+				receive(l, pings.Signal{Kind: kind}, at)
+				receive(l, pings.Signal{Kind: kind}, at)
+			}
+			return tx.SaveChecks(ctx, locked)
+		}))
+		if !slices.Equal(ways, want) {
+			t.Errorf("%s: on a worker %v, want %v", when, ways, want)
+		}
+	}
+	ping("the first ping, which is a flip", pings.Success, true, false)
+	ping("pings", pings.Success, true)
+	ping("a flip", pings.Failure, true, false)
+	ping("pings after it", pings.Failure, true)
+	f.AvoidWorker(nodes[0])
+	ping("a worker that could not be reached", pings.Failure, false)
+	f.ForgetDirect()
+	f.Reach(func(string, uint16) *bun.DB { return bun.NewDB(sql.OpenDB(unreachable{}), pgdialect.New()) })
+	ping("a worker that cannot be reached", pings.Failure, false)
+	ping("soon afterwards", pings.Failure, false)
+	if log := f.log(t, c.ID); len(log) != 14 || log[0].N != 14 {
+		t.Errorf("the log has %d pings, want 14", len(log))
+	}
+	if list := f.flips(t, c.ID, noon, at.Add(time.Hour)); len(list) != 2 {
+		t.Errorf("the check has %d flips, want 2", len(list))
+	}
+}
+
+// unreachable is a server that refuses connections.
+type unreachable struct{}
+
+func (unreachable) Connect(context.Context) (driver.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+}
+
+func (unreachable) Driver() driver.Driver { return nil }
 
 // TestUpgradeDistributed migrates a database that an earlier version has distributed.
 func TestUpgradeDistributed(t *testing.T) {

@@ -41,6 +41,7 @@ type database struct {
 	placed      atomic.Pointer[placement]
 	placements  atomic.Int64 // numbers them
 	workers     workers
+	direct      direct
 	owned       bool // Close closes the pool
 }
 
@@ -80,6 +81,11 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 	attempts := maxAttempts
 	for attempt := 1; ; attempt++ {
 		t, committing, err := s.try(ctx, fn)
+		if t.onWorker && err != nil {
+			if ctx = s.detour(ctx, err); !committing {
+				continue
+			}
+		}
 		again := retryable(err) || s.stale(ctx, t.layout, err)
 		if disconnected(err) {
 			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
@@ -149,7 +155,16 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 // try runs fn in a transaction and reports whether the transaction reached its commit.
 func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
 	t = &transaction{s: s, layout: s.layout()}
-	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+	run := s.runInTx
+	if _, is := t.layout.(spread); is {
+		if pool := s.pool(ctx, store.NodeOf(ctx)); pool != nil {
+			t.onWorker = true
+			run = func(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+				return pool.RunInTx(ctx, nil, fn)
+			}
+		}
+	}
+	err = run(ctx, func(ctx context.Context, tx bun.Tx) error {
 		t.lookup, t.conn = lookup{tx}, tx
 		if err := t.begin(ctx); err != nil {
 			return err

@@ -108,6 +108,15 @@ func QueuedDeliveries(ctx context.Context, tx store.Tx) (list []store.QueuedDeli
 	return list, err
 }
 
+// OnWorker reports whether a transaction runs on a worker of Citus.
+func OnWorker(tx store.Tx) bool { return tx.(*transaction).onWorker }
+
+// AvoidWorker does what a worker does that cannot be reached.
+func (s *database) AvoidWorker(node int) { s.direct.avoid(node) }
+
+// ForgetDirect forgets which workers are avoided, as time does.
+func (s *database) ForgetDirect() { s.direct.nodes = nil }
+
 // HashInt64 exports hashInt64.
 func HashInt64(key int64) int32 { return hashInt64(key) }
 

@@ -72,7 +72,11 @@ func (t *transaction) reserve(ctx context.Context, table string, n int) ([]int64
 	}
 	var id int64
 	if t.s.d.postgres {
-		rows, err := t.conn.Tx.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+		from := querier(t.conn.Tx)
+		if t.onWorker { // which has no sequences
+			from = t.s.db.DB
+		}
+		rows, err := from.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 		return scanList(rows, err, &id, &id)
 	}
 	stmt, err := t.prepare(ctx, lastID+table)

@@ -123,10 +123,14 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 		pingIDs, flipIDs = pingIDs[n:], flipIDs[flips:]
 	}
 	t.bodyBytes += b.bodyBytes
+	events := len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0
+	if events && t.onWorker {
+		return errDetour
+	}
 	if err := t.layout.write(ctx, t, &b); err != nil {
 		return err
 	}
-	if len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {
+	if events {
 		return t.saveEvents(ctx, &b)
 	}
 	return nil

@@ -63,10 +63,11 @@ func (s *Store) Close() error {
 	<-s.database.writing
 	s.database.checkpoints.running.Lock() // wait for the one that runs
 	defer s.database.checkpoints.running.Unlock()
+	err := s.database.direct.close()
 	if !s.database.owned {
-		return nil
+		return err
 	}
-	return s.database.db.Close()
+	return errors.Join(err, s.database.db.Close())
 }
 
 // Migrate brings the schema up to date, as [Open] does. Call it at each start on a store of [New], before anything else.

@@ -20,6 +20,8 @@ type transaction struct {
 	layout layout
 	mixed  bool // it may have written to other tables than rollcall_states and rollcall_pings
 
+	onWorker bool // of Citus, not on the coordinator
+
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
 }

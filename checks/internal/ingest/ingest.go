@@ -95,15 +95,17 @@ func New(c Config) (*Ingest, error) {
 	case in.spool != nil:
 		in.queue.commit = byNode(c.Sharder, t.timeout, in.spool, in.queue.commit)
 	default:
-		in.queue.lanes = &lanes{sharder: c.Sharder, timeout: t.timeout, queues: make(map[int]*queue), lane: func() *queue {
+		lane := func(node int) *queue {
 			lane, own := queueOf(), *t
+			own.store = onNode{t.store, node}
 			own.ended = func(recorded bool, err error) {
 				lane.progressed(recorded, err)
 				in.queue.progressed(recorded, err)
 			}
 			lane.commit = alone(own.commit)
 			return lane
-		}}
+		}
+		in.queue.lanes = &lanes{sharder: c.Sharder, timeout: t.timeout, lane: lane, queues: make(map[int]*queue)}
 	}
 	in.timeout = t.timeout
 	return in, nil

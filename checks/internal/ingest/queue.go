@@ -90,7 +90,7 @@ func (q *queue) drain() {
 	growStack()
 	for batch := q.take(); batch != nil; batch = q.take() {
 		if q.lanes != nil {
-			q.lanes.pass(batch, q.fail)
+			q.lanes.pass(batch, q)
 			q.mu.Lock()
 			q.batch = nil // after the pings are in lanes, so that oldest always sees them
 			q.mu.Unlock()

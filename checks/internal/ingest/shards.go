@@ -18,20 +18,22 @@ import (
 type lanes struct {
 	sharder store.Sharder
 	timeout time.Duration
-	lane    func() *queue // makes one
-	layout  int64         // that the lanes have pings of
+	lane    func(node int) *queue // makes one
+	layout  int64                 // that the lanes have pings of
 
 	mu     sync.Mutex
 	queues map[int]*queue // by node
 }
 
-// pass puts a batch into the lanes of its checks. If it cannot tell them, the pings fail.
-func (l *lanes) pass(batch []*queued, fail func([]*queued, error)) {
+// pass puts a batch of the queue before the lanes into those of its checks. If it cannot tell them, the pings fail.
+func (l *lanes) pass(batch []*queued, front *queue) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
 	defer cancel()
 	nodes, layout, err := nodesOf(ctx, l.sharder, batch)
 	if err != nil {
-		fail(batch, outage(ctx, err))
+		err = outage(ctx, err)
+		front.fail(batch, err)
+		front.progressed(false, err)
 		finish(batch)
 		return
 	}
@@ -43,7 +45,8 @@ func (l *lanes) pass(batch []*queued, fail func([]*queued, error)) {
 	}
 	for i, p := range batch {
 		if err := l.at(nodes[i]).add(p); err != nil {
-			fail(batch[i:i+1], err)
+			front.observer.PingRefused()
+			p.err = err
 			finish(batch[i : i+1])
 		}
 	}
@@ -54,7 +57,7 @@ func (l *lanes) at(node int) *queue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.queues[node] == nil {
-		l.queues[node] = l.lane()
+		l.queues[node] = l.lane(node)
 	}
 	return l.queues[node]
 }
@@ -67,6 +70,16 @@ func (l *lanes) all() []*queue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Values(l.queues))
+}
+
+// onNode is a store whose transactions touch one node.
+type onNode struct {
+	store.Ingest
+	node int
+}
+
+func (s onNode) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	return s.Ingest.Update(store.OnNode(ctx, s.node), fn)
 }
 
 // waiting returns the pings in the lanes that are not committed yet.

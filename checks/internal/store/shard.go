@@ -13,3 +13,16 @@ type Sharder interface {
 	// the same, each check stays on its node.
 	Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, layout int64, err error)
 }
+
+type nodeKey struct{}
+
+// OnNode returns a context for an Update whose checks are all on one node, so that it may run there. 0 means no node.
+func OnNode(ctx context.Context, node int) context.Context {
+	return context.WithValue(ctx, nodeKey{}, node)
+}
+
+// NodeOf returns the node of a context, or 0.
+func NodeOf(ctx context.Context) int {
+	node, _ := ctx.Value(nodeKey{}).(int)
+	return node
+}

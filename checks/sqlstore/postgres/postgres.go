@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -39,6 +40,9 @@ const (
 // Another value of target_session_attrs, such as primary, selects otherwise. A connection begins with the host that the
 // one before it reached, and tries the next host too when one fails or does not answer within 250 ms.
 //
+// On the coordinator of Citus, the store also connects to the workers, with the same user, password and TLS settings. It works
+// without, but slower.
+//
 // The defaults are a connect_timeout of 10 seconds, which is for each host, and the application_name "rollcall".
 //
 // If the database is out of reach, refuses the user or fails, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate]
@@ -57,8 +61,34 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 		}
 		return nil, err
 	}
-	store.Contract().(interface{ Own() }).Own()
+	contract := store.Contract().(interface {
+		Own()
+		Reach(open func(host string, port uint16) *bun.DB)
+	})
+	contract.Own()
+	contract.Reach(func(host string, port uint16) *bun.DB {
+		return bun.NewDB(openDB(elsewhere(config, host, port)), pgdialect.New())
+	})
 	return store, nil
+}
+
+// elsewhere returns the configuration for the same database on another server. That must answer soon, because there is a
+// way around it.
+func elsewhere(config *pgx.ConnConfig, host string, port uint16) *pgx.ConnConfig {
+	one := split(config)[0].Copy()
+	one.ConnectTimeout = min(one.ConnectTimeout, time.Second)
+	one.Host, one.Port = host, port
+	secure := func(c *tls.Config) {
+		if c != nil && c.ServerName != "" {
+			c.ServerName = host
+		}
+	}
+	secure(one.TLSConfig)
+	for _, f := range one.Fallbacks {
+		f.Host, f.Port = host, port
+		secure(f.TLSConfig)
+	}
+	return one
 }
 
 // OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
