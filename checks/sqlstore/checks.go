@@ -69,6 +69,11 @@ func (s *database) selectChecks(ctx context.Context, f store.CheckFilter) ([]int
 
 // readChecks reads whole checks by a condition, and returns those that the filter selects, oldest first.
 func (s *database) readChecks(ctx context.Context, f store.CheckFilter, where string, args ...any) ([]checks.Check, error) {
+	return s.readInOrder(ctx, f, func(r *checkRow) int64 { return r.id }, where, args...)
+}
+
+// readInOrder is readChecks in an order that the rows say.
+func (s *database) readInOrder(ctx context.Context, f store.CheckFilter, order func(*checkRow) int64, where string, args ...any) ([]checks.Check, error) {
 	var rows []*checkRow
 	err := s.read(ctx, func(l layout) (err error) {
 		rows, err = l.rows(ctx, s.db.DB, where, args...)
@@ -79,7 +84,7 @@ func (s *database) readChecks(ctx context.Context, f store.CheckFilter, where st
 		return nil, err
 	}
 	// SQLite would sort whole rows.
-	slices.SortFunc(rows, func(a, b *checkRow) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(rows, func(a, b *checkRow) int { return cmp.Compare(order(a), order(b)) })
 	list, ids := make([]checks.Check, len(rows)), make([]int64, len(rows))
 	for i, r := range rows {
 		r.decoded = s.cache.state(r.id, r.revision)

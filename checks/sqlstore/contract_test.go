@@ -70,6 +70,9 @@ func contract() []requirement {
 		{"Folds", testFolds},
 		{"Unfolded", testUnfolded},
 
+		{"Lists", testLists},
+		{"CountFailures", testCountFailures},
+
 		{"DueChecks", testDueChecks},
 		{"DueChecksAreShared", testDueChecksAreShared},
 		{"DeadlinesAreLazy", testDeadlinesAreLazy},

@@ -37,6 +37,7 @@ type Store interface {
 	Courier
 	Admin
 	History
+	Lists
 	Health
 	BodyQueue
 	Notifier

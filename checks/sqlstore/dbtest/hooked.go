@@ -88,6 +88,21 @@ func (h hooks) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]che
 	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
 }
 
+// CountChecks counts checks.
+func (h hooks) CountChecks(ctx context.Context, project uuid.UUID, q checks.ListQuery) (checks.Counts, error) {
+	return hooked(h, "CountChecks", func() (checks.Counts, error) { return h.Store.CountChecks(ctx, project, q) })
+}
+
+// ListChecks reads the checks of a list.
+func (h hooks) ListChecks(ctx context.Context, project uuid.UUID, q checks.ListQuery) ([]checks.Check, error) {
+	return hooked(h, "ListChecks", func() ([]checks.Check, error) { return h.Store.ListChecks(ctx, project, q) })
+}
+
+// Turns reads what the clock does next.
+func (h hooks) Turns(ctx context.Context, project uuid.UUID, now time.Time, limit int) ([]checks.Turn, error) {
+	return hooked(h, "Turns", func() ([]checks.Turn, error) { return h.Store.Turns(ctx, project, now, limit) })
+}
+
 // BySlug finds the project of a ping key, and its checks with a slug.
 func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
 	err = h.around("BySlug", func() (err error) {

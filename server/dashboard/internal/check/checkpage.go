@@ -50,7 +50,7 @@ type checkView struct {
 
 // Counts is for the title of the page.
 func (v checkView) Counts() (down, late int) {
-	return ui.Summarize([]ui.Row{v.Row}, time.Time{}).Counts()
+	return ui.Summarize([]ui.Row{v.Row}).Counts()
 }
 
 // checkPage shows one check.

@@ -217,7 +217,7 @@ func projectRehearsal(q *ui.Request) error {
 	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Later, page.Prompt, page.Down, page.Off, page.Ended} {
 		slices.SortStableFunc(part, byAlert)
 	}
-	page.Summary = ui.Summarize(rows, q.Mon.Now())
+	page.Summary = ui.Summarize(rows)
 	return q.Render("rehearsal", "Who would be notified", page)
 }
 

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -150,7 +151,7 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view := boardView{Summary: ui.Summarize(rows, now), Query: query, Tags: len(tagsOf(rows)) > 0}
+	view := boardView{Summary: ui.Summarize(rows), Query: query, Tags: len(tagsOf(rows)) > 0}
 	at := now
 	if !query.At.IsZero() {
 		at = query.At
@@ -291,4 +292,8 @@ func (l boardLane) City() string {
 		return l.TZ
 	}
 	return words.City(zone)
+}
+
+func byName(a, b ui.Row) int {
+	return cmp.Or(strings.Compare(a.Lower, b.Lower), strings.Compare(a.Key, b.Key))
 }

@@ -93,20 +93,27 @@ func selected(q *ui.Request) ([]checks.Check, error) {
 		}
 		ids[id] = true
 	}
-	list, err := q.Checks()
-	if err != nil {
-		return nil, err
-	}
+	project := q.Mon.Project(q.Project.ID)
+	var list []checks.Check
 	if q.R.PostForm.Get("all") != "" {
-		view, err := find(q, list)
+		view, err := find(q)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range view.matching {
-			ids[r.ID] = true
+		if view.list.Order = checks.ListByAge; view.matching > 0 {
+			if list, err = project.List(q.Ctx(), view.list); err != nil {
+				return nil, err
+			}
+		}
+		for _, c := range list {
+			delete(ids, c.ID)
 		}
 	}
-	return slices.DeleteFunc(list, func(c checks.Check) bool { return !ids[c.ID] }), nil
+	if len(ids) == 0 {
+		return list, nil
+	}
+	named, err := project.List(q.Ctx(), checks.ListQuery{IDs: slices.Collect(maps.Keys(ids)), Order: checks.ListByAge})
+	return append(list, named...), err
 }
 
 // bulkChanges are what the form of the list changes at once.

@@ -5,9 +5,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // checksView is the data of the list.
@@ -17,8 +21,9 @@ type checksView struct {
 	Rows  []ui.Row
 	// Body is the body of the table, made of Rows.
 	Body template.HTML
-	// matching are the checks that the query selects, on all pages. From is the number of the first on this one.
-	matching []ui.Row
+	// list is the query for the checks on all pages, and matching counts them. From is the number of the first on this one.
+	list     checks.ListQuery
+	matching int
 	From     int
 	More     bool
 	// Folded counts the healthy checks that are left out, and At is the row before which they would be.
@@ -27,6 +32,9 @@ type checksView struct {
 	// Nobody counts the checks of the project that alert nobody.
 	Nobody int
 	Tags   []string
+
+	available []channels.Channel
+	reach     map[uuid.UUID]verdict.Reach
 }
 
 const (
@@ -39,34 +47,38 @@ const (
 // openLists is what lists remember from page to page.
 type openLists struct{ rows rowSets }
 
-// checksPage shows the checks of a project.
+// checksPage shows the checks of a project. It reads those that it shows.
 func (o *openLists) checksPage(q *ui.Request) error {
-	list, err := q.Checks()
+	view, err := find(q)
 	if err != nil {
 		return err
 	}
-	view, err := find(q, list)
-	if err != nil {
-		return err
-	}
-	shown := view.matching
+	list := view.list
 	if !view.Query.All && !view.Query.Filtered() && view.Query.Sort == "" && view.Up >= foldFrom {
-		at := slices.IndexFunc(shown, func(r ui.Row) bool { return r.Status == checks.StatusUp })
-		view.Folded, view.folded, view.At = view.Up, view.Up, at
-		shown = slices.Delete(slices.Clone(shown), at, at+view.Up)
+		view.Folded, view.folded, view.At = view.Up, view.Up, view.Down+view.Late
+		list.Status = []checks.Status{checks.StatusDown, checks.StatusGrace, checks.StatusNew, checks.StatusPaused}
 	}
-	size := pageSize
+	list.Limit = pageSize
 	if view.Query.All {
-		size = allSize
+		list.Limit = allSize
 	}
-	from := min((view.Query.Page-1)*size, len(shown))
-	to := min(from+size, len(shown))
-	view.Rows, view.From, view.More = shown[from:to], from+1, to < len(shown)
-	if view.Folded > 0 && (view.At < from || view.At > to) {
+	list.Offset = min((view.Query.Page-1)*list.Limit, view.Listed())
+	to := min(list.Offset+list.Limit, view.Listed())
+	var shown []checks.Check
+	if to > list.Offset {
+		if shown, err = q.Mon.Project(q.Project.ID).List(q.Ctx(), list); err != nil {
+			return err
+		}
+	}
+	if view.Rows, err = view.rows(q, shown); err != nil {
+		return err
+	}
+	view.From, view.More = list.Offset+1, to < view.Listed()
+	if view.Folded > 0 && (view.At < list.Offset || view.At > to) {
 		view.Folded = 0
 	}
-	view.At = max(view.At-from, 0)
-	if err := addReasons(q, view.Rows, list); err != nil {
+	view.At = max(view.At-list.Offset, 0)
+	if err := addReasons(q, view.Rows, shown); err != nil {
 		return err
 	}
 	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now())
@@ -79,34 +91,62 @@ func (o *openLists) checksPage(q *ui.Request) error {
 	return q.Render("checks", "Checks", view)
 }
 
-// find finds the checks that the address of the list selects.
-func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
+// find counts the checks that the address of the list selects.
+func find(q *ui.Request) (view checksView, err error) {
+	project := q.Mon.Project(q.Project.ID)
 	now := q.Mon.Now()
-	rows, err := q.Rows(list, now)
+	all, err := project.Count(q.Ctx(), checks.ListQuery{Now: now})
 	if err != nil {
 		return view, err
 	}
-	available, reach, err := q.Mon.Project(q.Project.ID).Receivers(q.Ctx(), false)
-	if err != nil {
+	if view.available, view.reach, err = project.Receivers(q.Ctx(), false); err != nil {
 		return view, err
 	}
-	for i, c := range list {
-		if !verdict.Notifies(c, available, reach) {
-			rows[i].Nobody = true
-			view.Nobody++
+	reaching, everyone := ui.Reaching(view.available, view.reach)
+	if !everyone {
+		reached, _, err := project.CountReached(q.Ctx(), reaching)
+		if err != nil {
+			return view, err
 		}
+		view.Nobody = max(all.Total()-reached, 0)
 	}
-	view.Summary, view.Query, view.Tags = ui.Summarize(rows, now), parseListQuery(q.R.URL.Query()), tagsOf(rows)
-	view.matching = slices.DeleteFunc(rows, func(r ui.Row) bool { return !view.Query.match(r, q.Project.PingKey) })
-	view.Query.sort(view.matching)
+	tags, err := project.Tags(q.Ctx())
+	if err != nil {
+		return view, err
+	}
+	view.Summary, view.Query, view.Tags = ui.SummaryOf(all), parseListQuery(q.R.URL.Query()), slices.Compact(slices.Sorted(slices.Values(words.Names(tags))))
+	var none bool
+	view.list, none = view.Query.list(q.Project.PingKey, tags)
+	view.list.Now = now
+	if view.Query.Nobody {
+		view.list.Without, none = reaching, none || everyone
+	}
+	switch {
+	case none:
+	case view.Query.Filtered():
+		matching, err := project.Count(q.Ctx(), view.list)
+		view.matching = matching.Total()
+		return view, err
+	default:
+		view.matching = all.Total()
+	}
 	return view, nil
 }
 
+// rows returns the rows of checks.
+func (v *checksView) rows(q *ui.Request, list []checks.Check) ([]ui.Row, error) {
+	rows, err := q.Rows(list, v.list.Now)
+	for i, c := range list[:len(rows)] {
+		rows[i].Nobody = !verdict.Notifies(c, v.available, v.reach)
+	}
+	return rows, err
+}
+
 // Listed counts the rows of all pages.
-func (v checksView) Listed() int { return len(v.matching) - v.folded }
+func (v checksView) Listed() int { return v.matching - v.folded }
 
 // Matches counts the checks that the query selects, on all pages.
-func (v checksView) Matches() int { return len(v.matching) }
+func (v checksView) Matches() int { return v.matching }
 
 // tagsOf returns all tags of the rows, sorted.
 func tagsOf(rows []ui.Row) []string {

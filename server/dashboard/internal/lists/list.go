@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // listQuery is what the address of the list says: which checks, and in which order.
@@ -17,7 +20,7 @@ type listQuery struct {
 	State  string // the word of a state, or ""
 	Tag    string
 	Nobody bool   // only checks that alert nobody
-	Sort   string // one of the keys of sortings, after "-" for the other way; "" for that of a list that nobody has sorted
+	Sort   string // one of the keys of orders, after "-" for the other way; "" for that of a list that nobody has sorted
 	All    bool   // healthy checks are not folded
 	Page   int    // from 1 on
 
@@ -26,7 +29,7 @@ type listQuery struct {
 
 func parseListQuery(v url.Values) listQuery {
 	q := listQuery{Search: ui.NewSearch(v.Get("q")), State: v.Get("state"), Tag: v.Get("tag"), Sort: v.Get("sort")}
-	if _, ok := sortings[strings.TrimPrefix(q.Sort, "-")]; !ok || q.Sort == "state" {
+	if _, ok := orders[strings.TrimPrefix(q.Sort, "-")]; !ok || q.Sort == "state" {
 		q.Sort = ""
 	}
 	q.Nobody, q.All = v.Get("reach") == "nobody", v.Get("all") == "1"
@@ -45,17 +48,6 @@ var (
 	identifier  = regexp.MustCompile(`\b([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40})\b`)
 	slugAddress = regexp.MustCompile(`\b([0-9a-z]{22})[/+]([a-z0-9_-]+)`)
 )
-
-// names reports whether the text names checks, and whether a row is one of them.
-func (q listQuery) names(r ui.Row, pingKey string) (named, is bool) {
-	switch {
-	case q.id != "":
-		return true, q.id == r.ID.String() || q.id == r.Key
-	case q.slug != "":
-		return true, q.pingKey == pingKey && q.slug == r.Slug
-	}
-	return false, false
-}
 
 // Elsewhere reports whether the text is the address of a check with a slug in another project.
 func (q listQuery) Elsewhere(pingKey string) bool { return q.slug != "" && q.pingKey != pingKey }
@@ -109,56 +101,46 @@ func (q listQuery) Order(column string) string {
 // Filtered reports whether the query leaves out some checks.
 func (q listQuery) Filtered() bool { return q.Text != "" || q.State != "" || q.Tag != "" || q.Nobody }
 
-func (q listQuery) match(r ui.Row, pingKey string) bool {
-	if q.Nobody && !r.Nobody {
-		return false
-	}
-	if named, is := q.names(r, pingKey); named {
-		return is
-	}
-	if q.State != "" && r.Word() != q.State || q.Tag != "" && !slices.Contains(r.Tags, q.Tag) {
-		return false
-	}
-	return q.Empty() || q.Matches(r.Lower, r.Slug, strings.ToLower(strings.Join(r.Tags, "\n")))
+// orders are the orders of the list by what the address calls them. "" is the one that nobody has chosen.
+var orders = map[string]checks.ListOrder{
+	"": checks.ListUrgent, "state": checks.ListUrgent, "name": checks.ListByName, "last": checks.ListByLast, "next": checks.ListByNext,
 }
 
-// urgency orders states: what needs a person comes first.
-var urgency = map[checks.Status]int{
-	checks.StatusDown: 0, checks.StatusGrace: 1, checks.StatusUp: 2, checks.StatusNew: 3, checks.StatusPaused: 4,
+// states are the statuses by the words of the pages.
+var states = map[string]checks.Status{
+	"down": checks.StatusDown, "late": checks.StatusGrace, "up": checks.StatusUp, "new": checks.StatusNew, "paused": checks.StatusPaused,
 }
 
-// sortings are the orders of the list. "" is the one that nobody has chosen.
-var sortings = map[string]func(a, b ui.Row) int{
-	"":      byState,
-	"state": byState,
-	"name":  byName,
-	"last":  func(a, b ui.Row) int { return cmp.Or(b.Last.Compare(a.Last), byName(a, b)) },
-	"next": func(a, b ui.Row) int {
-		return cmp.Or(ui.TrueFirst(!a.Next.IsZero(), !b.Next.IsZero()), a.Next.Compare(b.Next), byName(a, b))
-	},
-}
-
-// byState puts what needs a person first, and of that the newest.
-func byState(a, b ui.Row) int {
-	order := cmp.Compare(urgency[a.Status], urgency[b.Status])
-	if order == 0 && urgency[a.Status] <= urgency[checks.StatusGrace] {
-		order = b.Since.Compare(a.Since)
-	}
-	return cmp.Or(order, byName(a, b))
-}
-
-// sort sorts rows as a query says.
-func (q listQuery) sort(rows []ui.Row) {
+// list returns the query for the checks that match, in their order. A text that names a check is all that counts. tags are those
+// of the project, as they were typed. none says that nothing matches.
+func (q listQuery) list(pingKey string, tags []string) (l checks.ListQuery, none bool) {
 	column, reverse := strings.CutPrefix(q.Sort, "-")
-	order := sortings[column]
-	slices.SortStableFunc(rows, func(a, b ui.Row) int {
-		if reverse {
-			return order(b, a)
+	l = checks.ListQuery{Order: orders[column], Reverse: reverse}
+	switch {
+	case q.id != "":
+		if l.Key = q.id; len(q.id) == len(uuid.UUID{}.String()) {
+			l.IDs = []uuid.UUID{uuid.MustParse(q.id)}
+			l.Key = ""
 		}
-		return order(a, b)
-	})
-}
-
-func byName(a, b ui.Row) int {
-	return cmp.Or(strings.Compare(a.Lower, b.Lower), strings.Compare(a.Key, b.Key))
+		return l, false
+	case q.slug != "":
+		l.Slug = q.slug
+		return l, q.pingKey != pingKey
+	}
+	if q.State != "" {
+		status, known := states[q.State]
+		if !known {
+			return l, true
+		}
+		l.Status = []checks.Status{status}
+	}
+	l.Words = q.Words()
+	if q.Tag != "" {
+		at := slices.IndexFunc(tags, func(tag string) bool { return words.Name(tag, "") == q.Tag })
+		if at < 0 {
+			return l, true
+		}
+		l.Tag = tags[at]
+	}
+	return l, false
 }

@@ -111,7 +111,7 @@ func page(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	v.Summary = ui.Summarize(rows, now)
+	v.Summary = ui.Summarize(rows)
 	available, reach, err := q.Mon.Project(q.Project.ID).Receivers(q.Ctx(), true)
 	if err != nil {
 		return err

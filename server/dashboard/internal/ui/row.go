@@ -107,16 +107,18 @@ func Schedule(s checks.Settings) string {
 // Summary counts the checks of a project by state.
 type Summary struct {
 	Total, Down, Late, Up, New, Paused int
-	// Next is the check that expects a ping next, and NextAt when.
-	Next   string
-	NextAt time.Time
+}
+
+// SummaryOf returns the summary that the database has counted.
+func SummaryOf(c checks.Counts) Summary {
+	return Summary{Total: c.Total(), Down: c.Down, Late: c.Grace, Up: c.Up, New: c.New, Paused: c.Paused}
 }
 
 // Counts returns how many checks are down and late, for the title of a page.
 func (s Summary) Counts() (down, late int) { return s.Down, s.Late }
 
 // Summarize counts rows.
-func Summarize(rows []Row, now time.Time) Summary {
+func Summarize(rows []Row) Summary {
 	s := Summary{Total: len(rows)}
 	for _, r := range rows {
 		switch r.Status {
@@ -131,11 +133,20 @@ func Summarize(rows []Row, now time.Time) Summary {
 		case checks.StatusPaused:
 			s.Paused++
 		}
-		if r.Next.After(now) && (s.NextAt.IsZero() || r.Next.Before(s.NextAt)) {
-			s.Next, s.NextAt = r.Name, r.Next
-		}
 	}
 	return s
+}
+
+// Reaching returns the channels by which alerts of a check that is down arrive somewhere, as far as is known. everyone says that
+// those of all checks do, whatever their channels. The arguments are those of [verdict.Receivers].
+func Reaching(available []channels.Channel, reach map[uuid.UUID]verdict.Reach) (ids []uuid.UUID, everyone bool) {
+	ids = []uuid.UUID{}
+	for _, c := range available {
+		if verdict.Notifies(checks.Check{Channels: []uuid.UUID{c.ID}}, available, reach) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, verdict.Notifies(checks.Check{}, available, reach)
 }
 
 // ChannelName is what pages call a channel.

@@ -42,6 +42,9 @@ func NewSearch(text string) Search {
 	return Search{Text: text, words: strings.Fields(strings.ToLower(text))}
 }
 
+// Words returns the words, in lower case.
+func (s Search) Words() []string { return s.words }
+
 // Empty reports whether everything matches.
 func (s Search) Empty() bool { return len(s.words) == 0 }
 
