@@ -46,7 +46,7 @@ func testLists(t *testing.T, f fixture) {
 		ids = append(ids, c.ID)
 	}
 	now := noon.Add(time.Minute)
-	for step := range 60 {
+	for step := range 25 {
 		now = now.Add(time.Duration(random.IntN(15*60)) * time.Second)
 		what := f.randomly(t, random, ids, now)
 		for _, project := range []uuid.UUID{f.project.ID, other.ID, uuid.New()} {

@@ -238,10 +238,17 @@ func (s *database) ListChecks(ctx context.Context, project uuid.UUID, q checks.L
 
 // query returns the query for the keys of the checks.
 func (l *lister) query() string {
-	if l.q.Order == checks.ListByLast || l.q.Order == checks.ListByNext {
-		return l.byInstant()
-	}
 	order := l.order(l.q.Order)
+	switch {
+	case l.q.Order == checks.ListByLast || l.q.Order == checks.ListByNext:
+		return l.byInstant()
+	case l.q.Order != checks.ListUrgent && l.whateverTheClock():
+		where := "TRUE"
+		if len(l.q.Status) == len(allStatuses)-1 {
+			where = l.s.format("c.status <> ?", listCode(checks.StatusPaused))
+		}
+		return "SELECT c.id FROM rollcall_checks AS c WHERE " + where + l.filter() + " ORDER BY " + order + l.bounds()
+	}
 	limit := l.q.Limit
 	if limit == 0 {
 		limit = math.MaxInt32
@@ -263,7 +270,21 @@ func (l *lister) query() string {
 			parts = append(parts, "SELECT * FROM ("+part+" ORDER BY "+within+fmt.Sprintf(" LIMIT %d) AS t", min(limit+l.q.Offset, math.MaxInt32)))
 		}
 	}
-	return clock + "SELECT id FROM (" + strings.Join(parts, " UNION ALL ") + ") AS u ORDER BY " + order + fmt.Sprintf(" LIMIT %d OFFSET %d", limit, l.q.Offset)
+	return clock + "SELECT id FROM (" + strings.Join(parts, " UNION ALL ") + ") AS u ORDER BY " + order + l.bounds()
+}
+
+// bounds returns the end of a query.
+func (l *lister) bounds() string {
+	if l.q.Limit == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" LIMIT %d OFFSET %d", l.q.Limit, l.q.Offset)
+}
+
+// whateverTheClock reports whether the query selects the same checks at each instant: all, or all that are not paused.
+func (l *lister) whateverTheClock() bool {
+	not := slices.DeleteFunc(slices.Clone(allStatuses), func(s checks.Status) bool { return slices.Contains(l.q.Status, s) })
+	return len(l.q.Status) == 0 || len(not) == 0 || len(not) == 1 && not[0] == checks.StatusPaused
 }
 
 // parts returns queries for the checks with a status.
@@ -340,11 +361,15 @@ func (l *lister) byInstant() string {
 		}
 		where = l.s.format(" AND "+l.status("s")+" IN (?)", bun.List(codes))
 	}
-	query := before + "SELECT c.id" + from + where + l.filter() + " ORDER BY " + l.order(l.q.Order)
-	if l.q.Limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d OFFSET %d", l.q.Limit, l.q.Offset)
+	if len(l.q.Status) == 1 { // looks at no checks in vain
+		switch l.q.Status[0] {
+		case checks.StatusGrace:
+			where += l.s.format(" AND s.next_at <= ?", l.now)
+		case checks.StatusUp:
+			where += l.s.format(" AND (s.next_at > ? OR s.next_at IS NULL)", l.now)
+		}
 	}
-	return query
+	return before + "SELECT c.id" + from + where + l.filter() + " ORDER BY " + l.order(l.q.Order) + l.bounds()
 }
 
 // CountReached counts assignments, which have only channels of the project.

@@ -26,6 +26,16 @@ const (
 	timedOut kind = "timed out"
 )
 
+func kindOf(reason flips.Reason) kind {
+	switch reason {
+	case flips.Failure:
+		return failed
+	case flips.Overrun:
+		return timedOut
+	}
+	return missed
+}
+
 // trouble is the newest run of a check that went wrong.
 type trouble struct {
 	kind kind
@@ -48,14 +58,7 @@ func troubleOf(c checks.Check, transitions []checks.Transition, since time.Time)
 		if e.To != checks.StatusDown || e.At.Before(t.at) {
 			continue
 		}
-		switch t.at = e.At; e.Reason {
-		case flips.Failure:
-			t.kind = failed
-		case flips.Overrun:
-			t.kind = timedOut
-		default:
-			t.kind = missed
-		}
+		t = trouble{kindOf(e.Reason), e.At}
 	}
 	if c.Stored == checks.StatusDown && t.at.IsZero() {
 		t = trouble{missed, c.StoredSince}

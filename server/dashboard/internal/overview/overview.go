@@ -31,8 +31,10 @@ func Register(s *ui.Site) {
 }
 
 const (
-	// maxRows bounds the checks that went wrong, maxSlow the slow and the late ones, and maxNames the names in a list.
-	maxRows, maxSlow, maxNames = 100, 20, 10
+	// maxRows bounds the checks that went wrong and the late ones, and maxNames the names in a list.
+	maxRows, maxNames = 100, 10
+	// maxRead bounds the checks of each kind that the page reads. What is beyond is counted.
+	maxRead = 200
 	// soon is how long an alert may take until a person is notified.
 	soon = time.Minute
 	// maxDue is how many of the next runs are listed.
@@ -58,6 +60,8 @@ type view struct {
 	LastName, LastKey string
 	LastAt            time.Time
 	Steps             []step
+
+	cut bool // not all checks that went wrong were read
 }
 
 // row is a check that went wrong.
@@ -98,34 +102,31 @@ type slowRow struct {
 	slowRun
 }
 
-// page shows the overview.
+// page shows the overview. It reads the checks that it shows, and counts the others.
 func page(q *ui.Request) error {
-	list, err := q.Checks()
-	if err != nil {
-		return err
-	}
+	project := q.Mon.Project(q.Project.ID)
 	clock := q.Clock()
 	now := q.Mon.Now().In(clock.Zone)
-	v := view{Night: nightBefore(now, clock.Zone)}
-	rows, err := q.Rows(list, now)
+	counts, err := project.Count(q.Ctx(), checks.ListQuery{Now: now})
 	if err != nil {
 		return err
 	}
-	v.Summary = ui.Summarize(rows)
-	available, reach, err := q.Mon.Project(q.Project.ID).Receivers(q.Ctx(), true)
+	v := view{Summary: ui.SummaryOf(counts), Night: nightBefore(now, clock.Zone)}
+	available, reach, err := project.Receivers(q.Ctx(), true)
 	if err != nil {
 		return err
 	}
 	sends := func(c checks.Check) bool {
 		return slices.ContainsFunc(verdict.Receivers(c, available, reach), func(r verdict.Receiver) bool { return r.Reached() })
 	}
-	bad, err := v.sort(q, list, rows, now)
+	bad, err := v.sort(q, now)
 	if err != nil {
 		return err
 	}
-	v.summarize(bad, now, clock)
-	v.More = max(0, len(bad)-maxRows)
-	bad = bad[:len(bad)-v.More]
+	if err := v.summarize(q, bad, now, clock); err != nil {
+		return err
+	}
+	bad = bad[:min(len(bad), maxRows)]
 	if err := addReasons(q, bad); err != nil {
 		return err
 	}
@@ -134,20 +135,84 @@ func page(q *ui.Request) error {
 	}
 	v.Groups = grouped(bad)
 	v.Failing = failingChannels(q, available, reach)
-	for i, c := range list {
-		if rows[i].Status == checks.StatusPaused || verdict.Notifies(c, available, reach) {
-			continue
-		}
-		if v.AllNobody++; v.AllNobody <= maxNames {
-			v.Nobody = append(v.Nobody, rows[i])
-		}
+	if err := v.addNobody(q, available, reach, now); err != nil {
+		return err
 	}
-	v.Steps = steps(q, list, slices.ContainsFunc(available, func(c channels.Channel) bool { return reach[c.ID].Delivers() }))
+	if v.Steps, err = steps(q, counts, slices.ContainsFunc(available, func(c channels.Channel) bool { return reach[c.ID].Delivers() })); err != nil {
+		return err
+	}
 	return q.Render("overview", "Overview", v)
 }
 
+// awake are the statuses of checks that are not paused.
+var awake = []checks.Status{checks.StatusDown, checks.StatusGrace, checks.StatusUp, checks.StatusNew}
+
+// addNobody counts the checks that alert nobody.
+func (v *view) addNobody(q *ui.Request, available []channels.Channel, reach map[uuid.UUID]verdict.Reach, now time.Time) error {
+	reaching, everyone := ui.Reaching(available, reach)
+	if everyone || v.Total == v.Paused {
+		return nil
+	}
+	project := q.Mon.Project(q.Project.ID)
+	reached, paused, err := project.CountReached(q.Ctx(), reaching)
+	if err != nil {
+		return err
+	}
+	if v.AllNobody = max(v.Total-v.Paused-(reached-paused), 0); v.AllNobody == 0 {
+		return nil
+	}
+	list, err := project.List(q.Ctx(), checks.ListQuery{Now: now, Status: awake, Without: reaching, Order: checks.ListByAge, Limit: maxNames})
+	if err != nil {
+		return err
+	}
+	v.Nobody, err = q.Rows(list, now)
+	return err
+}
+
+// read reads the checks that may have gone wrong, those that are down first, and those that are late. whole says that these are
+// all, and not only the newest.
+func (v *view) read(q *ui.Request, now time.Time) (list, late []checks.Check, whole bool, err error) {
+	project := q.Mon.Project(q.Project.ID)
+	if v.Down+v.Summary.Late > 0 {
+		query := checks.ListQuery{Now: now, Status: []checks.Status{checks.StatusDown, checks.StatusGrace}, Limit: min(v.Down, maxRead) + maxRows}
+		if list, err = project.List(q.Ctx(), query); err != nil {
+			return nil, nil, false, err
+		}
+		if at := slices.IndexFunc(list, func(c checks.Check) bool { return c.Status(now) != checks.StatusDown }); at >= 0 {
+			list, late = list[:at:at], list[at:]
+		}
+	}
+	seen := make(map[uuid.UUID]bool, len(list))
+	for _, c := range list {
+		seen[c.ID] = true
+	}
+	flipped, err := project.List(q.Ctx(), checks.ListQuery{Now: now, Status: awake, FlippedSince: v.Night, Order: checks.ListBySince, Limit: maxRead})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	whole = len(list) == v.Down && len(flipped) < maxRead
+	for _, c := range flipped {
+		if !seen[c.ID] {
+			list = append(list, c)
+		}
+	}
+	return list, late, whole, nil
+}
+
 // sort finds the checks that went wrong, the newest that is down first, and those that are slow, late or due.
-func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.Time) (bad []row, err error) {
+func (v *view) sort(q *ui.Request, now time.Time) (bad []row, err error) {
+	list, late, whole, err := v.read(q, now)
+	if err != nil {
+		return nil, err
+	}
+	v.cut = !whole
+	rows, err := q.Rows(list, now)
+	if err != nil {
+		return nil, err
+	}
+	if v.Late, err = q.Rows(late, now); err != nil {
+		return nil, err
+	}
 	ids := make([]uuid.UUID, len(list))
 	for i, c := range list {
 		ids[i] = c.ID
@@ -156,47 +221,97 @@ func (v *view) sort(q *ui.Request, list []checks.Check, rows []ui.Row, now time.
 	if err != nil {
 		return nil, err
 	}
+	wrong := make(map[uuid.UUID]bool, len(list))
 	for i, stored := range list {
 		c, effects := stored.Settle(now)
-		runs := rows[i].Runs
-		for _, run := range slices.Backward(runs) {
-			if run.Result != checks.RunSuccess {
-				if run.At.After(v.LastAt) {
-					v.LastName, v.LastKey, v.LastAt = rows[i].Name, rows[i].Key, run.At
-				}
-				break
-			}
-		}
-		if rows[i].Status == checks.StatusPaused {
-			continue
-		}
-		if rows[i].Status == checks.StatusGrace {
-			v.Late = append(v.Late, rows[i])
-		} else if rows[i].Next.After(now) {
+		if rows[i].Status == checks.StatusDown && rows[i].Next.After(now) {
 			v.Due = append(v.Due, rows[i])
 		}
-		if t, ok := troubleOf(c, append(transitions[c.ID], effects.Transitions...), v.Night); ok {
-			r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Output: "/checks/" + rows[i].Key}
-			r.Since, r.Why = c.StoredSince, flips.Overdue.Words()+"; expected "+r.Schedule
-			if t.kind == timedOut {
-				r.Why = flips.Overrun.Words() + " after " + prose.Period(c.RunLimit())
-			}
-			if c.Stored == checks.StatusUp {
-				r.Back = upSince(c.StoredSince, t.at, c.History.LastSuccess)
-			}
-			bad = append(bad, r)
-		} else if run, usual, slow := c.History.Slow(); slow && !run.At.Before(v.Night) {
-			v.Slow = append(v.Slow, slowRow{rows[i], slowRun{run, usual}})
+		t, ok := troubleOf(c, append(transitions[c.ID], effects.Transitions...), v.Night)
+		if !ok {
+			continue
 		}
+		r := row{Row: rows[i], trouble: t, Good: c.History.LastSuccess, check: c, Output: "/checks/" + rows[i].Key}
+		r.Since, r.Why = c.StoredSince, flips.Overdue.Words()+"; expected "+r.Schedule
+		if t.kind == timedOut {
+			r.Why = flips.Overrun.Words() + " after " + prose.Period(c.RunLimit())
+		}
+		if c.Stored == checks.StatusUp {
+			r.Back = upSince(c.StoredSince, t.at, c.History.LastSuccess)
+		}
+		wrong[c.ID], bad = true, append(bad, r)
 	}
 	slices.SortStableFunc(bad, func(a, b row) int {
 		return cmp.Or(ui.TrueFirst(a.Status == checks.StatusDown, b.Status == checks.StatusDown), b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
 	})
-	slices.SortStableFunc(v.Slow, func(a, b slowRow) int { return b.At.Compare(a.At) })
-	slices.SortStableFunc(v.Late, func(a, b ui.Row) int { return a.Next.Compare(b.Next) })
-	slices.SortStableFunc(v.Due, func(a, b ui.Row) int { return a.Next.Compare(b.Next) })
+	byNext := func(a, b ui.Row) int { return a.Next.Compare(b.Next) }
+	slices.SortStableFunc(v.Late, byNext)
+	v.Late = v.Late[:min(len(v.Late), maxRows)]
+	if err := v.addSlow(q, wrong, now); err != nil {
+		return nil, err
+	}
+	due, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{Now: now, Status: []checks.Status{checks.StatusUp}, Order: checks.ListByNext, Limit: maxDue})
+	if err != nil {
+		return nil, err
+	}
+	if rows, err = q.Rows(due, now); err != nil {
+		return nil, err
+	}
+	v.Due = slices.DeleteFunc(append(v.Due, rows...), func(r ui.Row) bool { return !r.Next.After(now) })
+	slices.SortStableFunc(v.Due, byNext)
 	v.Due = v.Due[:min(len(v.Due), maxDue)]
 	return bad, nil
+}
+
+// addSlow adds the checks whose last run was slow and that did not go wrong.
+func (v *view) addSlow(q *ui.Request, wrong map[uuid.UUID]bool, now time.Time) error {
+	query := checks.ListQuery{Now: now, Status: awake, SlowSince: v.Night, Order: checks.ListBySlow, Limit: maxRead}
+	list, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), query)
+	if err != nil {
+		return err
+	}
+	rows, err := q.Rows(list, now)
+	if err != nil {
+		return err
+	}
+	for i, c := range list {
+		if run, usual, slow := c.History.Slow(); slow && !wrong[c.ID] && rows[i].Status != checks.StatusDown {
+			v.Slow = append(v.Slow, slowRow{rows[i], slowRun{run, usual}})
+		}
+	}
+	return nil
+}
+
+// tally counts what went wrong: by its kind since the night began, and what is still down from before.
+func (v *view) tally(q *ui.Request, bad []row, now time.Time) (counts map[kind]int, before int, err error) {
+	counts = map[kind]int{}
+	if !v.cut {
+		for _, r := range bad {
+			if r.at.Before(v.Night) {
+				before++
+			} else {
+				counts[r.kind]++
+			}
+		}
+		return counts, before, nil
+	}
+	project := q.Mon.Project(q.Project.ID)
+	reasons, err := project.CountFailed(q.Ctx(), v.Night)
+	if err != nil {
+		return nil, 0, err
+	}
+	for reason, n := range reasons {
+		counts[kindOf(reason)] += n
+	}
+	// The flips of the night explain the others; what nobody has recorded yet has none.
+	down := []checks.Status{checks.StatusDown}
+	recorded, err := project.Count(q.Ctx(), checks.ListQuery{Now: time.UnixMicro(1), Status: down})
+	if err != nil {
+		return nil, 0, err
+	}
+	since, err := project.Count(q.Ctx(), checks.ListQuery{Now: time.UnixMicro(1), Status: down, FlippedSince: v.Night})
+	counts[missed] += max(v.Down-recorded.Down, 0)
+	return counts, max(recorded.Down-since.Down, 0), err
 }
 
 // upSince returns since when a check is up after a run went wrong: since it came up, or else since its next success.
@@ -208,16 +323,12 @@ func upSince(up, wrong, success time.Time) time.Time {
 }
 
 // summarize says in a sentence what happened.
-func (v *view) summarize(bad []row, now time.Time, clock words.Clock) {
-	counts := map[kind]int{}
-	before := 0
-	for _, r := range bad {
-		if r.at.Before(v.Night) {
-			before++
-		} else {
-			counts[r.kind]++
-		}
+func (v *view) summarize(q *ui.Request, bad []row, now time.Time, clock words.Clock) error {
+	counts, before, err := v.tally(q, bad, now)
+	if err != nil {
+		return err
 	}
+	v.More = max(0, before+counts[failed]+counts[missed]+counts[timedOut]-min(len(bad), maxRows))
 	var parts []string
 	for _, k := range []kind{failed, missed, timedOut} {
 		if counts[k] > 0 {
@@ -237,7 +348,7 @@ func (v *view) summarize(bad []row, now time.Time, clock words.Clock) {
 	switch {
 	case v.Down > 0:
 		v.Tone = "down"
-	case len(v.Late)+len(bad)+len(v.Slow) > 0:
+	case v.Summary.Late+len(bad)+len(v.Slow) > 0:
 		v.Tone = "late"
 	case v.Up > 0:
 		v.Tone = "up"
@@ -245,15 +356,39 @@ func (v *view) summarize(bad []row, now time.Time, clock words.Clock) {
 		v.Tone = "idle"
 	}
 	if len(parts) > 0 {
-		return
+		return nil
 	}
 	v.Since = false
 	v.Lead, v.Sentence = "All is well.", prose.Count(v.Up, "healthy check")+", and nothing went wrong since "+clock.Text(v.Night, now)+"."
-	if len(v.Late) > 0 {
-		v.Lead, v.Sentence = prose.Count(len(v.Late), "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
+	if v.Summary.Late > 0 {
+		v.Lead, v.Sentence = prose.Count(v.Summary.Late, "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
 	} else if v.Up == 0 {
 		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
 	}
+	if v.Tone != "up" {
+		return nil
+	}
+	return v.addLast(q, now)
+}
+
+// addLast finds the newest run that went wrong: that which took a check down last, or a failure of the check after it.
+func (v *view) addLast(q *ui.Request, now time.Time) error {
+	project := q.Mon.Project(q.Project.ID)
+	id, at, err := project.LastDown(q.Ctx())
+	if err != nil || at.IsZero() {
+		return err
+	}
+	list, err := project.List(q.Ctx(), checks.ListQuery{Now: now, IDs: []uuid.UUID{id}, Order: checks.ListByAge})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	v.LastName, v.LastKey, v.LastAt = ui.NameOf(list[0]), list[0].UniqueKey(), at
+	for _, run := range list[0].History.Recent.Runs() {
+		if run.Result != checks.RunSuccess && run.At.After(v.LastAt) {
+			v.LastAt = run.At
+		}
+	}
+	return nil
 }
 
 // addReasons says why checks failed, with the line of the output that says so.
@@ -319,9 +454,16 @@ type step struct {
 }
 
 // steps returns what is to do before the first ping has arrived; nil after that.
-func steps(q *ui.Request, list []checks.Check, reaching bool) []step {
-	if slices.ContainsFunc(list, func(c checks.Check) bool { return c.NPings > 0 }) {
-		return nil
+func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
+	if counts.Up+counts.Grace+counts.Down > 0 {
+		return nil, nil
+	}
+	list, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{Pinged: true, Order: checks.ListByAge, Limit: 1})
+	if err != nil || len(list) > 0 {
+		return nil, err
+	}
+	if list, err = q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{Order: checks.ListByAge, Limit: 1}); err != nil {
+		return nil, err
 	}
 	project := "/projects/" + q.Project.ID.String()
 	ping := step{Title: "Send its first ping", Text: "The page of the check has commands to copy, for a crontab, a shell or a program."}
@@ -334,7 +476,7 @@ func steps(q *ui.Request, list []checks.Check, reaching bool) []step {
 		ping,
 		{reaching, "Say whom to alert", "An integration is where alerts go: e-mail, a chat, a pager or a webhook.",
 			project + "/integrations/new", "New integration", "", ""},
-	}
+	}, nil
 }
 
 // listed joins names.

@@ -122,7 +122,7 @@ func TestOverviewWell(t *testing.T) {
 	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
 	c := s.Create(checks.Spec{Name: new("backup"), Channels: &hook, Timeout: new(30 * 24 * time.Hour)})
 	s.Ping(c, pings.Signal{})
-	b.Get(s.Path("overview")).Has("<strong>All is well.</strong> 1 healthy check, and nothing went wrong since yesterday 18:00.", "No failure among the last 20 runs of any check.",
+	b.Get(s.Path("overview")).Has("<strong>All is well.</strong> 1 healthy check, and nothing went wrong since yesterday 18:00.", "No failure on record.",
 		"<h2>Next runs due</h2>", "in 30 days").HasNo("alerts nobody", "is failing", "are failing", `class="wrong"`)
 	s.Ping(c, pings.Signal{Kind: pings.Failure})
 	s.Ping(c, pings.Signal{})
