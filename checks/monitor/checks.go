@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -133,8 +132,9 @@ func (p *Project) TagSets(ctx context.Context, tags []string) (sets []checks.Tag
 
 // Tags returns the tags of the checks, each once, sorted.
 func (p *Project) Tags(ctx context.Context) ([]string, error) {
-	sets, err := p.TagSets(ctx, nil)
-	return slices.Sorted(maps.Keys(checks.CountByTag(sets))), err
+	tags, err := p.store.Tags(ctx, p.id)
+	slices.Sort(tags)
+	return tags, p.about(p.exists(ctx, len(tags), err))
 }
 
 // Create adds a check. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],

@@ -82,7 +82,7 @@ func (f *fixture) create(ctx context.Context, n int, integrations []channels.Cha
 	}
 	err = f.copyRow(ctx, "rollcall_checks", n-1, map[string]string{
 		"id": "id + i", "uuid": f.randomUUID(), "badge_key": f.randomUUID(),
-		"unique_key": "'key ' || i", "name": "'check ' || i", "slug": "'check-' || i", "tags": "'prod team-' || (i % 50)",
+		"unique_key": "'key ' || i", "name": "'check ' || i", "sort_name": "'check ' || i", "search": "'check ' || i || '\ncheck-' || i || '\nprod team-' || (i % 50)", "slug": "'check-' || i", "tags": "'prod team-' || (i % 50)",
 	})
 	if err != nil {
 		return err
