@@ -77,21 +77,3 @@ const (
 	// ListBySlow is by the end of the slow run, the newest first.
 	ListBySlow
 )
-
-// Turn is when the clock changes the status of a check unless a ping comes before.
-type Turn struct {
-	Check uuid.UUID
-	// Late is when the next ping is due, and Down when the check goes down; the zero time if it does not.
-	Late, Down time.Time
-}
-
-// Next returns the first of the instants after another one, or the zero time.
-func (t Turn) Next(now time.Time) time.Time {
-	switch {
-	case t.Late.After(now) && !(t.Down.After(now) && t.Down.Before(t.Late)):
-		return t.Late
-	case t.Down.After(now):
-		return t.Down
-	}
-	return time.Time{}
-}

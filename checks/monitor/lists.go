@@ -48,10 +48,3 @@ func (p *Project) LastDown(ctx context.Context) (check uuid.UUID, at time.Time, 
 	check, at, err = p.store.LastDown(ctx, p.id)
 	return check, at, p.about(err)
 }
-
-// Turns returns for the checks whose status the clock changes next after an instant when it does so, at most limit of them, the
-// next first.
-func (p *Project) Turns(ctx context.Context, now time.Time, limit int) ([]checks.Turn, error) {
-	turns, err := p.store.Turns(ctx, p.id, now, limit)
-	return turns, p.about(p.exists(ctx, len(turns), err))
-}

@@ -144,7 +144,6 @@ func (f fixture) sameLists(t *testing.T, project, channel uuid.UUID, now time.Ti
 			good = false
 		}
 	}
-	f.sameTurns(t, project, all, now)
 	return good
 }
 
@@ -153,28 +152,6 @@ func all0(all []checks.Check) (c checks.Check) {
 		c = all[len(all)/2]
 	}
 	return c
-}
-
-// sameTurns compares what the clock does next.
-func (f fixture) sameTurns(t *testing.T, project uuid.UUID, all []checks.Check, now time.Time) {
-	t.Helper()
-	var want []time.Time
-	for _, c := range all {
-		late, down, _ := c.Outlook()
-		if next := (checks.Turn{Late: late, Down: down}).Next(now); !next.IsZero() {
-			want = append(want, next)
-		}
-	}
-	slices.SortFunc(want, time.Time.Compare)
-	want = want[:min(len(want), 7)]
-	turns, err := f.Turns(t.Context(), project, now, 7)
-	var got []time.Time
-	for _, turn := range turns {
-		got = append(got, turn.Next(now))
-	}
-	if diff := gocmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("error %v, turns (-want +got):\n%s", err, diff)
-	}
 }
 
 func summaries(list []checks.Check, now time.Time) (texts []string) {

@@ -74,7 +74,8 @@ type lister struct {
 	apart bool
 }
 
-// few is how small a part of all checks those of a project must be to find their states by their keys.
+// fewOf is how small a part of all checks those of a project may be to find their states by their keys.
+
 const fewOf = 8
 
 func (s *database) lister(ctx context.Context, l layout, project uuid.UUID, q checks.ListQuery) (*lister, error) {
@@ -246,7 +247,11 @@ func (l *lister) query() string {
 		if len(l.q.Status) == len(allStatuses)-1 {
 			where = l.s.format("c.status <> ?", listCode(checks.StatusPaused))
 		}
-		return "SELECT c.id FROM rollcall_checks AS c WHERE " + where + l.filter() + " ORDER BY " + order + l.bounds()
+		filter := l.filter()
+		if !l.few && !l.apart && l.q.Order == checks.ListByAge { // in the order of the table, which needs no sorting
+			filter = strings.Replace(filter, "c.project_id", "+c.project_id", 1)
+		}
+		return "SELECT c.id FROM rollcall_checks AS c WHERE " + where + filter + " ORDER BY " + order + l.bounds()
 	}
 	limit := l.q.Limit
 	if limit == 0 {
@@ -422,38 +427,6 @@ func (s *database) LastDown(ctx context.Context, project uuid.UUID) (check uuid.
 		return check, at, translate(err)
 	}
 	return found[0].check, instant(found[0].at), nil
-}
-
-// Turns reads the next instants of checks.
-func (s *database) Turns(ctx context.Context, project uuid.UUID, now time.Time, limit int) ([]checks.Turn, error) {
-	var turns []checks.Turn
-	err := s.read(ctx, func(use layout) error {
-		l, err := s.lister(ctx, use, project, checks.ListQuery{Now: now})
-		if err != nil {
-			return err
-		}
-		at := micros(now)
-		next := s.format("CASE WHEN s.next_at > ? AND (s.down_at IS NULL OR s.down_at <= ? OR s.next_at <= s.down_at) THEN s.next_at ELSE s.down_at END", at, at)
-		coming := s.format("(s.next_at > ? OR s.down_at > ?)", at, at)
-		before, from := "", l.states()
-		if l.apart {
-			before, from = l.clock(coming), " FROM clock AS s CROSS JOIN rollcall_checks AS c WHERE s.check_id = c.id"+s.format(" AND c.project_id = ?", project)
-		}
-		query := before + "SELECT c.uuid, coalesce(s.next_at, 0), coalesce(s.down_at, 0)" + from + " AND c.status IN (0, 1) AND " + coming +
-			" ORDER BY " + next + fmt.Sprintf(" LIMIT %d", limit)
-		rows, err := s.db.DB.QueryContext(ctx, query)
-		var row struct {
-			check      uuid.UUID
-			late, down int64
-		}
-		found, err := scanList(rows, err, &row, &row.check, &row.late, &row.down)
-		turns = make([]checks.Turn, len(found))
-		for i, r := range found {
-			turns[i] = checks.Turn{Check: r.check, Late: instant(r.late), Down: instant(r.down)}
-		}
-		return err
-	})
-	return turns, err
 }
 
 // Tags returns the tags of checks.

@@ -25,7 +25,4 @@ type Lists interface {
 	LastDown(ctx context.Context, project uuid.UUID) (check uuid.UUID, at time.Time, err error)
 	// Tags returns the tags of the checks of a project, each once, in any order.
 	Tags(ctx context.Context, project uuid.UUID) ([]string, error)
-	// Turns returns for the checks of a project whose status the clock changes next after an instant when it does so, at most
-	// limit of them, the next first.
-	Turns(ctx context.Context, project uuid.UUID, now time.Time, limit int) ([]checks.Turn, error)
 }

@@ -98,11 +98,6 @@ func (h hooks) ListChecks(ctx context.Context, project uuid.UUID, q checks.ListQ
 	return hooked(h, "ListChecks", func() ([]checks.Check, error) { return h.Store.ListChecks(ctx, project, q) })
 }
 
-// Turns reads what the clock does next.
-func (h hooks) Turns(ctx context.Context, project uuid.UUID, now time.Time, limit int) ([]checks.Turn, error) {
-	return hooked(h, "Turns", func() ([]checks.Turn, error) { return h.Store.Turns(ctx, project, now, limit) })
-}
-
 // BySlug finds the project of a ping key, and its checks with a slug.
 func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
 	err = h.around("BySlug", func() (err error) {
