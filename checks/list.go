@@ -6,31 +6,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// Counts counts checks by their status at an instant.
-type Counts struct {
-	New, Up, Grace, Down, Paused int
-}
-
-// Total returns how many checks there are.
-func (c Counts) Total() int { return c.New + c.Up + c.Grace + c.Down + c.Paused }
-
-// Of returns the counter of a status; nil for another text.
-func (c *Counts) Of(s Status) *int {
-	switch s {
-	case StatusNew:
-		return &c.New
-	case StatusUp:
-		return &c.Up
-	case StatusGrace:
-		return &c.Grace
-	case StatusDown:
-		return &c.Down
-	case StatusPaused:
-		return &c.Paused
-	}
-	return nil
-}
-
 // ListQuery selects checks of a project for a list. The zero value selects all, in the order [ListUrgent].
 type ListQuery struct {
 	// Status selects the checks that have one of these at Now; nil is any. Now is the time of the call if it is zero.

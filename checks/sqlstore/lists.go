@@ -198,9 +198,10 @@ func (s *database) CountChecks(ctx context.Context, project uuid.UUID, q checks.
 		by[r.is] += r.n
 		by[r.was] -= r.n
 	}
+	counts = make(checks.Counts)
 	for _, status := range allStatuses {
-		if len(q.Status) == 0 || slices.Contains(q.Status, status) {
-			*counts.Of(status) = int(by[listCode(status)])
+		if n := by[listCode(status)]; n > 0 && (len(q.Status) == 0 || slices.Contains(q.Status, status)) {
+			counts[status] = int(n)
 		}
 	}
 	return counts, err

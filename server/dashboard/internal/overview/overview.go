@@ -310,8 +310,8 @@ func (v *view) tally(q *ui.Request, bad []row, now time.Time) (counts map[kind]i
 		return nil, 0, err
 	}
 	since, err := project.Count(q.Ctx(), checks.ListQuery{Now: time.UnixMicro(1), Status: down, FlippedSince: v.Night})
-	counts[missed] += max(v.Down-recorded.Down, 0)
-	return counts, max(recorded.Down-since.Down, 0), err
+	counts[missed] += max(v.Down-recorded[checks.StatusDown], 0)
+	return counts, max(recorded[checks.StatusDown]-since[checks.StatusDown], 0), err
 }
 
 // upSince returns since when a check is up after a run went wrong: since it came up, or else since its next success.
@@ -455,7 +455,7 @@ type step struct {
 
 // steps returns what is to do before the first ping has arrived; nil after that.
 func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
-	if counts.Up+counts.Grace+counts.Down > 0 {
+	if counts.Total() > counts[checks.StatusNew]+counts[checks.StatusPaused] {
 		return nil, nil
 	}
 	list, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{Pinged: true, Order: checks.ListByAge, Limit: 1})

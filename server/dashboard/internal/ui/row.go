@@ -111,7 +111,9 @@ type Summary struct {
 
 // SummaryOf returns the summary that the database has counted.
 func SummaryOf(c checks.Counts) Summary {
-	return Summary{Total: c.Total(), Down: c.Down, Late: c.Grace, Up: c.Up, New: c.New, Paused: c.Paused}
+	return Summary{
+		Total: c.Total(), Down: c[checks.StatusDown], Late: c[checks.StatusGrace], Up: c[checks.StatusUp], New: c[checks.StatusNew], Paused: c[checks.StatusPaused],
+	}
 }
 
 // Counts returns how many checks are down and late, for the title of a page.
