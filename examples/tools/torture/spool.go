@@ -68,9 +68,9 @@ func runSpool(ctx context.Context, s *site, o options) (report string, err error
 		t.pingAny(ctx, t.pairs[i], i, "", fmt.Sprint("pair ", i))
 	}
 	t.gone = time.Since(t.began)
-	for i := range spoolRuns { // all but the last run end in time, at another server
+	for i := range spoolRuns { // all but the last run end in time, at another server; the first one began seconds ago
 		group.Go(func() {
-			sleep(ctx, time.Until(t.began.Add(t.gone+min(t.outage, checks.MinPeriod)-5*time.Second)))
+			sleep(ctx, time.Until(t.began.Add(t.gone+min(t.outage-5*time.Second, checks.MinPeriod*3/4))))
 			t.pingAny(ctx, t.runs[i], i+1, "", fmt.Sprint("end ", i))
 		})
 	}
