@@ -102,14 +102,9 @@ func (q *queue) drain() {
 		q.batch = nil // before callers continue: a sweep must not wait for pings that they know to be committed
 		q.committed(len(batch), len(q.pings), time.Since(begin))
 		q.mu.Unlock()
-		finish(batch)
-	}
-}
-
-// finish answers the callers of pings.
-func finish(batch []*queued) {
-	for _, p := range batch {
-		close(p.done)
+		for _, p := range batch {
+			close(p.done)
+		}
 	}
 }
 

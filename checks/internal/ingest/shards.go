@@ -34,7 +34,9 @@ func (l *lanes) pass(batch []*queued, front *queue) {
 		err = outage(ctx, err)
 		front.fail(batch, err)
 		front.progressed(false, err)
-		finish(batch)
+		for _, p := range batch {
+			close(p.done)
+		}
 		return
 	}
 	if layout != l.layout { // a check may have moved to another lane
@@ -47,7 +49,7 @@ func (l *lanes) pass(batch []*queued, front *queue) {
 		if err := l.at(nodes[i]).add(p); err != nil {
 			front.observer.PingRefused()
 			p.err = err
-			finish(batch[i : i+1])
+			close(p.done)
 		}
 	}
 }
