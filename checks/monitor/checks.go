@@ -133,7 +133,6 @@ func (p *Project) TagSets(ctx context.Context, tags []string) (sets []checks.Tag
 // Tags returns the tags of the checks, each once, sorted.
 func (p *Project) Tags(ctx context.Context) ([]string, error) {
 	tags, err := p.store.Tags(ctx, p.id)
-	slices.Sort(tags)
 	return tags, p.about(p.exists(ctx, len(tags), err))
 }
 

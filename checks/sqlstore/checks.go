@@ -57,6 +57,9 @@ func (s *database) EachCheck(ctx context.Context, f store.CheckFilter) iter.Seq2
 
 // selectChecks returns the keys of checks of a project in ascending order. They can have changed when they are read.
 func (s *database) selectChecks(ctx context.Context, f store.CheckFilter) ([]int64, error) {
+	if len(f.Tags) > 0 && f.Slug == nil {
+		return s.selectTagged(ctx, *f.ProjectID, f.Tags)
+	}
 	var where conditions
 	addSet(&where, "c.project_id", f.ProjectID)
 	addSet(&where, "c.slug", f.Slug)
@@ -137,6 +140,10 @@ func (l lookup) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Mat
 	if m.Tags != nil {
 		where.add("c.tags", strings.Join(m.Tags, " "))
 	}
+	query := l.from.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid").OrderExpr("c.id")
+	if len(m.Tags) > 0 && m.Name == nil && m.Slug == nil {
+		query.Join("JOIN rollcall_check_tags AS g ON g.project_id = c.project_id AND g.check_id = c.id AND g.tag = ?", m.Tags[0])
+	}
 	if m.Timeout != nil {
 		where.add("c.schedule", "")
 		where.add("c.timeout", int64(*m.Timeout/time.Second))
@@ -144,7 +151,7 @@ func (l lookup) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Mat
 	if m.Grace != nil {
 		where.add("c.grace", int64(*m.Grace/time.Second))
 	}
-	err = l.from.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid").Where(where.String(), where.args...).OrderExpr("c.id").Scan(ctx, &ids)
+	err = query.Where(where.String(), where.args...).Scan(ctx, &ids)
 	return ids, translate(err)
 }
 

@@ -429,19 +429,3 @@ func (s *database) LastDown(ctx context.Context, project uuid.UUID) (check uuid.
 	}
 	return found[0].check, instant(found[0].at), nil
 }
-
-// Tags returns the tags of checks.
-func (s *database) Tags(ctx context.Context, project uuid.UUID) (tags []string, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT tags FROM rollcall_checks WHERE project_id = ?", project)
-	var text string
-	found, err := scanList(rows, err, &text, &text)
-	seen := map[string]bool{}
-	for _, text := range found {
-		for tag := range strings.FieldsSeq(text) {
-			if !seen[tag] {
-				seen[tag], tags = true, append(tags, tag)
-			}
-		}
-	}
-	return tags, translate(err)
-}

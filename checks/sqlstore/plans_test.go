@@ -117,6 +117,7 @@ func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	if err := db.NewSelect().Table("rollcall_checks").Column("uuid").OrderExpr("id DESC").Limit(30).Scan(t.Context(), &ids); err != nil {
 		t.Fatal(err)
 	}
+	searchChecks(t, s, db)
 	since := now.Add(-24 * time.Hour)
 	if logs, err := s.Pings(t.Context(), store.PingQuery{Checks: ids, Since: since, Limit: 1000, Brief: true}); err != nil || len(logs) < 30 {
 		t.Fatalf("read %d logs: %v", len(logs), err)
@@ -129,6 +130,32 @@ func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	}
 	if lists, err := s.Events(t.Context(), store.EventQuery{Checks: ids, From: since, Limit: 50}); err != nil || len(lists) < 30 {
 		t.Fatalf("read the newest events of %d checks: %v", len(lists), err)
+	}
+}
+
+// searchChecks runs the searches of the management interface for a few of the checks.
+func searchChecks(t *testing.T, s *sqlstore.Database, db *bun.DB) {
+	t.Helper()
+	var project uuid.UUID
+	if err := db.NewSelect().Table("rollcall_projects").Column("id").Scan(t.Context(), &project); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []store.CheckFilter{
+		{ProjectID: &project, Slug: new("slug-7")}, {ProjectID: &project, Tags: []string{"tag-7"}},
+		{ProjectID: &project, Tags: []string{"all", "tag-7"}}, {ProjectID: &project, Tags: []string{"all", "none"}},
+	} {
+		list, err := s.Checks(t.Context(), f)
+		if want := map[bool]int{true: 0, false: 1}[slices.Contains(f.Tags, "none")]; err != nil || len(list) < want || len(list) > 100 {
+			t.Fatalf("%v selects %d checks: %v", f, len(list), err)
+		}
+	}
+	if tags, err := s.Tags(t.Context(), project); err != nil || len(tags) < 50 {
+		t.Fatalf("%d tags: %v", len(tags), err)
+	}
+	for _, m := range []store.Match{{Name: new("name-7")}, {Slug: new("slug-7")}, {Tags: []string{"tag-7", "all"}}, {Name: new("name-7"), Slug: new("slug-7")}} {
+		if ids, err := s.FindChecks(t.Context(), project, m); err != nil || len(ids) == 0 || len(ids) > 100 {
+			t.Fatalf("%v matches %d checks: %v", m, len(ids), err)
+		}
 	}
 }
 
@@ -203,7 +230,8 @@ func fillOutbox(t *testing.T, store *sqlstore.Database, db *bun.DB, now time.Tim
 			t.Fatal(err)
 		}
 	}
-	copies("rollcall_checks", "t.id = 1", map[string]string{"id": "n.i + 1000", "uuid": newUUID, "badge_key": newUUID})
+	copies("rollcall_checks", "t.id = 1", map[string]string{"id": "n.i + 1000", "uuid": newUUID, "badge_key": newUUID,
+		"name": "'name-' || n.i", "slug": "'slug-' || n.i", "tags": "'tag-' || (n.i / 100) || ' all'"})
 	copies("rollcall_states", "t.check_id = 1", map[string]string{"check_id": "n.i + 1000", "log_head": "n.i + 1000",
 		"watch_at": fmt.Sprintf("CASE WHEN n.i %% 100 = 0 THEN %d + n.i END", now.UnixMicro()-1_000_000)})
 	copies("rollcall_pings", "t.id = 1", map[string]string{"id": "n.i + 1000", "check_id": "n.i + 1000"})
@@ -252,7 +280,7 @@ func explain(t *testing.T, db *bun.DB, name, query string) string {
 // scans matches a plan that scans a table. Small tables and intermediate results may be scanned.
 func scans(name string) *regexp.Regexp {
 	if name == "sqlite" {
-		return regexp.MustCompile(`(?m)^SCAN (d|h|r|f|s|c|p|a|b|e|o|rollcall_(deliveries|states|flips|checks|pings))( |$)`)
+		return regexp.MustCompile(`(?m)^SCAN (d|h|r|f|s|c|p|a|b|e|g|o|rollcall_(deliveries|states|flips|checks|pings))( |$)`)
 	}
-	return regexp.MustCompile(`Seq Scan on rollcall_(deliveries|states|flips|checks|pings)`)
+	return regexp.MustCompile(`Seq Scan on rollcall_(deliveries|states|flips|checks|check_tags|pings)`)
 }

@@ -23,6 +23,6 @@ type Lists interface {
 	CountFailed(ctx context.Context, project uuid.UUID, since time.Time) (map[flips.Reason]int, error)
 	// LastDown returns which check of a project went down last, and when; uuid.Nil if none has.
 	LastDown(ctx context.Context, project uuid.UUID) (check uuid.UUID, at time.Time, err error)
-	// Tags returns the tags of the checks of a project, each once, in any order.
+	// Tags returns the tags of the checks of a project, each once, sorted.
 	Tags(ctx context.Context, project uuid.UUID) ([]string, error)
 }

@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// spaces are all that separates the tags in a column, beside the blank, as in [strings.Fields].
+const spaces = "\t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+
+// keepTags fills rollcall_check_tags and keeps it equal to the column tags of rollcall_checks. SQLite splits that as a JSON array.
+var keepTags = statement{
+	sqlite: splitting(func(column string) string {
+		for _, space := range spaces {
+			column = fmt.Sprintf("replace(%s, char(%d), ' ')", column, space)
+		}
+		return `json_each('[' || replace(json_quote(` + column + `), ' ', '","') || ']')`
+	}, `INSERT INTO rollcall_check_tags SELECT DISTINCT c.project_id, t.value, c.id
+	FROM rollcall_checks AS c, {c.tags} AS t WHERE t.value <> '';
+CREATE TRIGGER rollcall_check_tags_insert AFTER INSERT ON rollcall_checks BEGIN
+	INSERT OR IGNORE INTO rollcall_check_tags SELECT NEW.project_id, t.value, NEW.id
+		FROM {NEW.tags} AS t WHERE t.value <> ''
+; END;
+CREATE TRIGGER rollcall_check_tags_delete AFTER DELETE ON rollcall_checks BEGIN
+	DELETE FROM rollcall_check_tags WHERE project_id = OLD.project_id AND check_id = OLD.id
+		AND tag IN (SELECT t.value FROM {OLD.tags} AS t)
+; END;
+CREATE TRIGGER rollcall_check_tags_update AFTER UPDATE OF project_id, tags ON rollcall_checks BEGIN
+	DELETE FROM rollcall_check_tags WHERE project_id = OLD.project_id AND check_id = OLD.id
+		AND tag IN (SELECT t.value FROM {OLD.tags} AS t)
+; INSERT OR IGNORE INTO rollcall_check_tags SELECT NEW.project_id, t.value, NEW.id
+		FROM {NEW.tags} AS t WHERE t.value <> ''
+; END`),
+	postgres: splitting(func(column string) string {
+		blanks := strings.Repeat(" ", utf8.RuneCountInString(spaces))
+		return "string_to_array(translate(" + column + ", '" + spaces + "', '" + blanks + "'), ' ')"
+	}, `INSERT INTO rollcall_check_tags SELECT DISTINCT c.project_id, t.tag, c.id
+	FROM rollcall_checks AS c, unnest({c.tags}) AS t (tag) WHERE t.tag <> '';
+CREATE FUNCTION rollcall_keep_tags() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF TG_OP <> 'INSERT' THEN
+		DELETE FROM rollcall_check_tags WHERE project_id = OLD.project_id AND check_id = OLD.id
+			AND tag = ANY ({OLD.tags})
+	; END IF
+	; IF TG_OP <> 'DELETE' THEN
+		INSERT INTO rollcall_check_tags SELECT NEW.project_id, t.tag, NEW.id
+			FROM unnest({NEW.tags}) AS t (tag) WHERE t.tag <> '' ON CONFLICT DO NOTHING
+	; END IF
+	; RETURN NULL
+; END $$;
+CREATE TRIGGER rollcall_check_tags AFTER INSERT OR DELETE OR UPDATE OF project_id, tags ON rollcall_checks
+	FOR EACH ROW EXECUTE FUNCTION rollcall_keep_tags()`),
+}
+
+// splitting replaces the columns in braces by what splits them.
+func splitting(split func(column string) string, text string) string {
+	for _, column := range []string{"c.tags", "NEW.tags", "OLD.tags"} {
+		text = strings.ReplaceAll(text, "{"+column+"}", split(column))
+	}
+	return text
+}
+
+const (
+	// maxTagConditions bounds how many tags the database compares.
+	maxTagConditions = 5
+	// maxTagCount is how far it counts the checks with a tag, to begin with the tag that the fewest have.
+	maxTagCount = 1000
+)
+
+// selectTagged returns the keys of the checks of a project that have tags. Beyond maxTagConditions the caller compares the tags.
+func (s *database) selectTagged(ctx context.Context, project uuid.UUID, tags []string) (keys []int64, err error) {
+	if slices.ContainsFunc(tags, func(tag string) bool { return !utf8.ValidString(tag) || strings.Contains(tag, "\x00") }) {
+		return nil, nil // no check has it, and PostgreSQL refuses it
+	}
+	tags = slices.Clone(tags[:min(len(tags), maxTagConditions)])
+	with := func(tag string) *bun.SelectQuery {
+		return s.db.NewSelect().TableExpr("rollcall_check_tags AS g").Column("g.check_id").Where("g.project_id = ? AND g.tag = ?", project, tag).
+			OrderExpr("g.check_id")
+	}
+	if len(tags) > 1 {
+		counts := make(map[string]int, len(tags))
+		for _, tag := range tags {
+			var n int
+			err := s.db.NewSelect().TableExpr("(?) AS few", with(tag).Limit(maxTagCount)).ColumnExpr("count(*)").Scan(ctx, &n)
+			if err != nil || n == 0 {
+				return nil, translate(err)
+			}
+			counts[tag] = n
+		}
+		slices.SortFunc(tags, func(a, b string) int { return counts[a] - counts[b] })
+	}
+	query := with(tags[0])
+	for _, tag := range tags[1:] {
+		query.Where("EXISTS (SELECT 1 FROM rollcall_check_tags AS o WHERE o.project_id = g.project_id AND o.tag = ? AND o.check_id = g.check_id)", tag)
+	}
+	rows, err := query.Rows(ctx)
+	var key int64
+	keys, err = scanList(rows, err, &key, &key)
+	return keys, translate(err)
+}
+
+// Tags returns the tags of a project's checks, sorted. It skips from one tag to the next.
+func (s *database) Tags(ctx context.Context, projectID uuid.UUID) (tags []string, err error) {
+	err = s.db.NewRaw(`WITH RECURSIVE found (tag) AS (
+			SELECT min(tag) FROM rollcall_check_tags WHERE project_id = ?0
+			UNION ALL
+			SELECT (SELECT min(o.tag) FROM rollcall_check_tags AS o WHERE o.project_id = ?0 AND o.tag > found.tag) FROM found WHERE found.tag IS NOT NULL
+		) SELECT tag FROM found WHERE tag IS NOT NULL`, projectID).Scan(ctx, &tags)
+	slices.Sort(tags)
+	return tags, translate(err)
+}
