@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -59,6 +60,11 @@ func (s *database) MigrateOnly(ctx context.Context, first int) error {
 	}
 	_, _, err = s.migrateFiles(ctx, set)
 	return err
+}
+
+// ConvertLists exports convertLists.
+func (s *database) ConvertLists(ctx context.Context) error {
+	return s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return convertLists(ctx, s.d, tx) })
 }
 
 func firstMigrations(n int) (fstest.MapFS, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"modernc.org/sqlite"
@@ -339,6 +340,118 @@ func TestUpgradeOfMonths(t *testing.T) {
 		if rows != more+2 || kinds != 2 {
 			t.Errorf("%d months of %d kinds, want %d of 2", rows, kinds, more+2)
 		}
+	})
+}
+
+// listColumns has the columns by which lists select and sort checks.
+type listColumns struct {
+	Status, StatusAt, SlowAt int64
+	SortName, Search         string
+	LastAt, NextAt, DownAt   int64 // 0 for NULL
+}
+
+// listed returns the columns of all checks.
+func listed(t *testing.T, db *bun.DB) (rows []listColumns) {
+	t.Helper()
+	must(t, db.NewRaw(`SELECT c.status, c.status_at, c.slow_at, c.sort_name, c.search, coalesce(s.last_at, 0) AS last_at,
+		coalesce(s.next_at, 0) AS next_at, coalesce(s.down_at, 0) AS down_at
+		FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id ORDER BY c.id`).Scan(t.Context(), &rows))
+	return rows
+}
+
+// TestUpgradeOfLists fills the columns of lists in more rows than are converted at once.
+func TestUpgradeOfLists(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
+		bundb := db.Bun(t)
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), 1))
+		_, pinged := firstCheck(t, bundb)
+		const more = sqlstore.ConvertAtOnce * 2
+		const others = "project_id, unique_key, created_at, tags, description, timeout, grace, schedule, tz, timing_since, manual_resume, methods, " +
+			"start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail"
+		kind := bun.Safe(map[string]string{"sqlite": "text", "postgres": "uuid"}[db.Name])
+		for _, insert := range []string{
+			"INSERT INTO rollcall_checks (id, uuid, badge_key, name, slug, " + others + ") SELECT 1000 + i, other, other, 'N' || i, 's', " + others +
+				" FROM (SELECT i, CAST('00000000-0000-4000-8000-' || (100000000000 + i) AS ?1) AS other FROM n) AS numbers, rollcall_checks",
+			"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT 1000 + i, status, n_pings, last_ping FROM n, rollcall_states",
+		} {
+			_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?0) "+insert, more, kind).Exec(t.Context())
+			must(t, err)
+		}
+		must(t, s.Migrate(t.Context()))
+		at := pinged.UnixMicro()
+		want := listColumns{Status: 1, LastAt: at, NextAt: at + time.Hour.Microseconds(), DownAt: at + (time.Hour + time.Minute).Microseconds()}
+		rows := listed(t, bundb)
+		for i, got := range rows {
+			want.SortName, want.Search = fmt.Sprint("n", i), fmt.Sprintf("n%d\ns\n", i)
+			if i == 0 {
+				want.SortName, want.Search = "n", "n\ns\n"
+			}
+			if got != want {
+				t.Fatalf("check %d has %+v, want %+v", i, got, want)
+			}
+		}
+		if len(rows) != more+1 {
+			t.Errorf("%d checks, want %d", len(rows), more+1)
+		}
+	})
+}
+
+// TestListColumns has an older server write checks, which knows nothing of the columns of lists. The next save by this version
+// writes them as if it had been there all along, and so does the migration.
+func TestListColumns(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Plain(t).Bun(t)
+		f := newFixture(t, dbtest.OpenOn(t, bundb).Database())
+		var ids []uuid.UUID
+		for i, kinds := range [][]pings.Kind{{}, {pings.Success}, {pings.Failure}, {pings.Success, pings.Start}, {pings.Success}} {
+			c := f.create(t, checks.Spec{Name: new(fmt.Sprintf("Übung %d\u202e", i)), Slug: new(fmt.Sprint("s-", i)), Tags: []string{"Prod", "T1"}})
+			for n, kind := range kinds {
+				f.ping(t, c.ID, pings.Signal{Kind: kind}, noon.Add(time.Duration(n)*time.Minute))
+			}
+			ids = append(ids, c.ID)
+		}
+		const paused, slow = 1, 4
+		must(t, f.edit(t.Context(), ids[paused], func(l *store.Locked) error {
+			l.Pause(noon.Add(time.Minute))
+			return nil
+		}))
+		at := noon
+		for _, took := range []time.Duration{1, 1, 1, 1, 1, 1, 1, 60} {
+			f.ping(t, ids[slow], pings.Signal{Kind: pings.Start}, at.Add(time.Minute))
+			at = at.Add(time.Minute + took*time.Minute)
+			f.ping(t, ids[slow], pings.Signal{Kind: pings.Success}, at)
+		}
+		save := func(settings bool) {
+			must(t, recordWith(t.Context(), f, ids, func(locked []*store.Locked) error {
+				for _, l := range locked {
+					l.SettingsChanged = settings
+				}
+				return nil
+			}))
+		}
+		want := listed(t, bundb)
+		if want[slow].SlowAt != at.UnixMicro() || want[paused].Status != 3 || want[0].LastAt != 0 || want[3].DownAt == 0 {
+			t.Fatalf("%+v", want)
+		}
+		heals := func(what string, heal func(), ignore ...string) {
+			t.Helper()
+			for _, query := range []string{
+				"UPDATE rollcall_checks SET status = 0, status_at = 0, slow_at = 0, sort_name = '', search = ''",
+				"UPDATE rollcall_states SET last_at = NULL, next_at = NULL, down_at = NULL, revision = revision + 1",
+			} {
+				_, err := bundb.ExecContext(t.Context(), query)
+				must(t, err)
+			}
+			heal()
+			if diff := cmp.Diff(want, listed(t, bundb), cmpopts.IgnoreFields(listColumns{}, ignore...)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		heals("migration", func() { must(t, f.ConvertLists(t.Context())) })
+		heals("save of states", func() { save(false) }, "SortName", "Search") // which follow from the settings
+		heals("save of settings", func() { save(true) })
 	})
 }
 
