@@ -19,6 +19,23 @@ type checkRow struct {
 	decoded                    *checks.State // from the cache, or nil
 	stored                     []byte        // storedState
 	logHead, watchAt, revision int64
+	listed                     listed
+}
+
+// listed are the columns of rollcall_checks that follow from the state; see lists.go. They change with the status, so that most
+// pings leave them and their indexes alone.
+type listed struct{ status, statusAt, slowAt int64 }
+
+// listedOf returns the columns of a state that had others before. A success without a duration leaves a slow run the last whose
+// duration is known.
+func listedOf(s *checks.State, before listed) listed {
+	l := listed{code(statuses[:], s.Stored), micros(s.StoredSince), 0}
+	if took := s.History.LastSuccessDuration; took >= checks.SlowFrom || took == 0 && before.slowAt != 0 {
+		if run, _, slow := s.History.Slow(); slow {
+			l.slowAt = micros(run.At)
+		}
+	}
+	return l
 }
 
 // field is a column and a pointer to its variable, for scanning and writing.
@@ -68,7 +85,7 @@ var settingColumns = func() string {
 	for _, f := range new(checkRow).settings() {
 		columns = append(columns, "c."+f.column)
 	}
-	return strings.Join(columns, ", ")
+	return strings.Join(columns, ", ") + ", c.status, c.status_at, c.slow_at"
 }()
 
 const stateColumns = "s.state, coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision"
@@ -78,6 +95,7 @@ func (r *checkRow) fields() (settings, state []any) {
 	for _, f := range r.settings() {
 		settings = append(settings, f.value)
 	}
+	settings = append(settings, &r.listed.status, &r.listed.statusAt, &r.listed.slowAt)
 	return settings, []any{&r.stored, &r.logHead, &r.watchAt, &r.revision}
 }
 

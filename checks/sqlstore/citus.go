@@ -297,7 +297,8 @@ func (spread) rows(ctx context.Context, db querier, where string, args ...any) (
 	joined := make([]*checkRow, len(list))
 	for i := range list {
 		joined[i] = &list[i]
-		joined[i].check = byKey[list[i].id].check
+		settings := byKey[list[i].id]
+		joined[i].check, joined[i].listed = settings.check, settings.listed
 	}
 	return joined, err
 }

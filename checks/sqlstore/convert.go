@@ -145,7 +145,7 @@ func convertLists(ctx context.Context, d dialect, tx bun.Tx) error {
 			next, deadline, _ := c.Outlook()
 			_, err := tx.Tx.ExecContext(ctx, d.text(convertInstants), micros(c.LastPing), micros(next), micros(deadline), r.id)
 			if err == nil {
-				l := listedOf(&c.State, unknown)
+				l := listedOf(&c.State, listed{slowAt: -1})
 				_, err = tx.Tx.ExecContext(ctx, d.text(convertListed), l.status, l.statusAt, l.slowAt, c.SortName(), c.SearchText(), r.id)
 			}
 			if err != nil {

@@ -49,6 +49,14 @@ var updateWatches = statement{
 		WHERE s.check_id = v.check_id AND s.check_id = ANY ($2::bigint[])`,
 }
 
+var updateListed = statement{
+	sqlite: "UPDATE rollcall_checks SET status = ?, status_at = ?, slow_at = ? WHERE id = ?",
+	postgres: `UPDATE rollcall_checks AS c SET status = v.status, status_at = v.status_at, slow_at = v.slow_at
+		FROM (SELECT unnest($1::smallint[]) AS status, unnest($2::bigint[]) AS status_at, unnest($3::bigint[]) AS slow_at,
+			unnest($4::bigint[]) AS id) AS v
+		WHERE c.id = v.id AND c.id = ANY ($4::bigint[])`,
+}
+
 var insertUploads = statement{
 	sqlite: "INSERT INTO rollcall_uploads (ping_id, object, due_at) VALUES (?, ?, ?)",
 	postgres: `INSERT INTO rollcall_uploads (ping_id, object, due_at)
@@ -194,7 +202,7 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	}
 	if list := listedOf(&l.State, row.listed); list != row.listed {
 		row.listed = list
-		b.listed = append(b.listed, []any{list.status, list.statusAt, list.slowAt, l.SortName(), l.SearchText(), row.id})
+		b.listed = append(b.listed, []any{list.status, list.statusAt, list.slowAt, row.id})
 	}
 	for i, tr := range l.Transitions {
 		up := tr.To == checks.StatusUp

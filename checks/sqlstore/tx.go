@@ -158,7 +158,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 		if err != nil {
 			return nil, err
 		}
-		row := &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision, listed: unknown}
+		row := &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision, listed: r.listed}
 		locked = append(locked, &store.Locked{Check: c, Row: row})
 	}
 	return locked, nil
