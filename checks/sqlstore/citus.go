@@ -270,7 +270,7 @@ func (spread) commit(ctx context.Context, t *transaction) error {
 	switch {
 	case !t.mixed:
 		return nil
-	case t.onWorker:
+	case t.direct:
 		return errDetour
 	}
 	_, err := t.conn.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")

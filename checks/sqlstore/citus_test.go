@@ -11,10 +11,14 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -339,7 +343,7 @@ func TestDirect(t *testing.T) {
 	f.AvoidWorker(nodes[0])
 	ping("a worker that could not be reached", pings.Failure, false)
 	f.ForgetDirect()
-	f.Reach(func(string, uint16) *bun.DB { return bun.NewDB(sql.OpenDB(unreachable{}), pgdialect.New()) })
+	f.Reach(func(string, uint16, string) *bun.DB { return bun.NewDB(sql.OpenDB(unreachable{}), pgdialect.New()) })
 	ping("a worker that cannot be reached", pings.Failure, false)
 	ping("soon afterwards", pings.Failure, false)
 	if log := f.log(t, c.ID); len(log) != 14 || log[0].N != 14 {
@@ -347,6 +351,144 @@ func TestDirect(t *testing.T) {
 	}
 	if list := f.flips(t, c.ID, noon, at.Add(time.Hour)); len(list) != 2 {
 		t.Errorf("the check has %d flips, want 2", len(list))
+	}
+}
+
+// directly is a fixture on Citus with a check that has pings, and the node of the check.
+func directly(t *testing.T, configure func(*sql.DB)) (f fixture, c checks.Check, node int, url string) {
+	t.Helper()
+	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	url = dbtest.PostgreSQL(t).URL
+	opened, err := postgres.Open(t.Context(), url)
+	must(t, err)
+	t.Cleanup(func() { opened.Close() })
+	f = newFixture(t, opened.Database())
+	configure(f.Pool())
+	c = f.create(t, checks.Spec{})
+	record(t, f.Database, []uuid.UUID{c.ID}, pings.Signal{Kind: pings.Success}, noon)
+	nodes, _, err := f.Nodes(t.Context(), []uuid.UUID{c.ID})
+	must(t, err)
+	return f, c, nodes[0], url
+}
+
+// pingOn pings a check in a transaction on a node, after it has locked it and called a function.
+func (f fixture) pingOn(t *testing.T, node int, c checks.Check, at time.Time, locked func()) (direct bool) {
+	t.Helper()
+	must(t, f.Update(store.OnNode(t.Context(), node), func(ctx context.Context, tx store.Tx) error {
+		direct = sqlstore.OnWorker(tx)
+		list, err := tx.LockChecks(ctx, []uuid.UUID{c.ID})
+		if err != nil {
+			return err
+		}
+		locked()
+		for _, l := range list {
+			receive(l, pings.Signal{Kind: pings.Success}, at)
+		}
+		return tx.SaveChecks(ctx, list)
+	}))
+	return direct
+}
+
+// TestDirectLostCommit loses the answer of a worker to a commit. The ping is there once, whether or not the worker has it.
+func TestDirectLostCommit(t *testing.T) {
+	f, c, node, url := directly(t, func(*sql.DB) {})
+	b := &breaker{between: func() {}}
+	f.Reach(func(host string, port uint16, _ string) *bun.DB {
+		config, err := pgx.ParseConfig(url)
+		must(t, err)
+		config.Host, config.Port = host, port
+		b.Connector = stdlib.GetConnector(*config)
+		return bun.NewDB(sql.OpenDB(b), pgdialect.New())
+	})
+	for i, arm := range []*atomic.Bool{&b.afterCommit, &b.beforeCommit, &b.afterCommit} {
+		f.ForgetDirect()
+		arm.Store(true)
+		f.pingOn(t, node, c, noon.Add(time.Duration(i+1)*time.Second), func() {})
+	}
+	if log := f.log(t, c.ID); len(log) != 4 || log[0].N != 4 || b.broken.Load() != 3 {
+		t.Errorf("the log has %d pings after %d broken commits, want 4 after 3", len(log), b.broken.Load())
+	}
+}
+
+// TestDirectConnections pings directly while a transaction that waits for the ping wants the only connection to the coordinator.
+func TestDirectConnections(t *testing.T) {
+	f, c, node, _ := directly(t, func(pool *sql.DB) { pool.SetMaxOpenConns(1) })
+	done := make(chan struct{})
+	f.pingOn(t, node, c, noon.Add(time.Second), func() {
+		before := f.Pool().Stats()
+		go func() {
+			defer close(done)
+			f.pingOn(t, 0, c, noon.Add(2*time.Second), func() {})
+		}()
+		eventually(t, "the other transaction has the connection or waits for it", func() bool {
+			s := f.Pool().Stats()
+			return s.WaitCount > before.WaitCount || s.InUse > before.InUse
+		})
+	})
+	<-done
+	if log := f.log(t, c.ID); len(log) != 3 || log[0].N != 3 {
+		t.Errorf("the log has %d pings, want 3", len(log))
+	}
+}
+
+// TestDirectMovedShard moves shards to another worker while pings go to the first one.
+func TestDirectMovedShard(t *testing.T) {
+	f, c, node, _ := directly(t, func(*sql.DB) {})
+	moved, n := make(chan error, 1), 1
+	go func() {
+		_, err := f.Pool().ExecContext(t.Context(), `SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport,
+			'block_writes') FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS a USING (groupid)
+			JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)
+			WHERE logicalrelid = 'rollcall_states'::regclass AND a.groupid = $1 ORDER BY shardid`, node)
+		moved <- err
+	}()
+	for ; len(moved) == 0; n++ {
+		f.pingOn(t, node, c, noon.Add(time.Duration(n)*time.Second), func() {})
+	}
+	must(t, <-moved)
+	if f.pingOn(t, node, c, noon.Add(time.Duration(n)*time.Second), func() {}); len(f.log(t, c.ID)) != n+1 {
+		t.Errorf("the log has %d pings, want %d", len(f.log(t, c.ID)), n+1)
+	}
+	must(t, f.ReadLayout(t.Context()))
+	if nodes, _, err := f.Nodes(t.Context(), []uuid.UUID{c.ID}); nodes[0] == node || err != nil {
+		t.Errorf("the check is still on node %d, error %v", nodes[0], err)
+	}
+}
+
+// TestDirectCheck asks all nodes, and other tables of the same name, whether they are the worker.
+func TestDirectCheck(t *testing.T) {
+	f, c, node, text := directly(t, func(*sql.DB) {})
+	var address, check string
+	f.Reach(func(host string, port uint16, query string) *bun.DB {
+		address, check = net.JoinHostPort(host, fmt.Sprint(port)), query
+		return nil
+	})
+	f.ForgetDirect()
+	if f.pingOn(t, node, c, noon.Add(time.Second), func() {}) {
+		t.Error("a worker that cannot be reached has pings")
+	}
+	var nodes string
+	must(t, f.Pool().QueryRowContext(t.Context(), "SELECT string_agg(nodename || ':' || nodeport, ' ') FROM pg_dist_node").Scan(&nodes))
+	for other := range strings.FieldsSeq(nodes) {
+		for _, path := range []string{"", "public"} {
+			u, err := url.Parse(text)
+			must(t, err)
+			u.Host = other
+			if q := u.Query(); path != "" {
+				q.Set("search_path", path)
+				u.RawQuery = q.Encode()
+			}
+			db, err := sql.Open("pgx", u.String())
+			must(t, err)
+			defer db.Close()
+			var is bool
+			must(t, db.QueryRowContext(t.Context(), check).Scan(&is))
+			if want := other == address && path == ""; is != want {
+				t.Errorf("%s, schema %q: %v, want %v", other, path, is, want)
+			}
+		}
 	}
 }
 

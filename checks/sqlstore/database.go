@@ -81,7 +81,7 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 	attempts := maxAttempts
 	for attempt := 1; ; attempt++ {
 		t, committing, err := s.try(ctx, fn)
-		if t.onWorker && err != nil {
+		if t.direct && err != nil {
 			if ctx = s.detour(ctx, err); !committing {
 				continue
 			}
@@ -158,9 +158,9 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 	run := s.runInTx
 	if _, is := t.layout.(spread); is {
 		if pool := s.pool(ctx, store.NodeOf(ctx)); pool != nil {
-			t.onWorker = true
+			t.direct = true
 			run = func(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
-				return pool.RunInTx(ctx, nil, fn)
+				return t.onWorker(ctx, pool, fn)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"io/fs"
 	"math"
 	"testing/fstest"
@@ -115,7 +116,13 @@ func QueuedDeliveries(ctx context.Context, tx store.Tx) (list []store.QueuedDeli
 }
 
 // OnWorker reports whether a transaction runs on a worker of Citus.
-func OnWorker(tx store.Tx) bool { return tx.(*transaction).onWorker }
+func OnWorker(tx store.Tx) bool { return tx.(*transaction).direct }
+
+// Pool returns the pool of the store.
+func (s *database) Pool() *sql.DB { return s.db.DB }
+
+// ReadLayout exports readLayout.
+func (s *database) ReadLayout(ctx context.Context) error { return s.readLayout(ctx) }
 
 // AvoidWorker does what a worker does that cannot be reached.
 func (s *database) AvoidWorker(node int) { s.direct.avoid(node) }

@@ -73,8 +73,8 @@ func (t *transaction) reserve(ctx context.Context, table string, n int) ([]int64
 	var id int64
 	if t.s.d.postgres {
 		from := querier(t.conn.Tx)
-		if t.onWorker { // which has no sequences
-			from = t.s.db.DB
+		if t.direct { // a worker has no sequences
+			from = t.coordinator
 		}
 		rows, err := from.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 		return scanList(rows, err, &id, &id)

@@ -132,7 +132,7 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	}
 	t.bodyBytes += b.bodyBytes
 	events := len(b.listed)+len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0
-	if events && t.onWorker {
+	if events && t.direct {
 		return errDetour
 	}
 	if err := t.layout.write(ctx, t, &b); err != nil {

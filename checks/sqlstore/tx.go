@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,7 +21,8 @@ type transaction struct {
 	layout layout
 	mixed  bool // it may have written to other tables than rollcall_states and rollcall_pings
 
-	onWorker bool // of Citus, not on the coordinator
+	direct      bool      // on a worker of Citus, not on the coordinator
+	coordinator *sql.Conn // of a direct transaction
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies

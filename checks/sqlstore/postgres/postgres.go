@@ -2,12 +2,12 @@ package postgres
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,33 +63,47 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	}
 	contract := store.Contract().(interface {
 		Own()
-		Reach(open func(host string, port uint16) *bun.DB)
+		Reach(open func(host string, port uint16, check string) *bun.DB)
 	})
 	contract.Own()
-	contract.Reach(func(host string, port uint16) *bun.DB {
-		return bun.NewDB(openDB(elsewhere(config, host, port)), pgdialect.New())
+	contract.Reach(func(host string, port uint16, check string) *bun.DB {
+		config, err := elsewhere(url, host, port, check)
+		if err != nil {
+			return nil
+		}
+		return bun.NewDB(openDB(config), pgdialect.New())
 	})
 	return store, nil
 }
 
-// elsewhere returns the configuration for the same database on another server. That must answer soon, because there is a
-// way around it.
-func elsewhere(config *pgx.ConnConfig, host string, port uint16) *pgx.ConnConfig {
-	one := split(config)[0].Copy()
-	one.ConnectTimeout = min(one.ConnectTimeout, time.Second)
-	one.Host, one.Port = host, port
-	secure := func(c *tls.Config) {
-		if c != nil && c.ServerName != "" {
-			c.ServerName = host
+// elsewhere returns the configuration for the database of a URL on another server, where the check must be true. That must
+// answer soon, because there is a way around it.
+func elsewhere(text, host string, port uint16, check string) (*pgx.ConnConfig, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	parameters := u.Query()
+	parameters.Del("host")
+	parameters.Del("port")
+	u.Host, u.RawQuery = net.JoinHostPort(host, strconv.Itoa(int(port))), parameters.Encode()
+	config, err := parseURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	config.ConnectTimeout = min(config.ConnectTimeout, time.Second)
+	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		answer := conn.ExecParams(ctx, check, nil, nil, nil, nil).Read()
+		if answer.Err == nil && string(answer.Rows[0][0]) != "t" {
+			return errOther
 		}
+		return answer.Err
 	}
-	secure(one.TLSConfig)
-	for _, f := range one.Fallbacks {
-		f.Host, f.Port = host, port
-		secure(f.TLSConfig)
-	}
-	return one
+	return config, nil
 }
+
+// errOther means that another server answers at the address of a worker.
+var errOther = errors.New("postgres: another server answers")
 
 // OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
 // use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open] with bun's dialect

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -116,6 +118,45 @@ func TestOpenFails(t *testing.T) {
 	stop()
 	if _, err := postgres.Open(ended, url); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of ctx: error %v", err)
+	}
+}
+
+// TestElsewhere connects to another server as the URL says, but for its hosts.
+func TestElsewhere(t *testing.T) {
+	const check = "SELECT true"
+	for url, want := range map[string]string{
+		"postgres://u:p%40@db:6432/x?application_name=jobs&sslmode=disable":               "u p@ jobs false",
+		"postgres://u:p@db1:5432,db2:5433/x?sslmode=require":                              "u p rollcall true",
+		"postgres://u:p@/x?host=/run/postgresql,other&port=5432,5433&sslmode=verify-full": "u p rollcall true w",
+	} {
+		config, err := postgres.Elsewhere(url, "w", 9700, check)
+		must(t, err)
+		got := fmt.Sprint(config.User, " ", config.Password, " ", config.RuntimeParams["application_name"], " ", config.TLSConfig != nil)
+		if config.TLSConfig != nil && !config.TLSConfig.InsecureSkipVerify {
+			got += " " + config.TLSConfig.ServerName
+		}
+		if got != want || config.Host != "w" || config.Port != 9700 || config.Database != "x" || len(config.Fallbacks) != 0 || config.ConnectTimeout != time.Second {
+			t.Errorf("%s: %s at %s:%d/%s, want %s", url, got, config.Host, config.Port, config.Database, want)
+		}
+	}
+	if _, err := postgres.Elsewhere("postgres://u@db/x", "/run/postgresql", 5432, check); err == nil {
+		t.Error("a socket is taken for a host")
+	}
+	url := dbtest.PostgreSQL(t).Plain(t).URL
+	here, err := postgres.ParseURL(url)
+	must(t, err)
+	for check, want := range map[string]string{
+		check: "<nil>", "SELECT false": "postgres: another server answers", "SELECT none": `column "none" does not exist`,
+	} {
+		config, err := postgres.Elsewhere(url, here.Host, here.Port, check)
+		must(t, err)
+		conn, err := pgx.ConnectConfig(t.Context(), config)
+		if err == nil {
+			must(t, conn.Close(t.Context()))
+		}
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: error %v, want %s", check, err, want)
+		}
 	}
 }
 
