@@ -3,11 +3,14 @@ package dbtest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 )
@@ -55,6 +58,7 @@ func inSchema(t testing.TB, database string, parameters map[string]string) strin
 	return u.String()
 }
 
+// run runs a statement, again if it meets a deadlock, as with other tests that make or drop tables in the database.
 func run(t testing.TB, url, statement string) {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
@@ -62,7 +66,14 @@ func run(t testing.TB, url, statement string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(context.Background(), statement); err != nil { // also after the end of the test
-		t.Error(err)
+	for {
+		_, err := db.ExecContext(context.Background(), statement) // also after the end of the test
+		if failure, ok := errors.AsType[*pgconn.PgError](err); ok && failure.Code == "40P01" {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return
 	}
 }
