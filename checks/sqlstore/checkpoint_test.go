@@ -2,12 +2,15 @@ package sqlstore_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -54,4 +57,29 @@ func fileSize(t *testing.T, path string) int64 {
 	info, err := os.Stat(path)
 	must(t, err)
 	return info.Size()
+}
+
+// TestPageCaches: the connection that writes has a large page cache, and those that read share little memory.
+func TestPageCaches(t *testing.T) {
+	pool := dbtest.SQLite(t).Bun(t)
+	db := dbtest.OpenOn(t, pool).Database()
+	for range 2 {
+		must(t, db.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			size, err := sqlstore.PageCache(ctx, tx)
+			if size != -32000 {
+				t.Errorf("cache_size of the writer is %d", size)
+			}
+			return err
+		}))
+	}
+	for range pool.Stats().MaxOpenConnections - 1 {
+		conn, err := pool.Conn(t.Context())
+		must(t, err)
+		defer conn.Close()
+		var size int
+		must(t, conn.NewRaw("PRAGMA cache_size").Scan(t.Context(), &size))
+		if size != -2000 {
+			t.Errorf("cache_size of a reader is %d", size)
+		}
+	}
 }

@@ -115,6 +115,12 @@ func QueuedDeliveries(ctx context.Context, tx store.Tx) (list []store.QueuedDeli
 	return list, err
 }
 
+// PageCache returns SQLite's cache_size of the connection of a transaction.
+func PageCache(ctx context.Context, tx store.Tx) (size int, err error) {
+	err = tx.(*transaction).conn.NewRaw("PRAGMA cache_size").Scan(ctx, &size)
+	return size, err
+}
+
 // OnWorker reports whether a transaction runs on a worker of Citus.
 func OnWorker(tx store.Tx) bool { return tx.(*transaction).direct }
 

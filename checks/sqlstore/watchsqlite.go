@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/uptrace/bun"
 )
@@ -40,6 +41,10 @@ func (s *database) runInTx(ctx context.Context, fn func(ctx context.Context, tx 
 	return err
 }
 
+// writerCache is the page cache of the connection that writes, in kB: pings change the same pages again and again. The others need
+// little, because a commit of the writer empties their caches, and the system keeps the file in memory.
+const writerCache = 32000
+
 // reserveWriter takes a connection out of the pool, unless it is the only one. The caller holds Store.writing.
 func (s *database) reserveWriter(ctx context.Context) error {
 	if s.db.DB.Stats().MaxOpenConnections == 1 { // readers need it too
@@ -48,6 +53,9 @@ func (s *database) reserveWriter(ctx context.Context) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprint("PRAGMA cache_size = ", -writerCache)); err != nil {
+		return errors.Join(err, conn.Close())
 	}
 	s.writer.conn = &conn
 	s.writer.reserved++

@@ -25,7 +25,7 @@ func TestFileNames(t *testing.T) {
 		}
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "busy_timeout": "1234", "foreign_keys": "1", "wal_autocheckpoint": "16000",
-			"cache_size": "-32000",
+			"cache_size": "-2000",
 		} {
 			var got any
 			if err := db.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || fmt.Sprint(got) != want {

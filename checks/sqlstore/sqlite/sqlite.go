@@ -53,8 +53,8 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 // end.
 //
 // Each connection has a busy timeout of 10 seconds, write-ahead logging, synchronous=FULL, foreign keys, checkpoints
-// after 64 MB of log and 32 MB of page cache; a transaction takes the write lock when it begins. The pool has at most
-// 8 connections.
+// after 64 MB of log and 2 MB of page cache; a transaction takes the write lock when it begins. The pool has at most
+// 8 connections. A store gives the one that it writes with 32 MB of page cache.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return openDB(ctx, path, busyTimeout) }
 
 func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, error) {
@@ -142,7 +142,7 @@ func dsn(path string, busy time.Duration) string {
 		// The store's transactions write. The driver applies this to explicit transactions only, so reads take no lock.
 		"_txlock": {"immediate"},
 		// In pages of 4 kB. Late checkpoints write fewer pages, because pings change the same ones again and again.
-		"_pragma": {"wal_autocheckpoint(16000)", "cache_size(-32000)"},
+		"_pragma": {"wal_autocheckpoint(16000)", "cache_size(-2000)"},
 	}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }
