@@ -62,7 +62,8 @@ func (o *openLists) checksPage(q *ui.Request) error {
 	if view.Query.All {
 		list.Limit = allSize
 	}
-	list.Offset = min((view.Query.Page-1)*list.Limit, view.Listed())
+	view.Query.Page = min(view.Query.Page, (view.Listed()-1)/list.Limit+1) // the list may have become shorter
+	list.Offset = (view.Query.Page - 1) * list.Limit
 	to := min(list.Offset+list.Limit, view.Listed())
 	var shown []checks.Check
 	if to > list.Offset {

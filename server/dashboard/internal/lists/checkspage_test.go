@@ -1,6 +1,7 @@
 package lists_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -15,6 +16,21 @@ func TestEmptyList(t *testing.T) {
 	s := pagetest.New(t)
 	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("")).Is(http.StatusOK).Has("No checks yet", "Create your first check")
 	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("")).Is(http.StatusOK).Has("No checks yet").HasNo("Create your first check")
+}
+
+// TestPageBeyond asks for pages after the last one, which a list has lost since a link to it was drawn.
+func TestPageBeyond(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadOnly)
+	b.Get(s.Path("?page=2")).Is(http.StatusOK).Has("No checks yet")
+	for i := range 81 {
+		s.Create(checks.Spec{Name: new(fmt.Sprintf("job %02d", i))})
+	}
+	for _, page := range []string{"2", "3", "500", "999999"} {
+		b.Get(s.Path("?page="+page)).Is(http.StatusOK).Has(">job 80<", "81–81 of 81", "?page=1").HasNo(">job 79<")
+		b.Get(s.Path("?all=1&page="+page)).Is(http.StatusOK).Has(">job 00<", ">job 80<")
+		b.Get(s.Path("?q=nothing&page=" + page)).Is(http.StatusOK).Has("No matches")
+	}
 }
 
 func TestList(t *testing.T) {
