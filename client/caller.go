@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	// maxResponse bounds a response in bytes. A list of 10,000 checks is far smaller.
+	// maxResponse bounds a response in bytes that is read as a whole.
 	maxResponse = 64 << 20
+	// maxElement bounds each element of a list in bytes that is read one by one.
+	maxElement = 1 << 20
 	// maxRedirects bounds the redirects that one try follows.
 	maxRedirects = 5
 )
@@ -238,4 +240,105 @@ func decode(res *http.Response, into any) error {
 		return fmt.Errorf("%w: %w", ErrNotRollcall, err)
 	}
 	return nil
+}
+
+// errLongElement is the error for a list with an element that is too long.
+var errLongElement = fmt.Errorf("an element of the response is longer than %d bytes", maxElement)
+
+// elements is the body of a response that is a list of any length.
+type elements struct {
+	body   io.Reader
+	left   int   // how many bytes may be read before the next element ends
+	broken error // why the body ended early
+}
+
+// Read implements io.Reader.
+func (e *elements) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, errLongElement
+	}
+	n, err := e.body.Read(p[:min(len(p), e.left)])
+	e.left -= n
+	if err != io.EOF {
+		e.broken = err
+	}
+	return n, err
+}
+
+// decodeList reads the JSON document of a response, whose key has a list. It holds one document of the list at a time, and
+// returns all or none of them.
+func decodeList[D, V any](res *http.Response, key string, translate func(D) (V, error)) ([]V, error) {
+	body := &elements{body: res.Body, left: maxElement}
+	list, err := readList(json.NewDecoder(body), key, func(d D) (V, error) {
+		body.left = maxElement
+		return translate(d)
+	})
+	switch {
+	case body.broken != nil:
+		return nil, &connectionError{err: body.broken}
+	case errors.Is(err, errLongElement):
+		return nil, err
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotRollcall, err)
+	}
+	return list, nil
+}
+
+// readList reads a whole JSON document. An io.EOF says that it is incomplete.
+func readList[D, V any](d *json.Decoder, key string, translate func(D) (V, error)) (list []V, err error) {
+	if err := open(d, '{', key); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name != key {
+			if err := d.Decode(new(json.RawMessage)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := open(d, '[', key); err != nil {
+			return nil, err
+		}
+		list = []V{}
+		for d.More() {
+			var document D
+			if err := d.Decode(&document); err != nil {
+				return nil, err
+			}
+			value, err := translate(document)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, cmp.Or(err, errors.New("the response has more than one document"))
+	}
+	if list == nil {
+		return nil, errMissing(key)
+	}
+	return list, nil
+}
+
+// open reads the delimiter with which the list of a key, or the document around it, begins.
+func open(d *json.Decoder, delimiter json.Delim, key string) error {
+	token, err := d.Token()
+	if err == nil && token != delimiter {
+		err = errMissing(key)
+	}
+	return err
 }

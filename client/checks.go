@@ -24,7 +24,8 @@ func (c *Client) Check(ctx context.Context, id uuid.UUID) (checks.Snapshot, erro
 	return get(ctx, c, "get check "+id.String(), checkPath(id), checkOf)
 }
 
-// Checks returns the checks of the project that the query selects, oldest first.
+// Checks returns the checks of the project that the query selects, oldest first: all of them or none, however many there are.
+// Config.Timeout includes the time to read them.
 func (c *Client) Checks(ctx context.Context, q checks.Query) ([]checks.Snapshot, error) {
 	params := url.Values{}
 	if q.Slug != "" {
@@ -35,7 +36,16 @@ func (c *Client) Checks(ctx context.Context, q checks.Query) ([]checks.Snapshot,
 	if query := params.Encode(); query != "" {
 		path += "?" + query
 	}
-	return get(ctx, c, "list checks", path, func(d wire.Checks) ([]checks.Snapshot, error) { return each("checks", d.Checks, checkOf) })
+	r, err := c.request(call{name: "list checks", method: http.MethodGet, path: path, idempotent: true})
+	if err != nil {
+		return nil, err
+	}
+	var list []checks.Snapshot
+	err = c.caller.do(ctx, r, func(res *http.Response) (err error) {
+		list, err = decodeList(res, "checks", checkOf)
+		return err
+	})
+	return list, err
 }
 
 // CheckBySlug returns the check of the project with a slug. The error is [checks.ErrNotFound] if there is none or the slug

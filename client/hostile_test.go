@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -82,6 +83,64 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLongLists: a list of checks may be of any length, unlike its elements. A part of it does not pass for the whole.
+func TestLongLists(t *testing.T) {
+	const check = `{"uuid": "11111111-2222-4333-8444-555555555555", "more": "` // and so on
+	element := check + strings.Repeat("x", 1<<19) + `"}`
+	list := func(body io.Reader) (int, error) {
+		t.Helper()
+		web := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			res := respond(r, 200, "application/json", "")
+			res.Body = io.NopCloser(body)
+			return res, nil
+		})}
+		c, err := client.New("https://rollcall.example.org", someKey, &client.Config{HTTPClient: web, Tries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.Checks(t.Context(), checks.Query{})
+		return len(list), err
+	}
+	parts := []io.Reader{strings.NewReader(`{"more": {"checks": [1]}, "checks": [` + element)}
+	const n = 130 // 65 MiB
+	for range n - 1 {
+		parts = append(parts, strings.NewReader(","+element))
+	}
+	if got, err := list(io.MultiReader(append(parts, strings.NewReader(`], "also": [null]} `))...)); err != nil || got != n {
+		t.Errorf("%d checks, error %v, want %d", got, err, n)
+	}
+	some := `{"checks": [` + check + `"}`
+	for body, want := range map[io.Reader]error{
+		strings.NewReader(some):                client.ErrNotRollcall,
+		strings.NewReader(some + "]"):          client.ErrNotRollcall,
+		strings.NewReader(some + "]} {}"):      client.ErrNotRollcall,
+		strings.NewReader(some + "]}]"):        client.ErrNotRollcall,
+		strings.NewReader(some + " {}]}"):      client.ErrNotRollcall,
+		broken(some):                           checks.ErrUnavailable,
+		broken(some + "]"):                     checks.ErrUnavailable,
+		broken(some + "]}"):                    checks.ErrUnavailable,
+		broken(some + `,{"uuid": "11111111-2`): checks.ErrUnavailable,
+	} {
+		if got, err := list(body); got != 0 || !errors.Is(err, want) || !strings.HasPrefix(err.Error(), "client: list checks: ") {
+			t.Errorf("%d checks, error %v, want %v", got, err, want)
+		}
+	}
+	if _, err := list(broken(some)); err.Error() != "client: list checks: unexpected EOF" {
+		t.Errorf("broken off: %v", err)
+	}
+	for _, start := range []string{`{"checks": [` + check, `{"more": "`, `{"`, `{"checks": [` + element + "," + check} {
+		_, err := list(io.MultiReader(strings.NewReader(start+strings.Repeat("x", 3<<20)), strings.NewReader(`"}]}`)))
+		if err == nil || err.Error() != "client: list checks: an element of the response is longer than 1048576 bytes" {
+			t.Errorf("%.20s: error %v", start, err)
+		}
+	}
+}
+
+// broken returns a body that is broken off.
+func broken(text string) io.Reader {
+	return io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrUnexpectedEOF))
 }
 
 func TestNumbersBeyondADuration(t *testing.T) {
