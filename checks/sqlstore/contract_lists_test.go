@@ -28,7 +28,7 @@ func testLists(t *testing.T, f fixture) {
 	var ids []uuid.UUID
 	for i := range 24 {
 		spec := checks.Spec{
-			Name: new([]string{"Übung", "backup", "", "a'b%_\\ \u202e", "Zeta"}[i%5]), Slug: new(fmt.Sprintf("job-%d", i%7)), Tags: []string{"prod", fmt.Sprintf("T%d", i%3)},
+			Name: new([]string{"Übung", "backup", "", "a'b%_\\ \u202e", "Zeta"}[i%5]), Slug: new(fmt.Sprintf("job-%d", i%7)), Tags: []string{"prod", fmt.Sprintf("T%d", i%3), fmt.Sprintf("two-%d", i/2)},
 			Timeout: new(time.Duration(i%4+1) * 20 * time.Minute), Grace: new(time.Duration(i%3+1) * 10 * time.Minute),
 		}
 		if i%6 == 0 {
@@ -106,7 +106,7 @@ func (f fixture) sameLists(t *testing.T, project, channel uuid.UUID, now time.Ti
 		{}, {Reverse: true}, {Order: checks.ListByName}, {Order: checks.ListByLast}, {Order: checks.ListByNext}, {Order: checks.ListByNext, Reverse: true},
 		{Order: checks.ListByLast, Reverse: true, Limit: 3, Offset: 4}, {Order: checks.ListByAge}, {Order: checks.ListBySince, Limit: 2},
 		{Limit: 5, Offset: 3}, {Limit: 5, Offset: 300}, {Words: []string{"übung"}}, {Words: []string{"job-3", "prod"}}, {Words: []string{"t1"}, Limit: 2},
-		{Words: []string{"a'b%_\\"}}, {Words: []string{"\x00"}}, {Tag: "T1"}, {Tag: "t1"}, {Tag: "\xff"}, {Slug: "job-3"}, {Key: all0(all).UniqueKey()},
+		{Words: []string{"a'b%_\\"}}, {Words: []string{"\x00"}}, {Tag: "T1"}, {Tag: "t1"}, {Tag: "two-4"}, {Tag: "two-4", Order: checks.ListByAge}, {Tag: "\xff"}, {Slug: "job-3"}, {Key: all0(all).UniqueKey()},
 		{Without: []uuid.UUID{}}, {Without: []uuid.UUID{channel}}, {Pinged: true}, {FlippedSince: now.Add(-time.Hour)}, {SlowSince: now.Add(-3 * time.Hour), Order: checks.ListBySlow},
 		{Status: []checks.Status{checks.StatusUp, checks.StatusNew}, Order: checks.ListByNext, Limit: 4},
 	}
@@ -131,6 +131,10 @@ func (f fixture) sameLists(t *testing.T, project, channel uuid.UUID, now time.Ti
 		}
 		if got, err := f.CountChecks(t.Context(), project, q); err != nil || !gocmp.Equal(got, counts) {
 			t.Errorf("%+v\ncounts %+v, want %+v, error %v", q, got, counts, err)
+			good = false
+		}
+		if sets, err := f.TagSets(t.Context(), store.CheckFilter{ProjectID: &project, Tags: []string{q.Tag}}, now); q.Tag != "" && (err != nil || !gocmp.Equal(checks.CountAll(sets), counts)) {
+			t.Errorf("%q\nsets %+v, want %+v, error %v", q.Tag, sets, counts, err)
 			good = false
 		}
 		from := min(q.Offset, len(want))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -38,6 +37,8 @@ type lister struct {
 	// few says that the project has few checks of all, so that their states are found by their keys. PostgreSQL decides that
 	// itself.
 	few bool
+	// rare has the tag of the query if the index of tags finds its checks.
+	rare []string
 	// apart says that the states are on other servers, which must get a query of their own.
 	apart bool
 }
@@ -49,6 +50,12 @@ func (s *database) lister(ctx context.Context, l layout, project uuid.UUID, q ch
 	made := &lister{s: s, project: project, q: q, now: micros(q.Now), few: s.d.postgres}
 	if _, made.apart = l.(spread); made.apart {
 		made.few = false
+	}
+	if q.Tag != "" {
+		var err error
+		if made.rare, err = s.rareTags(ctx, project, []string{q.Tag}); err != nil {
+			return nil, err
+		}
 	}
 	if s.d.postgres {
 		return made, nil
@@ -90,13 +97,10 @@ func (l *lister) status(k string) string {
 func (l *lister) filter() string {
 	var out strings.Builder
 	add := func(text string, args ...any) { out.WriteString(" AND " + l.s.format(text, args...)) }
-	for _, text := range slices.Concat(l.q.Words, []string{l.q.Tag, l.q.Slug, l.q.Key}) {
-		if !utf8.ValidString(text) || strings.Contains(text, "\x00") { // which no column has, and databases refuse
-			add("FALSE")
-			return out.String()
-		}
+	if slices.ContainsFunc(slices.Concat(l.q.Words, []string{l.q.Slug, l.q.Key}), func(text string) bool { return !storable(text) }) {
+		return " AND FALSE"
 	}
-	add("c.project_id = ?", l.project)
+	out.WriteString(" AND " + l.s.tagged(l.project, l.rare...))
 	within := "instr(c.search, ?) > 0"
 	if l.s.d.postgres {
 		within = "strpos(c.search, ?) > 0"
@@ -104,7 +108,7 @@ func (l *lister) filter() string {
 	for _, word := range l.q.Words {
 		add(within, word)
 	}
-	if l.q.Tag != "" {
+	if l.q.Tag != "" && len(l.rare) == 0 {
 		add(strings.Replace(within, "c.search", "' ' || c.tags || ' '", 1), " "+l.q.Tag+" ")
 	}
 	if l.q.Slug != "" {

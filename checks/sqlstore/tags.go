@@ -72,10 +72,53 @@ const (
 	maxTagCount = 1000
 )
 
+// storable reports whether columns can have a text. Databases refuse others, also in a comparison.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// tagged returns a condition on a check AS c: it is of a project and has tags. Beyond maxTagConditions the caller compares the
+// tags.
+func (s *database) tagged(project uuid.UUID, tags ...string) string {
+	of := "c.project_id = ?"
+	if len(tags) > 0 && !s.d.postgres {
+		of = "+" + of // SQLite would read all checks of the project by an index
+	}
+	out := s.format(of, project)
+	for i, tag := range tags {
+		if !storable(tag) {
+			return "FALSE"
+		}
+		if i < maxTagConditions {
+			out += s.format(" AND c.id IN (SELECT check_id FROM rollcall_check_tags WHERE project_id = ? AND tag = ?)", project, tag)
+		}
+	}
+	return out
+}
+
+// rareTags returns those of tags that few checks have. SQLite finds only these faster by the index; PostgreSQL decides that itself.
+func (s *database) rareTags(ctx context.Context, project uuid.UUID, tags []string) (rare []string, err error) {
+	if s.d.postgres {
+		return tags, nil
+	}
+	const query = `WITH few AS (SELECT coalesce(max(id), 0) / ? AS n FROM rollcall_checks) SELECT count(*) <= (SELECT n FROM few)
+		FROM (SELECT 1 FROM rollcall_check_tags WHERE project_id = ? AND tag = ? LIMIT (SELECT n + 1 FROM few))`
+	for _, tag := range tags {
+		few := !storable(tag)
+		if !few {
+			if err := s.db.NewRaw(query, fewOf, project, tag).Scan(ctx, &few); err != nil {
+				return nil, err
+			}
+		}
+		if few {
+			rare = append(rare, tag)
+		}
+	}
+	return rare, nil
+}
+
 // selectTagged returns the keys of the checks of a project that have tags. Beyond maxTagConditions the caller compares the tags.
 func (s *database) selectTagged(ctx context.Context, project uuid.UUID, tags []string) (keys []int64, err error) {
-	if slices.ContainsFunc(tags, func(tag string) bool { return !utf8.ValidString(tag) || strings.Contains(tag, "\x00") }) {
-		return nil, nil // no check has it, and PostgreSQL refuses it
+	if slices.ContainsFunc(tags, func(tag string) bool { return !storable(tag) }) {
+		return nil, nil
 	}
 	tags = slices.Clone(tags[:min(len(tags), maxTagConditions)])
 	with := func(tag string) *bun.SelectQuery {

@@ -29,12 +29,13 @@ func statusNow(now time.Time) string {
 
 // TagSets counts the checks of a project without reading them.
 func (s *database) TagSets(ctx context.Context, f store.CheckFilter, now time.Time) ([]checks.TagSet, error) {
-	var where conditions
-	addSet(&where, "c.project_id", f.ProjectID)
-	condition := s.db.QueryGen().FormatQuery(where.String(), where.args...)
+	rare, err := s.rareTags(ctx, *f.ProjectID, f.Tags)
+	if err != nil {
+		return nil, translate(err)
+	}
 	var rows []tagRow
-	err := s.read(ctx, func(l layout) (err error) {
-		rows, err = l.tagRows(ctx, s.db.DB, condition, now)
+	err = s.read(ctx, func(l layout) (err error) {
+		rows, err = l.tagRows(ctx, s.db.DB, s.tagged(*f.ProjectID, rare...), now)
 		return err
 	})
 	if err != nil {
