@@ -256,6 +256,7 @@ func damage(t *testing.T, path string) string {
 // next pings.
 func TestRestoreWhileJobsWentOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		begin := clock.Now()
 		mon := monitorAt(t, db, clock)
@@ -338,7 +339,7 @@ func copyOf(t *testing.T, db dbtest.DB) dbtest.DB {
 		return dbtest.DB{Name: db.Name, URL: "sqlite:" + file}
 	}
 	postgresProgram(t, "pg_dump", "--format=custom", "--file="+file, db.URL)
-	restored := dbtest.PostgreSQL(t)
+	restored := dbtest.PostgreSQL(t).Plain(t)
 	// Twice: into an empty database, and over an existing one.
 	for range 2 {
 		postgresProgram(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--no-owner", "--dbname="+restored.URL, file)
