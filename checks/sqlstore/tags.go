@@ -17,10 +17,14 @@ const spaces = "\t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005
 // keepTags fills rollcall_check_tags and keeps it equal to the column tags of rollcall_checks. SQLite splits that as a JSON array.
 var keepTags = statement{
 	sqlite: splitting(func(column string) string {
-		for _, space := range spaces {
+		from := ""
+		for i, space := range []rune(spaces) {
+			if i == utf8.RuneCountInString(spaces)/2 { // one in another, all would overflow the stack of older parsers
+				from, column = " FROM (SELECT "+column+" AS tags)", "tags"
+			}
 			column = fmt.Sprintf("replace(%s, char(%d), ' ')", column, space)
 		}
-		return `json_each('[' || replace(json_quote(` + column + `), ' ', '","') || ']')`
+		return `json_each((SELECT '[' || replace(json_quote(` + column + `), ' ', '","') || ']'` + from + `))`
 	}, `INSERT INTO rollcall_check_tags SELECT DISTINCT c.project_id, t.value, c.id
 	FROM rollcall_checks AS c, {c.tags} AS t WHERE t.value <> '';
 CREATE TRIGGER rollcall_check_tags_insert AFTER INSERT ON rollcall_checks BEGIN

@@ -121,3 +121,30 @@ func sameTags(t *testing.T, s *sqlstore.Database, projects ...uuid.UUID) {
 		}
 	}
 }
+
+// TestTriggersNest bounds how deep the triggers nest calls: the parser of SQLite before 3.46 has a stack of 100 symbols, and
+// people open the file with the sqlite3 of their distribution.
+func TestTriggersNest(t *testing.T) {
+	var list []string
+	db := dbtest.SQLite(t).Bun(t)
+	dbtest.OpenOn(t, db)
+	must(t, db.NewSelect().Table("sqlite_master").Column("sql").Where("type = 'trigger'").Scan(t.Context(), &list))
+	if len(list) == 0 {
+		t.Fatal("there are no triggers")
+	}
+	for _, text := range list {
+		depth, most := 0, 0
+		for _, c := range text {
+			switch c {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			most = max(most, depth)
+		}
+		if most > 20 {
+			t.Errorf("calls nest %d deep, at most 20 should:\n%s", most, text)
+		}
+	}
+}
