@@ -457,6 +457,21 @@ func TestDirectMovedShard(t *testing.T) {
 	}
 }
 
+// TestDirectReplaced pings when the coordinator has just got another address for a worker to which connections are open.
+func TestDirectReplaced(t *testing.T) {
+	f, c, node, _ := directly(t, func(*sql.DB) {})
+	if !f.pingOn(t, node, c, noon.Add(time.Second), func() {}) {
+		t.Fatal("the ping does not go to the worker")
+	}
+	f.MoveWorker(node)
+	if f.pingOn(t, node, c, noon.Add(2*time.Second), func() {}) {
+		t.Error("a ping goes to a worker that has been replaced")
+	}
+	if len(f.log(t, c.ID)) != 3 {
+		t.Errorf("the log has %d pings, want 3", len(f.log(t, c.ID)))
+	}
+}
+
 // TestDirectCheck asks all nodes, and other tables of the same name, whether they are the worker.
 func TestDirectCheck(t *testing.T) {
 	f, c, node, text := directly(t, func(*sql.DB) {})

@@ -157,8 +157,8 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 	t = &transaction{s: s, layout: s.layout()}
 	run := s.runInTx
 	if _, is := t.layout.(spread); is {
-		if pool := s.pool(ctx, store.NodeOf(ctx)); pool != nil {
-			t.direct = true
+		if pool, at := s.pool(ctx, store.NodeOf(ctx)); pool != nil {
+			t.direct, t.worker = true, at
 			run = func(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 				return t.onWorker(ctx, pool, fn)
 			}

@@ -19,8 +19,11 @@ const (
 	askAddress = time.Minute
 )
 
-// errDetour means that a transaction on a worker needs the coordinator.
-var errDetour = errors.New("sqlstore: the transaction needs the coordinator")
+// errDetour means that a transaction on a worker needs the coordinator, and errMoved that the worker is elsewhere.
+var (
+	errDetour = errors.New("sqlstore: the transaction needs the coordinator")
+	errMoved  = errors.New("sqlstore: the worker has another address")
+)
 
 // direct connects to the workers of Citus. A batch of pings that touches one worker and no table of the coordinator takes the
 // direct way, in half the CPU time. A worker knows all shards, and passes on what is for one that has moved, but has none of the
@@ -63,11 +66,11 @@ func (s *database) Reach(open func(host string, port uint16, check string) *bun.
 	s.direct.open = open
 }
 
-// pool returns the pool of a worker, or nil if the transaction must take the way through the coordinator.
-func (s *database) pool(ctx context.Context, node int) *bun.DB {
+// pool returns the pool of a worker and where that is, or nil if the transaction must take the way through the coordinator.
+func (s *database) pool(ctx context.Context, node int) (*bun.DB, worker) {
 	d := &s.direct
 	if d.open == nil || node == 0 {
-		return nil
+		return nil, worker{}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +95,7 @@ func (s *database) pool(ctx context.Context, node int) *bun.DB {
 			n.pool = d.open(w.host, w.port, w.check)
 		}
 	}
-	return n.pool
+	return n.pool, n.worker
 }
 
 // askWorker asks the coordinator for a worker.
@@ -135,7 +138,7 @@ func (d *direct) close() (err error) {
 // detour decides, after an error of a transaction on a worker, whether to avoid the worker, and returns the context for the
 // way through the coordinator.
 func (s *database) detour(ctx context.Context, err error) context.Context {
-	if away(err) || disconnected(err) || ctx.Err() != nil {
+	if errors.Is(err, errMoved) || away(err) || disconnected(err) || ctx.Err() != nil {
 		s.direct.avoid(store.NodeOf(ctx))
 	}
 	return store.OnNode(ctx, 0)
@@ -149,4 +152,16 @@ func (t *transaction) onWorker(ctx context.Context, pool *bun.DB, fn func(ctx co
 	}
 	defer t.coordinator.Close()
 	return pool.RunInTx(ctx, nil, fn)
+}
+
+// reserveDirect returns n identifiers for a transaction on a worker, which has no sequences. It fails if the worker has another
+// address since, so that nothing is written to one that has been replaced and runs on.
+func (t *transaction) reserveDirect(ctx context.Context, next string, n int) (ids []int64, err error) {
+	var id int64
+	rows, err := t.coordinator.QueryContext(ctx, next+` WHERE EXISTS (SELECT 1 FROM pg_catalog.pg_dist_node
+		WHERE groupid = $2 AND nodename = $3 AND nodeport = $4 AND noderole = 'primary' AND isactive)`, n, store.NodeOf(ctx), t.worker.host, int64(t.worker.port))
+	if ids, err = scanList(rows, err, &id, &id); err == nil && len(ids) < n {
+		err = errMoved
+	}
+	return ids, err
 }

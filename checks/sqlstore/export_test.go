@@ -136,6 +136,9 @@ func (s *database) AvoidWorker(node int) { s.direct.avoid(node) }
 // ForgetDirect forgets which workers are avoided, as time does.
 func (s *database) ForgetDirect() { s.direct.nodes = nil }
 
+// MoveWorker makes the store believe that a worker is where it is not.
+func (s *database) MoveWorker(node int) { s.direct.nodes[node].worker.port++ }
+
 // HashInt64 exports hashInt64.
 func HashInt64(key int64) int32 { return hashInt64(key) }
 

@@ -72,11 +72,11 @@ func (t *transaction) reserve(ctx context.Context, table string, n int) ([]int64
 	}
 	var id int64
 	if t.s.d.postgres {
-		from := querier(t.conn.Tx)
-		if t.direct { // a worker has no sequences
-			from = t.coordinator
+		next := "SELECT nextval('" + table + "_ids') FROM generate_series(1, $1::int)"
+		if t.direct {
+			return t.reserveDirect(ctx, next, n)
 		}
-		rows, err := from.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+		rows, err := t.conn.Tx.QueryContext(ctx, next, n)
 		return scanList(rows, err, &id, &id)
 	}
 	stmt, err := t.prepare(ctx, lastID+table)

@@ -23,6 +23,7 @@ type transaction struct {
 
 	direct      bool      // on a worker of Citus, not on the coordinator
 	coordinator *sql.Conn // of a direct transaction
+	worker      worker    // of a direct transaction
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
