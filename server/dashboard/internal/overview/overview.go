@@ -250,9 +250,12 @@ func (v *view) sort(q *ui.Request, now time.Time) (bad []row, err error) {
 	if err := v.addSlow(q, wrong, now); err != nil {
 		return nil, err
 	}
-	due, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{Now: now, Status: []checks.Status{checks.StatusUp}, Order: checks.ListByNext, Limit: maxDue})
-	if err != nil {
-		return nil, err
+	var due []checks.Check
+	if v.Up > 0 {
+		query := checks.ListQuery{Now: now, Status: []checks.Status{checks.StatusUp}, Order: checks.ListByNext, Limit: maxDue}
+		if due, err = q.Mon.Project(q.Project.ID).List(q.Ctx(), query); err != nil {
+			return nil, err
+		}
 	}
 	if rows, err = q.Rows(due, now); err != nil {
 		return nil, err
