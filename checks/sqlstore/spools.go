@@ -28,7 +28,7 @@ func (s *database) Outlook(ctx context.Context) (next time.Time, list []store.Sp
 		const first = "SELECT min(watch_at) AS due FROM rollcall_states WHERE watch_at IS NOT NULL"
 		within := ctx
 		if !s.d.postgres {
-			within = context.WithoutCancel(ctx) // no goroutine, as in dialect.exec
+			within = context.WithoutCancel(ctx) // no goroutine; see prepare
 		}
 		next, list, oldest, err = spools(within, s.db, first)
 		return cmp.Or(err, ctx.Err())

@@ -39,6 +39,15 @@ func (h hooks) Update(ctx context.Context, fn func(context.Context, store.Tx) er
 	return h.around("Update", func() error { return h.Store.Update(ctx, fn) })
 }
 
+// Outlook reads when the next check is due.
+func (h hooks) Outlook(ctx context.Context) (next time.Time, spools []store.SpoolState, oldest time.Time, err error) {
+	err = h.around("Outlook", func() (err error) {
+		next, spools, oldest, err = h.Store.Outlook(ctx)
+		return err
+	})
+	return next, spools, oldest, err
+}
+
 // Checks reads checks.
 func (h hooks) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
