@@ -113,6 +113,24 @@ func waitForKeys(t *testing.T, server *s3test.Server, n int) {
 	}
 }
 
+// waitForRecords waits until the database knows all objects: what a monitor that stops has not recorded, another puts again.
+func waitForRecords(t *testing.T, db dbtest.DB) {
+	t.Helper()
+	pool := db.Bun(t)
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		left, err := pool.NewSelect().Table("rollcall_uploads").Count(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d objects are not recorded", left)
+		}
+	}
+}
+
 // TestLifeOfBodies lets Run move bodies, reads them, and removes them with their check.
 func TestLifeOfBodies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -294,6 +312,7 @@ func TestSharedQueue(t *testing.T) {
 	s.ping(t, c, n)
 	stop := run(t, s.Monitor, newMonitor(t, db, list[1]))
 	waitForKeys(t, server, n)
+	waitForRecords(t, db)
 	stop()
 	s.read(t, c, n)
 	puts := make(map[string]int)
