@@ -27,6 +27,14 @@ func listCode(s checks.Status) int64 {
 	return code(statuses[:], s)
 }
 
+// statusAt returns the status at an instant of a check AS c, as the clock has changed it. state is the alias of its row of
+// rollcall_states.
+func statusAt(now int64, state string) string {
+	fresh, up, down := listCode(checks.StatusNew), listCode(checks.StatusUp), listCode(checks.StatusDown)
+	return fmt.Sprintf("CASE WHEN c.status IN (%d, %d) AND %s.down_at <= %d THEN %d WHEN c.status = %[2]d AND %[3]s.next_at <= %[4]d THEN %[6]d ELSE c.status END",
+		fresh, up, state, now, down, late)
+}
+
 // lister makes the queries for a list. The clock changes the status of some checks, in rows of rollcall_states, for which a
 // query scans the table, because it has no index for that: the first part of a query, clock, has these rows.
 type lister struct {
@@ -60,10 +68,17 @@ func (s *database) lister(ctx context.Context, l layout, project uuid.UUID, q ch
 	if s.d.postgres {
 		return made, nil
 	}
-	const query = `WITH few AS (SELECT coalesce(max(id), 0) / ? AS n FROM rollcall_checks)
-		SELECT count(*) < (SELECT n FROM few) FROM (SELECT 1 FROM rollcall_checks WHERE project_id = ? LIMIT (SELECT n FROM few))`
-	err := s.db.NewRaw(query, fewOf, project).Scan(ctx, &made.few)
+	var err error
+	made.few, err = s.isFew(ctx, "rollcall_checks WHERE project_id = ?", project)
 	return made, err
+}
+
+// isFew reports whether rows, one for each check, are few of all checks. It counts no further than it must.
+func (s *database) isFew(ctx context.Context, rows string, args ...any) (few bool, err error) {
+	query := `WITH few AS (SELECT coalesce(max(id), 0) / ? AS n FROM rollcall_checks)
+		SELECT count(*) <= (SELECT n FROM few) FROM (SELECT 1 FROM ` + rows + ` LIMIT (SELECT n + 1 FROM few))`
+	err = s.db.NewRaw(query, append([]any{fewOf}, args...)...).Scan(ctx, &few)
+	return few, err
 }
 
 // states returns the FROM and WHERE of the project's checks AS c with their states AS s.
@@ -87,11 +102,8 @@ func (l *lister) clock(where string) string {
 // turned are the states of the checks whose status the clock has changed, as a condition on s.
 func (l *lister) turned() string { return l.s.format("s.next_at <= ? OR s.down_at <= ?", l.now, l.now) }
 
-// status is the status at the instant of a check AS c, as the clock, whose row is k, has changed it.
-func (l *lister) status(k string) string {
-	return l.s.format("CASE WHEN c.status IN (0, 1) AND "+k+".down_at <= ? THEN 2 WHEN c.status = 1 AND "+k+".next_at <= ? THEN ? ELSE c.status END",
-		l.now, l.now, late)
-}
+// status is statusAt the instant of the list.
+func (l *lister) status(state string) string { return statusAt(l.now, state) }
 
 // filter returns the conditions of the query on a check AS c but its status.
 func (l *lister) filter() string {
@@ -337,7 +349,7 @@ func (l *lister) byInstant() string {
 		}
 		where = l.s.format(" AND "+l.status("s")+" IN (?)", bun.List(codes))
 	}
-	if len(l.q.Status) == 1 { // looks at no checks in vain
+	if len(l.q.Status) == 1 { // a narrower condition looks at fewer checks
 		switch l.q.Status[0] {
 		case checks.StatusGrace:
 			where += l.s.format(" AND s.next_at <= ?", l.now)

@@ -103,12 +103,10 @@ func (s *database) rareTags(ctx context.Context, project uuid.UUID, tags []strin
 	if s.d.postgres {
 		return tags, nil
 	}
-	const query = `WITH few AS (SELECT coalesce(max(id), 0) / ? AS n FROM rollcall_checks) SELECT count(*) <= (SELECT n FROM few)
-		FROM (SELECT 1 FROM rollcall_check_tags WHERE project_id = ? AND tag = ? LIMIT (SELECT n + 1 FROM few))`
 	for _, tag := range tags {
 		few := !storable(tag)
 		if !few {
-			if err := s.db.NewRaw(query, fewOf, project, tag).Scan(ctx, &few); err != nil {
+			if few, err = s.isFew(ctx, "rollcall_check_tags WHERE project_id = ? AND tag = ?", project, tag); err != nil {
 				return nil, err
 			}
 		}

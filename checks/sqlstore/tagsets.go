@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -14,17 +13,6 @@ type tagRow struct {
 	tags   string
 	status int64
 	number int
-}
-
-// inGrace stands for [checks.StatusGrace], which no column has.
-const inGrace = -1
-
-// statusNow returns the status that a row of rollcall_checks AS c has with its row of rollcall_states AS s at an instant.
-func statusNow(now time.Time) string {
-	at := micros(now)
-	fresh, up, down := code(statuses[:], checks.StatusNew), code(statuses[:], checks.StatusUp), code(statuses[:], checks.StatusDown)
-	return fmt.Sprintf("CASE WHEN c.status IN (%d, %d) AND s.down_at <= %d THEN %d WHEN c.status = %d AND s.next_at <= %d THEN %d ELSE c.status END",
-		fresh, up, at, down, up, at, inGrace)
 }
 
 // TagSets counts the checks of a project without reading them.
@@ -53,7 +41,7 @@ func (s *database) TagSets(ctx context.Context, f store.CheckFilter, now time.Ti
 			}
 		}
 		status := checks.StatusGrace
-		if r.status != inGrace {
+		if r.status != late {
 			if status, err = decode(statuses[:], r.status); err != nil {
 				return nil, err
 			}
@@ -64,7 +52,7 @@ func (s *database) TagSets(ctx context.Context, f store.CheckFilter, now time.Ti
 }
 
 func (plain) tagRows(ctx context.Context, db querier, where string, now time.Time) ([]tagRow, error) {
-	rows, err := db.QueryContext(ctx, "SELECT c.tags, "+statusNow(now)+", count(*) FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "+
+	rows, err := db.QueryContext(ctx, "SELECT c.tags, "+statusAt(micros(now), "s")+", count(*) FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "+
 		where+" GROUP BY 1, 2")
 	var row tagRow
 	return scanList(rows, err, &row, &row.tags, &row.status, &row.number)
@@ -90,17 +78,17 @@ func (spread) tagRows(ctx context.Context, db querier, where string, now time.Ti
 	d := dialect{postgres: true}
 	rows, err = db.QueryContext(ctx, "SELECT s.check_id, coalesce(s.down_at <= $2, FALSE) FROM rollcall_states AS s WHERE (s.next_at <= $2 OR s.down_at <= $2) AND "+
 		d.among("s.check_id", "bigint"), d.list(keys), micros(now))
-	var late struct {
+	var turned struct {
 		id   int64
 		down bool
 	}
-	changed, err := scanList(rows, err, &late, &late.id, &late.down)
+	changed, err := scanList(rows, err, &turned, &turned.id, &turned.down)
 	for _, l := range changed {
 		switch r := byKey[l.id]; {
 		case l.down && (r.status == code(statuses[:], checks.StatusNew) || r.status == code(statuses[:], checks.StatusUp)):
 			r.status = code(statuses[:], checks.StatusDown)
 		case r.status == code(statuses[:], checks.StatusUp):
-			r.status = inGrace
+			r.status = late
 		}
 	}
 	return list, err
