@@ -117,25 +117,21 @@ func rank(r projectRow) int {
 // count counts the checks of the project and finds the worst.
 func (r *projectRow) count(q *ui.Request) error {
 	project := q.Mon.Project(r.ID)
-	sets, err := project.TagSets(q.Ctx(), nil)
+	now := q.Mon.Now()
+	all, err := project.Count(q.Ctx(), checks.ListQuery{Now: now})
 	if err != nil {
 		return err
 	}
-	all := checks.CountAll(sets)
 	r.Total, r.Down, r.Late, r.Up = all.Total(), all[checks.StatusDown], all[checks.StatusGrace], all[checks.StatusUp]
 	if r.Down+r.Late == 0 {
 		return nil
 	}
-	now := q.Mon.Now()
-	for c, err := range project.EachCheck(q.Ctx(), checks.Query{}) {
-		if err != nil {
-			return err
-		}
-		status, since := c.Check.Status(now), c.Check.Since(now)
-		bad := status == checks.StatusDown || status == checks.StatusGrace
-		if worse := status == checks.StatusDown && r.WorstStatus != checks.StatusDown; bad && (worse || status == r.WorstStatus && since.After(r.WorstSince) || r.Worst == "") {
-			r.Worst, r.WorstKey, r.WorstSince, r.WorstStatus = ui.NameOf(*c.Check), c.UniqueKey, since, status
-		}
+	worst, err := project.List(q.Ctx(), checks.ListQuery{Now: now, Status: []checks.Status{checks.StatusDown, checks.StatusGrace}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, c := range worst {
+		r.Worst, r.WorstKey, r.WorstSince, r.WorstStatus = ui.NameOf(c), c.UniqueKey(), c.Since(now), c.Status(now)
 	}
 	return nil
 }

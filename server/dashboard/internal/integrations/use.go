@@ -43,11 +43,11 @@ func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
 		u.Mode = ""
 	}
 	if q.R.Method == http.MethodGet {
-		counts, err := q.Count()
+		available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 		if err != nil {
 			return u, err
 		}
-		if counts.Channels == 0 {
+		if len(available) == 0 {
 			u.Mode = "all"
 		}
 	}

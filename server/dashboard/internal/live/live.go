@@ -349,8 +349,8 @@ func (v *Follower) read(ctx context.Context, pending *news) bool {
 func (v *Follower) readChecks(ctx context.Context, many bool) (*knownChecks, error) {
 	project := v.lives.mon.Project(v.project)
 	if many {
-		sets, err := project.TagSets(ctx, nil)
-		if all := checks.CountAll(sets); err != nil || all.Total() > v.lives.most {
+		all, err := project.Count(ctx, checks.ListQuery{})
+		if err != nil || all.Total() > v.lives.most {
 			known := &knownChecks{many: all, counts: counts{all[checks.StatusDown], all[checks.StatusGrace]}}
 			known.next = v.lives.mon.Now().Add(liveMost)
 			return known, err

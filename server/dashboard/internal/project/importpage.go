@@ -165,11 +165,11 @@ func plan(q *ui.Request, ctx context.Context, list []healthchecks.Check, malform
 		}
 		plan.Left = append(plan.Left, leftChannel{c.Name, c.Kind, used})
 	}
-	have, err := q.Mon.Project(q.Project.ID).TagSets(ctx, nil)
+	have, err := q.Mon.Project(q.Project.ID).Count(ctx, checks.ListQuery{})
 	if err != nil {
 		return nil, err
 	}
-	if plan.Have = checks.CountAll(have).Total(); q.Project.CheckLimit() > 0 && plan.Have+plan.Created > q.Project.CheckLimit() {
+	if plan.Have = have.Total(); q.Project.CheckLimit() > 0 && plan.Have+plan.Created > q.Project.CheckLimit() {
 		plan.Over = q.Project.CheckLimit()
 	}
 	list = slices.DeleteFunc(list, func(c healthchecks.Check) bool {

@@ -109,7 +109,7 @@ type Summary struct {
 	Total, Down, Late, Up, New, Paused int
 }
 
-// SummaryOf returns the summary that the database has counted.
+// SummaryOf returns the summary of counts.
 func SummaryOf(c checks.Counts) Summary {
 	return Summary{
 		Total: c.Total(), Down: c[checks.StatusDown], Late: c[checks.StatusGrace], Up: c[checks.StatusUp], New: c[checks.StatusNew], Paused: c[checks.StatusPaused],
@@ -121,22 +121,11 @@ func (s Summary) Counts() (down, late int) { return s.Down, s.Late }
 
 // Summarize counts rows.
 func Summarize(rows []Row) Summary {
-	s := Summary{Total: len(rows)}
+	counts := make(checks.Counts)
 	for _, r := range rows {
-		switch r.Status {
-		case checks.StatusDown:
-			s.Down++
-		case checks.StatusGrace:
-			s.Late++
-		case checks.StatusUp:
-			s.Up++
-		case checks.StatusNew:
-			s.New++
-		case checks.StatusPaused:
-			s.Paused++
-		}
+		counts[r.Status]++
 	}
-	return s
+	return SummaryOf(counts)
 }
 
 // Reaching returns the channels by which alerts of a check that is down arrive somewhere, as far as is known. everyone says that
@@ -189,7 +178,7 @@ type Counts struct {
 
 // Count counts what the project has.
 func (q *Request) Count() (Counts, error) {
-	sets, err := q.Mon.Project(q.Project.ID).TagSets(q.Ctx(), nil)
+	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
 	if err != nil {
 		return Counts{}, err
 	}
@@ -198,7 +187,7 @@ func (q *Request) Count() (Counts, error) {
 		return Counts{}, err
 	}
 	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
-	return Counts{checks.CountAll(sets).Total(), len(available), len(keys)}, err
+	return Counts{all.Total(), len(available), len(keys)}, err
 }
 
 // TrueFirst compares two facts for an order in which what is true comes first.
