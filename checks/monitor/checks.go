@@ -120,22 +120,6 @@ func (p *Project) each(ctx context.Context, q checks.Query) iter.Seq2[checks.Che
 	return p.store.EachCheck(ctx, filter)
 }
 
-// TagSets counts the checks that have all of the given tags by all their tags and by their status now. Unlike [Project.Checks],
-// it reads no more than that, so it is quick in a project of many checks. The sets have no order. See [checks.CountAll] and
-// [checks.CountByTag].
-func (p *Project) TagSets(ctx context.Context, tags []string) (sets []checks.TagSet, err error) {
-	if distinct, some := (checks.Query{Tags: tags}).DistinctTags(); some {
-		sets, err = p.store.TagSets(ctx, store.CheckFilter{ProjectID: &p.id, Tags: distinct}, p.now())
-	}
-	return sets, p.about(p.exists(ctx, len(sets), err))
-}
-
-// Tags returns the tags of the checks, each once, sorted.
-func (p *Project) Tags(ctx context.Context) ([]string, error) {
-	tags, err := p.store.Tags(ctx, p.id)
-	return tags, p.about(p.exists(ctx, len(tags), err))
-}
-
 // Create adds a check. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
 // [checks.ErrCheckLimit], a *[checks.FieldError] for "uuid" that wraps [checks.ErrExists] for a Spec.ID in use.
 func (p *Project) Create(ctx context.Context, spec checks.Spec) (checks.Snapshot, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -47,4 +48,20 @@ func (p *Project) CountFailed(ctx context.Context, since time.Time) (map[flips.R
 func (p *Project) LastDown(ctx context.Context) (check uuid.UUID, at time.Time, err error) {
 	check, at, err = p.store.LastDown(ctx, p.id)
 	return check, at, p.about(err)
+}
+
+// TagSets counts the checks that have all of the given tags by all their tags and by their status now. Unlike [Project.Checks],
+// it reads no more than that, so it is quick in a project of many checks. The sets have no order. See [checks.CountAll] and
+// [checks.CountByTag].
+func (p *Project) TagSets(ctx context.Context, tags []string) (sets []checks.TagSet, err error) {
+	if distinct, some := (checks.Query{Tags: tags}).DistinctTags(); some {
+		sets, err = p.store.TagSets(ctx, store.CheckFilter{ProjectID: &p.id, Tags: distinct}, p.now())
+	}
+	return sets, p.about(p.exists(ctx, len(sets), err))
+}
+
+// Tags returns the tags of the checks, each once, sorted.
+func (p *Project) Tags(ctx context.Context) ([]string, error) {
+	tags, err := p.store.Tags(ctx, p.id)
+	return tags, p.about(p.exists(ctx, len(tags), err))
 }
