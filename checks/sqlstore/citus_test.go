@@ -181,7 +181,7 @@ func TestUploadMovedInDoubt(t *testing.T) {
 	must(t, worker.Commit())
 	must(t, <-settled)
 	if list := f.removals(t, noon.Add(time.Hour)); len(list) != 0 {
-		t.Errorf("an object in use is to be removed: %v", list)
+		t.Errorf("the removal of an object in use is queued: %v", list)
 	}
 	if p := f.body(t, c.ID, 1); p.BodyKey != upload.Key {
 		t.Errorf("the key of the object is %q", p.BodyKey)
@@ -229,12 +229,18 @@ func TestDistributeNeedsCitus(t *testing.T) {
 	}
 }
 
-// TestPhases looks at what Citus has recorded of commits in two phases. A batch of pings on one worker needs one phase only. Whatever
-// also writes on the coordinator is committed in two, or a crash could keep one half.
-func TestPhases(t *testing.T) {
+// needCitus skips a test unless it runs on a cluster of Citus; see .ci/citus.
+func needCitus(t *testing.T) {
+	t.Helper()
 	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
 		t.Skip("ROLLCALL_TEST_CITUS is not set")
 	}
+}
+
+// TestPhases looks at what Citus has recorded of commits in two phases. A batch of pings on one worker needs one phase only. Whatever
+// also writes on the coordinator is committed in two, or a crash could keep one half.
+func TestPhases(t *testing.T) {
+	needCitus(t)
 	pool := dbtest.PostgreSQL(t).Bun(t)
 	pool.SetMaxOpenConns(1) // because Citus names a commit by its connection
 	f := newFixture(t, dbtest.OpenOn(t, pool).Database())
@@ -306,9 +312,7 @@ func TestPhases(t *testing.T) {
 // TestDirect records pings over connections to the workers. What also needs a table of the coordinator, or a worker that cannot
 // be reached, goes through the coordinator.
 func TestDirect(t *testing.T) {
-	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
-		t.Skip("ROLLCALL_TEST_CITUS is not set")
-	}
+	needCitus(t)
 	opened, err := postgres.Open(t.Context(), dbtest.PostgreSQL(t).URL)
 	must(t, err)
 	defer opened.Close()
@@ -357,9 +361,7 @@ func TestDirect(t *testing.T) {
 // directly is a fixture on Citus with a check that has pings, and the node of the check.
 func directly(t *testing.T, configure func(*sql.DB)) (f fixture, c checks.Check, node int, url string) {
 	t.Helper()
-	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
-		t.Skip("ROLLCALL_TEST_CITUS is not set")
-	}
+	needCitus(t)
 	url = dbtest.PostgreSQL(t).URL
 	opened, err := postgres.Open(t.Context(), url)
 	must(t, err)
@@ -518,9 +520,7 @@ func (unreachable) Driver() driver.Driver { return nil }
 
 // TestUpgradeDistributed migrates a database that an earlier version has distributed.
 func TestUpgradeDistributed(t *testing.T) {
-	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
-		t.Skip("ROLLCALL_TEST_CITUS is not set")
-	}
+	needCitus(t)
 	bundb := dbtest.PostgreSQL(t).Bun(t)
 	var schema string
 	must(t, bundb.QueryRowContext(t.Context(), "SELECT current_schema").Scan(&schema))
@@ -559,9 +559,7 @@ func TestWorkerDied(t *testing.T) {
 // TestWorkers kills the nodes of a cluster one by one. Where the second worker was, something accepts connections and never
 // answers.
 func TestWorkers(t *testing.T) {
-	if os.Getenv("ROLLCALL_TEST_CITUS") == "" {
-		t.Skip("ROLLCALL_TEST_CITUS is not set")
-	}
+	needCitus(t)
 	dir, err := os.MkdirTemp("", "rollcall-citus-")
 	must(t, errors.Join(err, os.Chmod(dir, 0o755)))
 	nodes, err := pgserver.NewCitus(t.Context(), dir, "rollcall", 2, "fsync=off")

@@ -37,6 +37,20 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (l oneConn) Close() error   { close(l.done); return nil }
 func (l oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
+// connect serves one connection, whose other end it returns. stop ends the server.
+func connect(handler http.HandlerFunc) (near net.Conn, stop func()) {
+	web := newWeb(handler, slog.New(slog.DiscardHandler))
+	l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	near, far := net.Pipe()
+	l.conn <- far
+	return near, func() {
+		web.Close()
+		<-served
+	}
+}
+
 // TestSlowClients checks how long the server waits for a client that stops sending.
 func TestSlowClients(t *testing.T) {
 	for _, c := range []struct {
@@ -51,14 +65,9 @@ func TestSlowClients(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				web := newWeb(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				near, stop := connect(func(_ http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body)
-				}), slog.New(slog.DiscardHandler))
-				l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
-				served := make(chan error, 1)
-				go func() { served <- web.Serve(l) }()
-				near, far := net.Pipe()
-				l.conn <- far
+				})
 				began := time.Now()
 				go io.WriteString(near, c.sent)
 				if _, err := io.Copy(io.Discard, near); err != nil {
@@ -67,8 +76,7 @@ func TestSlowClients(t *testing.T) {
 				if took := time.Since(began); took < c.within || took > c.within+time.Second {
 					t.Errorf("the connection lived for %v, want %v", took, c.within)
 				}
-				web.Close()
-				<-served
+				stop()
 			})
 		})
 	}
@@ -77,14 +85,9 @@ func TestSlowClients(t *testing.T) {
 // TestUnreadAnswer checks how long the server waits for a client that does not read.
 func TestUnreadAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := newWeb(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		near, stop := connect(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
-		}), slog.New(slog.DiscardHandler))
-		l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
-		served := make(chan error, 1)
-		go func() { served <- web.Serve(l) }()
-		near, far := net.Pipe()
-		l.conn <- far
+		})
 		_, _ = io.WriteString(near, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		time.Sleep(writeTimeout - time.Second)
 		answers := bufio.NewReader(near)
@@ -95,24 +98,18 @@ func TestUnreadAnswer(t *testing.T) {
 		if n, _ := io.Copy(io.Discard, answers); n >= 1<<20 {
 			t.Error("the server waited on")
 		}
-		web.Close()
-		<-served
+		stop()
 	})
 }
 
 // TestLateAnswer: the server sends an answer after all the time that a request may take, to arrive and to be worked on.
 func TestLateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := newWeb(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		near, stop := connect(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			time.Sleep(50 * time.Second)
 			w.WriteHeader(http.StatusServiceUnavailable)
-		}), slog.New(slog.DiscardHandler))
-		l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
-		served := make(chan error, 1)
-		go func() { served <- web.Serve(l) }()
-		near, far := net.Pipe()
-		l.conn <- far
+		})
 		_, _ = io.WriteString(near, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
 		time.Sleep(readTimeout - time.Second)
 		_, _ = io.WriteString(near, "x")
@@ -121,8 +118,7 @@ func TestLateAnswer(t *testing.T) {
 			t.Errorf("answer %v, error %v", answer, err)
 		}
 		near.Close()
-		web.Close()
-		<-served
+		stop()
 	})
 }
 
