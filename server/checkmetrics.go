@@ -63,7 +63,7 @@ func checkStatuses() []checks.Status {
 	return []checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusGrace, checks.StatusDown, checks.StatusPaused}
 }
 
-// maxCheckSeries is up to how many checks of a project each has metrics of its own.
+// maxCheckSeries is the most checks of a project for which each has its own series.
 const maxCheckSeries = 10_000
 
 // maxTagSeries is how many tags have metrics in a project with more checks: those of the most checks.

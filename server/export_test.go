@@ -37,7 +37,7 @@ func (s *Server) ReserveBodies() (release func()) {
 	return func() { s.bodyMemory.Release(all) }
 }
 
-// SetCheckSeries replaces the number of checks up to which each has metrics of its own.
+// SetCheckSeries replaces the limit on checks with a series each.
 func (s *Server) SetCheckSeries(n int) { s.checkSeries = n }
 
 // MaxTagSeries is how many tags have metrics beyond that.

@@ -101,8 +101,8 @@ func (s compiledStmt) Close() error {
 	return s.sqliteStmt.Close()
 }
 
-// TestPingCompilesNothing: pings compile no statement after the first, not even after a migration, unless each has a
-// connection of its own. A closed store leaves no statement open in the program's pool.
+// TestPingCompilesNothing: pings compile no statement after the first, not even after a migration, unless each has
+// its own connection. A closed store leaves no statement open in the program's pool.
 func TestPingCompilesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name, dsn   string

@@ -22,7 +22,7 @@ import (
 // lead is how long before the first deadline of a round the deadlines are set: longer than any server takes to see them.
 const lead = 3 * time.Second
 
-// watched is a server whose alerts are measured, on a database of its own.
+// watched is a server, with its own database, whose alerts are measured.
 type watched struct {
 	name, binary string
 	target

@@ -76,7 +76,7 @@ type options struct {
 	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how soon this many checks are down that become overdue at once."`
 	Deadlines      int           `help:"Measure how long after their deadlines, spread over each round, the alerts of this many checks arrive. With --rate the server takes pings of other checks meanwhile."`
 	CommitMargin   time.Duration `help:"The commit margin of the servers with --deadlines: alerts leave that much later."`
-	Against        string        `help:"With --deadlines, the binary to measure in turn with this one, on a database of its own." placeholder:"FILE"`
+	Against        string        `help:"With --deadlines, the binary to measure in turn with this one; each has its own database." placeholder:"FILE"`
 	Rollcall       string        `help:"The binary to measure (default: built from this module)." placeholder:"FILE"`
 	Profile        string        `help:"Write a CPU profile of rollcall to this file." placeholder:"FILE"`
 	receiver       string        // gets the alerts of --deadlines

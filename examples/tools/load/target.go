@@ -33,7 +33,7 @@ type target struct {
 // ceilingArg makes this program the ceiling.
 const ceilingArg = "ceiling"
 
-// startCeiling starts the ceiling in a process of its own. It is pinged as the checks of a database would be.
+// startCeiling starts the ceiling as a separate process. It gets the same pings as a server.
 func startCeiling(data *fixture) (*target, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // ErrNoCitus means that PostgreSQL does not have the extension citus.
 var ErrNoCitus = errors.New("the extension citus is not installed in PostgreSQL (.ci/citus builds it)")
 
-// NewCitus starts a cluster of Citus, each node in a directory of its own below dir, and creates a database on all of them.
+// NewCitus starts a cluster of Citus, with a directory below dir for each node, and creates a database on all of them.
 // It returns the coordinator, followed by the workers. The database is empty and not distributed. The error is
 // [ErrNoCitus] if the extension is missing. The caller stops the nodes, even after an error, and removes the directory.
 func NewCitus(ctx context.Context, dir, database string, workers int, settings ...string) (nodes []*Server, err error) {
