@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // Status is the status of a check.
@@ -64,6 +65,8 @@ type State struct {
 	Ended EndedRuns `json:"ended,omitempty"`
 	// Alerting is the state of the alert rules.
 	Alerting alerting `json:"alerting,omitzero"`
+	// Ack is the acknowledgement of the outage of a check that is down, or the zero value.
+	Ack gate.Ack `json:"ack,omitzero"`
 	// History has the last runs and the totals of the newest day.
 	History History `json:"history,omitzero"`
 }

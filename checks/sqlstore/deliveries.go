@@ -34,19 +34,21 @@ type deliveryRow struct {
 	Close     string    `bun:"close"`
 	Recipient string    `bun:"recipient"`
 	Origin    int64     `bun:"origin"`
+	Held      string    `bun:"held"`
+	HeldUntil int64     `bun:"held_until"`
 }
 
 // queuedColumns lists the columns that deliveryRow.queued reads. In RETURNING, SQLite wants them without a table.
 const (
-	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin"
-	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin"
+	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin, d.held, d.held_until"
+	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin, held, held_until"
 )
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
-		Recipient: r.Recipient, Origin: r.Origin,
+		Recipient: r.Recipient, Origin: r.Origin, Held: r.Held, HeldUntil: instant(r.HeldUntil),
 	}
 	if r.Done != "" {
 		_ = json.Unmarshal([]byte(r.Done), &q.Done) // doneText wrote it
@@ -249,13 +251,16 @@ type resultRow struct {
 	Since    int64  `json:"since"`
 	Error    string `json:"error"`
 	Done     string `json:"done"`
+	Held     string `json:"held"`
+	Until    int64  `json:"until"`
 }
 
 // resultRows reads an array of resultRow on each database.
 const (
-	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text)"
+	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text, held text, until bigint)"
 	resultRowsSQLite   = `(SELECT value->>'delivery' AS delivery, value->>'claim' AS claim, value->>'state' AS state,
-		value->>'attempts' AS attempts, value->>'due' AS due, value->>'since' AS since, value->>'error' AS error, value->>'done' AS done FROM json_each(?)) AS v`
+		value->>'attempts' AS attempts, value->>'due' AS due, value->>'since' AS since, value->>'error' AS error, value->>'done' AS done,
+		value->>'held' AS held, value->>'until' AS until FROM json_each(?)) AS v`
 )
 
 // RecordResults writes the results whose deliveries are still pending under the same claim, or were sent.
@@ -266,7 +271,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	rows, ids := make([]resultRow, len(results)), make([]int64, len(results))
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
-			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done)}
+			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done), Held: r.Held, Until: micros(r.HeldUntil)}
 		ids[i] = r.ID
 	}
 	list, err := json.Marshal(rows)
@@ -280,6 +285,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	var recorded []int64
 	// The list of IDs is redundant, but without it the planner may scan the table for the join.
 	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
+			held = v.held, held_until = nullif(v.until, 0),
 			attempts = CASE WHEN d.attempts = v.claim THEN v.attempts ELSE d.attempts END,
 			since = CASE WHEN d.attempts = v.claim THEN nullif(v.since, 0) ELSE d.since END,
 			finished_at = CASE WHEN v.state <> 'pending' THEN ? END

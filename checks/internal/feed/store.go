@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -56,7 +57,7 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 // callers that save them publish their changes.
 type transaction struct {
 	store.Tx
-	raised   bool // new alerts
+	raised   bool // alerts that are due
 	complete bool // all that is left is the commit
 	watched  bool // by the feed
 	notes    []Note
@@ -138,6 +139,21 @@ func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) e
 func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
 	t.note(Note{Project: projectID, Kinds: checks.ChangedStatusPages})
 	return t.Tx.DeleteStatusPage(ctx, projectID, id)
+}
+
+func (t *transaction) SaveWindow(ctx context.Context, w store.Window, ends time.Time) error {
+	t.note(Note{Project: w.ProjectID, Kinds: checks.ChangedProject, AllChecks: true})
+	return t.Tx.SaveWindow(ctx, w, ends)
+}
+
+func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: checks.ChangedProject, AllChecks: true})
+	return t.Tx.DeleteWindow(ctx, projectID, id)
+}
+
+func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
+	t.raised = true
+	return t.Tx.ReleaseHeld(ctx, projectID, now)
 }
 
 func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
@@ -80,6 +81,12 @@ type AdminTx interface {
 	SaveStatusPage(ctx context.Context, p checks.StatusPage) error
 	// DeleteStatusPage removes a status page of a project.
 	DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error
+	// SaveWindow adds a window, or replaces one of its project. Its last occurrence ends at an instant; the zero time is never.
+	SaveWindow(ctx context.Context, w Window, ends time.Time) error
+	// DeleteWindow removes a window of a project.
+	DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error
+	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. Whatever changes a policy calls it.
+	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
 	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
 	// although PrunePings may remove them later. Another check with the same ID may be added.
 	DeleteCheck(ctx context.Context, l *Locked) error
@@ -99,6 +106,8 @@ type Lookup interface {
 	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
 	// StatusPages returns status pages, oldest first.
 	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
+	// Windows returns maintenance windows and snoozes, in the order of their starts.
+	Windows(ctx context.Context, f WindowFilter) ([]Window, error)
 	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }
@@ -116,6 +125,22 @@ type StatusPageFilter struct {
 	ID        *uuid.UUID
 	ProjectID *uuid.UUID
 	Slug      *string
+}
+
+// Window is a maintenance window or a snooze of a project.
+type Window struct {
+	gate.Window
+	ProjectID uuid.UUID
+}
+
+// WindowFilter selects windows: that with an ID, or those of Projects.
+type WindowFilter struct {
+	ID       *uuid.UUID
+	Projects []uuid.UUID
+	// Kind, unless "", selects one kind.
+	Kind gate.WindowKind
+	// EndsAfter, unless it is the zero time, leaves out those whose last occurrence has ended at that instant.
+	EndsAfter time.Time
 }
 
 // KeyFilter selects API keys. A nil field matches all.

@@ -41,6 +41,10 @@ type QueuedDelivery struct {
 	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are not
 	// Done. It is in a line of its own.
 	Recipient string
+	// Held says which policy keeps the delivery back, in the form of package courier, or did last; it is "" if none ever has. HeldUntil is
+	// when the gate is asked again, or was, or the zero time.
+	Held      string
+	HeldUntil time.Time
 	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
 	Origin int64
 }
@@ -56,7 +60,8 @@ type Handover struct {
 
 // DeliveryResult is what became of a claimed delivery.
 type DeliveryResult struct {
-	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error and Done.
+	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held and
+	// HeldUntil.
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
