@@ -3,17 +3,21 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"modernc.org/sqlite"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
@@ -40,12 +44,12 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
+	opened, err := sqlstore.Open(ctx, bun.NewDB(db, sqlitedialect.New()))
 	if err != nil {
 		return nil, explained(path, errors.Join(err, db.Close()))
 	}
-	store.Contract().(interface{ Own() }).Own()
-	return store, nil
+	opened.Contract().(interface{ Own() }).Own()
+	return opened, nil
 }
 
 // OpenDB opens an SQLite file as [Open] does, but neither migrates it nor makes a store. It is for programs that keep
@@ -69,16 +73,40 @@ func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, erro
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(file, busy))
+	known, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
+	toPath, err := sqlite.NewConnector(dsn(file, busy))
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&connector{toPath, file, known})
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	if err := connect(ctx, db, busy); err != nil {
 		return nil, errors.Join(explained(path, err), db.Close())
 	}
 	return db, nil
+}
+
+// connector opens connections to the file that was there when the pool was opened. If somebody has replaced or removed that since,
+// it opens none: all that one wrote to another file would be gone once the right file is back.
+type connector struct {
+	driver.Connector
+	path  string
+	known os.FileInfo
+}
+
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if info, stat := os.Stat(c.path); errors.Is(stat, fs.ErrNotExist) || stat == nil && !os.SameFile(info, c.known) {
+		if err == nil {
+			err = conn.Close()
+		}
+		return nil, &fileError{path: c.path, reason: strings.TrimPrefix(store.ErrReplaced.Error(), "the file "), err: errors.Join(store.ErrReplaced, err)}
+	}
+	return conn, err
 }
 
 func openMemory(ctx context.Context) (*sql.DB, error) {
@@ -139,6 +167,8 @@ func dsn(path string, busy time.Duration) string {
 		// Anything less can lose acknowledged pings in a power failure.
 		"_synchronous":  {"FULL"},
 		"_foreign_keys": {"1"},
+		// Or a connection would create the file again after somebody has removed it; see prepareFile.
+		"mode": {"rw"},
 		// The store's transactions write. The driver applies this to explicit transactions only, so reads take no lock.
 		"_txlock": {"immediate"},
 		// In pages of 4 kB. Late checkpoints write fewer pages, because pings change the same ones again and again.

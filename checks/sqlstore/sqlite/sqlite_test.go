@@ -63,6 +63,38 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestReplaced opens connections while the file is removed, and while a copy is in its place. None of them leads to another file,
+// also later, when the file is back.
+func TestReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	db, err := sqlite.OpenDB(t.Context(), path)
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TABLE kept (n INTEGER)")
+	must(t, err)
+	db.SetMaxIdleConns(0) // each statement opens a connection
+	must(t, os.Rename(path, path+".kept"))
+	fails := func(when string) {
+		t.Helper()
+		_, err := db.Exec("INSERT INTO kept VALUES (1)")
+		if !errors.Is(err, internal.ErrReplaced) || !errors.Is(err, internal.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	fails("removed")
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file was created again: %v", err)
+	}
+	content, err := os.ReadFile(path + ".kept")
+	must(t, err)
+	must(t, os.WriteFile(path, content, 0o600))
+	fails("replaced")
+	must(t, os.Rename(path+".kept", path))
+	if _, err := db.Exec("INSERT INTO kept VALUES (2)"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 // TestOpenFails opens what is no database. The error names the path and says what is wrong.
 func TestOpenFails(t *testing.T) {
 	t.Chdir(t.TempDir())
