@@ -2,7 +2,8 @@
 // whatever raised it: a missed deadline, a failure, a reminder, the end of a maintenance window or of quiet hours.
 //
 // A monitor asks it twice with the same rules: when an alert is raised, with what the check itself says, and when a delivery is
-// about to be sent, with all that the project says. A program that sends alerts by itself can ask it alone:
+// about to be sent, with all that the project says. Facts and policies that somebody else has judged are left zero, and pass.
+// A program that sends alerts by itself can ask it alone:
 //
 //	d := gate.Decide(gate.Event{Kind: gate.Down, At: downAt, Failures: 1}, gate.Policies{Windows: windows}, time.Now())
 //	switch d.Action {
@@ -15,6 +16,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,11 +37,12 @@ const (
 // Event is an alert that wants to leave, with what is known about its check.
 type Event struct {
 	Kind Kind
-	// At is when the check got the status that the alert reports.
+	// At is when the alert about the status was raised, also for a reminder: the steps of an escalation policy count from then.
 	At time.Time
-	// Last is when the alert before a reminder was due: its RepeatEvery counts from then.
+	// Last is when the alert or reminder before a reminder was due: its RepeatEvery counts from then. The zero time means long ago.
 	Last time.Time
-	// Failures are the failures in a row, and NextFailure when the next one follows without a ping, or the zero time.
+	// Failures are the failures in a row until now, and NextFailure is when the next one follows without a ping, or the zero time
+	// if no ping is expected any more.
 	Failures    int
 	NextFailure time.Time
 	// Check and Tags are those of the check; windows select by them.
@@ -53,19 +56,19 @@ type Event struct {
 type Policies struct {
 	// AlertAfter is how many failures in a row raise the alert that the check is down; 0 and 1 both mean the first.
 	AlertAfter int
-	// RepeatEvery is the time between reminders, 0 for none.
+	// RepeatEvery is the least time between two reminders. Whoever wants no reminders raises none.
 	RepeatEvery time.Duration
-	// Quiet are the quiet hours of the check.
-	Quiet quiet.Hours
+	// Quiet are the quiet hours of the check, or nil.
+	Quiet *quiet.Hours
 	// RecordOnly says that the check never alerts.
 	RecordOnly bool
 	// Ack is the acknowledgement of the outage, or the zero value.
 	Ack Ack
-	// Windows are the maintenance windows and snoozes of the project.
+	// Windows are the maintenance windows and snoozes of the project, with those that ended since the alert was raised.
 	Windows []Window
 	// Parents are the checks that the check follows.
 	Parents []Parent
-	// Steps are those of the escalation policy of the project.
+	// Steps are those of the escalation policy of the project. An integration that no step names is notified at once.
 	Steps []Step
 }
 
@@ -77,6 +80,11 @@ type Ack struct {
 	// At is when. Until is when it ends although the check is still down, or the zero time if only the outage ends it.
 	At    time.Time `json:"at,omitzero"`
 	Until time.Time `json:"until,omitzero"`
+}
+
+// Active reports whether the acknowledgement is in force at an instant.
+func (a Ack) Active(now time.Time) bool {
+	return !a.At.IsZero() && (a.Until.IsZero() || now.Before(a.Until))
 }
 
 // Parent is a check that another one follows.
@@ -103,7 +111,7 @@ type Action uint8
 // The actions.
 const (
 	Send Action = iota // it leaves now
-	Wait               // it is asked again at Decision.Until, or when a policy has changed
+	Wait               // it waits: ask again at Decision.Until, or when a policy has changed
 	Drop               // it never leaves
 )
 
@@ -124,21 +132,151 @@ const (
 	ByStorm       Why = "storm" // it is sent with others
 )
 
-// Decision is what a gate decides about an alert.
+// Decision is what the gate decides about an alert.
 type Decision struct {
 	Action Action
-	// Until is when to ask again about one that waits.
+	// Until is when to ask again about an alert that waits. It is after now, and not after the instant at which the alert may leave.
+	// For a reminder that quiet hours drop, it is their end: the next one counts from then. Otherwise it is the zero time.
 	Until time.Time
-	// Why is the policy that keeps the alert back or drops it, and Name whom or what it names: the note of a window, the name of a
-	// parent, or who has acknowledged the outage. Both are "" for Send.
+	// Why is the first policy that keeps the alert back or drops it, and Name whom or what it names: the note of a window, the name
+	// of a parent, or who has acknowledged the outage. Both are "" for Send, and Name is "" for a policy without a name.
 	Why  Why
 	Name string
 }
 
-// Decide decides whether, when and to whom an alert leaves.
+// How long an alert waits at most before it is asked again, where no policy says when it may leave.
+const (
+	// AskParent bounds the wait for a parent, which comes up without a change of any policy.
+	AskParent = 30 * time.Second
+	// AskAck bounds the wait for the end of an acknowledgement that only the outage ends.
+	AskAck = 10 * time.Minute
+)
+
+// Decide decides whether, when and to whom an alert leaves. Each policy has its say in the order of the constants above, and the
+// first that keeps the alert back or drops it decides:
+//
+//   - [Down] waits for more failures in a row, for the end of the windows that cover the check, for its parents, for the
+//     step of its integration, and for the end of quiet hours. An acknowledgement keeps only the later steps of an escalation back.
+//   - [Reminder] waits until RepeatEvery has passed, and is then sent or dropped.
+//   - [Up] waits for the end of quiet hours, and for nothing else. Ask only about one whose Down left.
+//
+// A check that only records drops Down and Reminder. Whatever the policies, an alert that waits is to be asked again.
 func Decide(e Event, p Policies, now time.Time) Decision {
-	if end, isQuiet := p.Quiet.Until(now); isQuiet {
-		return Decision{Action: Wait, Until: end, Why: ByQuiet}
+	if e.Kind != Up {
+		switch {
+		case p.RecordOnly:
+			return Decision{Action: Drop, Why: ByCheck}
+		case e.Kind == Down && e.Failures < p.AlertAfter && now.Before(e.NextFailure):
+			return Decision{Action: Wait, Until: e.NextFailure, Why: ByFailures}
+		case e.Kind == Reminder && !e.Last.IsZero() && now.Before(e.Last.Add(p.RepeatEvery)):
+			return Decision{Action: Wait, Until: e.Last.Add(p.RepeatEvery), Why: ByRepeat}
+		}
+		if len(p.Windows)+len(p.Parents)+len(p.Steps) > 0 || !p.Ack.At.IsZero() {
+			if d := p.keep(e, now); d.Why != "" {
+				return d
+			}
+		}
+	}
+	if p.Quiet == nil {
+		return Decision{}
+	}
+	end, isQuiet := p.Quiet.Until(now)
+	switch {
+	case !isQuiet:
+		return Decision{}
+	case e.Kind == Reminder:
+		return Decision{Action: Drop, Until: end, Why: ByQuiet}
+	}
+	return Decision{Action: Wait, Until: end, Why: ByQuiet}
+}
+
+// keep returns what keeps back or drops an alert that a check is down, of the policies of its project and its acknowledgement.
+// Why is "" if nothing does.
+func (p Policies) keep(e Event, now time.Time) (d Decision) {
+	if w, end := during(p.Windows, e, now); !end.IsZero() {
+		d = Decision{Until: end, Why: ByMaintenance, Name: w.Note}
+		if w.Kind == Snooze {
+			d.Why = BySnooze
+		}
+	} else if d = p.follow(e, now); d.Why == "" {
+		d = p.escalate(e, now)
+	}
+	if d.Why != "" {
+		d.Action = Wait
+		if e.Kind == Reminder { // never kept back: the next one follows anyway
+			d.Action, d.Until = Drop, time.Time{}
+		}
+	}
+	return d
+}
+
+// follow waits for a parent that is down, and with an alert that is due before a late parent's deadline for that.
+func (p Policies) follow(e Event, now time.Time) Decision {
+	for _, parent := range p.Parents {
+		late := e.Kind == Down && !parent.Late.IsZero()
+		if !late && !parent.Down {
+			continue
+		}
+		until := now.Add(AskParent)
+		if late && parent.Late.After(now) && parent.Late.Before(until) {
+			until = parent.Late
+		}
+		return Decision{Until: until, Why: ByParent, Name: parent.Name}
 	}
 	return Decision{}
+}
+
+// escalate waits for the step of the integration. An acknowledgement drops reminders, and keeps all steps but the first back.
+func (p Policies) escalate(e Event, now time.Time) Decision {
+	after, found := time.Duration(0), false
+	for _, step := range p.Steps {
+		if slices.Contains(step.Channels, e.Channel) && (!found || step.After < after) {
+			after, found = step.After, true
+		}
+	}
+	if p.Ack.Active(now) && (e.Kind == Reminder || after > 0) {
+		until := now.Add(AskAck)
+		if !p.Ack.Until.IsZero() {
+			until = p.Ack.Until
+		}
+		return Decision{Until: until, Why: ByAck, Name: p.Ack.By}
+	}
+	from := e.At
+	if _, end := during(p.Windows, e, from); !end.IsZero() { // what a window has kept back is alerted at its end as new
+		from = end
+	}
+	if turn := from.Add(after); after > 0 && now.Before(turn) {
+		return Decision{Until: turn, Why: ByStep}
+	}
+	return Decision{}
+}
+
+// during returns the window that keeps an alert back at an instant, or none and the zero time: maintenance before snoozes, and of
+// either the one that ends last. end is when no window covers the check any more, because those that overlap or adjoin count as one.
+func during(windows []Window, e Event, at time.Time) (by Window, end time.Time) {
+	var own time.Time
+	for _, w := range windows {
+		until, in := w.At(at)
+		if !in || !until.After(at) || !w.Covers(e.Check, e.Tags) {
+			continue
+		}
+		if own.IsZero() || w.Kind != Snooze && by.Kind == Snooze || w.Kind == by.Kind && until.After(own) {
+			by, own = w, until
+		}
+		if until.After(end) {
+			end = until
+		}
+	}
+	for i := 0; i < len(windows) && !end.IsZero(); i++ { // recurring windows can go on for ever: ask again somewhen
+		before := end
+		for _, w := range windows {
+			if until, in := w.At(before); in && until.After(end) && w.Covers(e.Check, e.Tags) {
+				end = until
+			}
+		}
+		if end.Equal(before) {
+			break
+		}
+	}
+	return by, end
 }
