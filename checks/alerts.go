@@ -3,6 +3,7 @@ package checks
 import (
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -37,7 +38,8 @@ type Alert struct {
 type alerting struct {
 	// Since is the instant of the transition to the current status.
 	Since time.Time `json:"since,omitzero"`
-	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0.
+	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0. They need not be
+	// counted beyond AlertAfter.
 	Failures int `json:"failures,omitzero"`
 	// FailedAt is the instant of the last failure, and ExpectedAt the time at which the run that failed was expected.
 	FailedAt   time.Time `json:"failed_at,omitzero"`
@@ -66,7 +68,7 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 		if t.Reason != flips.Failure {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
-		return c.confirm(now, effects)
+		return c.raise(now, effects)
 	case alerted || !held.IsZero():
 		return c.raise(now, effects)
 	}
@@ -84,34 +86,27 @@ func (a alerting) failed(at, expected time.Time) alerting {
 	return a
 }
 
-// review raises the alert that the rules make due, if any, and finds the next instant at which one may be due.
+// review asks the gate again about the alert that waits, if any, and about reminders.
 func (c Check) review(now time.Time, effects *Effects) Check {
 	switch {
-	case c.Stored == StatusDown && c.Alerting.Failures > 0:
-		return c.confirm(now, effects)
-	case c.Stored == StatusDown:
-		return c.remind(now, effects)
-	case c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero():
+	case c.Stored == StatusDown && c.Alerting.Failures > 0, c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero():
 		return c.raise(now, effects)
+	case c.Stored == StatusDown && c.RepeatEvery > 0:
+		return c.remind(now, effects)
 	}
 	c.Alerting = alerting{}
 	return c
 }
 
-// confirm counts the failures that the clock alone has caused by now, and raises the alert when they reach AlertAfter.
-func (c Check) confirm(now time.Time, effects *Effects) Check {
-	for c.Alerting.Failures < c.AlertAfter {
-		at, expected := c.nextFailure()
-		if at.IsZero() {
-			break // no further ping is expected, so raise the alert now
-		}
-		if now.Before(at) {
-			c.Alerting.Next = at
-			return c
-		}
-		c.Alerting = c.Alerting.failed(at, expected)
+// Policies returns the alert rules of the check and the acknowledgement of its outage, as package gate asks for them. Those of its
+// project are not among them. Quiet hours that cannot be evaluated are none: better an alert at night than no alert.
+func (c Check) Policies() gate.Policies {
+	p := gate.Policies{AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, Ack: c.Ack}
+	if c.QuietHours != "" {
+		hours := c.compiled().hours
+		p.Quiet = &hours
 	}
-	return c.raise(now, effects)
+	return p
 }
 
 // nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not arrive
@@ -147,13 +142,30 @@ func (c Check) nextOverrun(failed time.Time) (next time.Time) {
 	return next
 }
 
-// raise raises the alert about the current status, or holds it back until the end of the quiet hours.
+// raise raises the alert about the current status, unless the gate keeps it back or drops it. It first counts the failures that the
+// clock alone has caused by now.
 func (c Check) raise(now time.Time, effects *Effects) Check {
-	if end, quiet := c.QuietUntil(now); quiet {
-		if c.Alerting.HeldSince.IsZero() {
+	e := gate.Event{Kind: gate.Up}
+	if c.Stored == StatusDown {
+		e.Kind = gate.Down
+		for c.Alerting.Failures < c.AlertAfter {
+			at, expected := c.nextFailure()
+			if e.NextFailure = at; at.IsZero() || now.Before(at) {
+				break
+			}
+			c.Alerting = c.Alerting.failed(at, expected)
+		}
+		e.Failures = c.Alerting.Failures
+	}
+	switch d := gate.Decide(e, c.Policies(), now); {
+	case d.Action == gate.Drop: // what is down still can be alerted later: Failures stays
+		c.Alerting.HeldSince, c.Alerting.Next = time.Time{}, time.Time{}
+		return c
+	case d.Action == gate.Wait:
+		if d.Why != gate.ByFailures && c.Alerting.HeldSince.IsZero() {
 			c.Alerting.HeldSince = c.Alerting.Since
 		}
-		c.Alerting.Next = end
+		c.Alerting.Next = d.Until
 		return c
 	}
 	effects.Alerts = append(effects.Alerts,
@@ -166,23 +178,21 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 	return c
 }
 
-// remind raises a reminder that the check is still down, if one is due. Quiet hours cancel a reminder, and the next one
-// follows a full period after their end. A reminder that comes late does not delay those after it.
+// remind raises a reminder that the check is still down, unless the gate says that it is too early or drops it. A reminder that
+// comes late does not delay those after it.
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	a := c.Alerting
-	if c.RepeatEvery == 0 {
-		c.Alerting = alerting{}
-		return c
-	}
 	if a.RepeatFrom.IsZero() { // the rule was set after the alert
 		a.RepeatFrom = now
 	}
-	if periods := now.Sub(a.RepeatFrom) / c.RepeatEvery; periods > 0 {
-		if end, quiet := c.QuietUntil(now); quiet {
-			a.RepeatFrom = end
-		} else {
+	switch d := gate.Decide(gate.Event{Kind: gate.Reminder, Last: a.RepeatFrom}, c.Policies(), now); {
+	case d.Action == gate.Wait:
+	case !d.Until.IsZero(): // dropped in quiet hours
+		a.RepeatFrom = d.Until
+	default:
+		a.RepeatFrom = now.Add(-(now.Sub(a.RepeatFrom) % c.RepeatEvery))
+		if d.Action == gate.Send {
 			a.Reminders++
-			a.RepeatFrom = a.RepeatFrom.Add(periods * c.RepeatEvery)
 			effects.Alerts = append(effects.Alerts,
 				Alert{RaisedAt: now, Status: StatusDown, At: a.Since, Reminder: a.Reminders})
 		}
@@ -190,13 +200,4 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	a.Next = a.RepeatFrom.Add(c.RepeatEvery)
 	c.Alerting = a
 	return c
-}
-
-// QuietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot
-// be evaluated are none: better an alert at night than no alert.
-func (c Check) QuietUntil(now time.Time) (end time.Time, quiet bool) {
-	if c.QuietHours == "" {
-		return time.Time{}, false
-	}
-	return c.compiled().hours.Until(now)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -16,7 +17,7 @@ import (
 // it must raise.
 type happening struct {
 	at   string
-	do   string // a kind of ping, "pause", "resume", "update", or "" for the clock alone
+	do   string // a kind of ping, "pause", "resume", "update", "ack" for two hours, or "" for the clock alone
 	want []string
 	spec checks.Spec // of an update
 }
@@ -61,6 +62,8 @@ func (h happening) apply(t *testing.T, c checks.Check) (checks.Check, []string) 
 		c, effects = c.Pause(now)
 	case "resume":
 		c, err = c.Resume(now)
+	case "ack":
+		c.Ack = gate.Ack{By: "ann", At: now, Until: now.Add(2 * time.Hour)}
 	case "update":
 		c, effects, err = c.Update(h.spec, now)
 	default:
@@ -323,6 +326,23 @@ func TestRepeatEvery(t *testing.T) {
 			{at: "01 16:01", do: "update", spec: checks.Spec{RepeatEvery: new(time.Duration(0))}},
 			{at: "02 16:00"},
 		}},
+		"an acknowledgement stops it for a time": {repeat(time.Hour), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 13:00", want: tell("down 01 12:00 reminder 1")},
+			{at: "01 13:59", do: "ack"},
+			{at: "01 15:59"},
+			{at: "01 16:00", want: tell("down 01 12:00 reminder 2")},
+			{at: "01 16:30", do: "ack"},
+			{at: "01 17:30", do: "success", want: tell("up 01 17:30")},
+			{at: "01 18:00", do: "success"},
+		}},
+		"an acknowledgement before the alert": {
+			every(func(s *checks.Spec) { s.RepeatEvery, s.AlertAfter = new(time.Hour), new(2) }), []happening{
+				{at: "01 12:00", do: "fail"},
+				{at: "01 12:10", do: "ack"},
+				{at: "01 12:40", do: "fail", want: tell("down 01 12:00")},
+				{at: "01 14:40", want: tell("down 01 12:00 reminder 1")},
+			}},
 		"shortened": {repeat(5 * time.Hour), []happening{
 			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
 			{at: "01 13:30", do: "update", spec: checks.Spec{RepeatEvery: new(time.Hour)}, want: tell("down 01 12:00 reminder 1")},

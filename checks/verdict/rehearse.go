@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -155,9 +156,9 @@ func (r *Rehearsal) follow(before, after checks.Check, effects checks.Effects, a
 		}
 		r.add(Step{Kind: kind, At: alert.RaisedAt, Reminder: alert.Reminder})
 	}
-	end, quiet := after.QuietUntil(at)
-	switch {
-	case !quiet || len(effects.Alerts) > 0:
+	held := gate.Decide(gate.Event{Kind: gate.Up}, after.Policies(), at) // only quiet hours keep that back
+	switch end := held.Until; {
+	case held.Action != gate.Wait || len(effects.Alerts) > 0:
 	case a.Failures > 0 && !a.HeldSince.IsZero() && a.Next.Equal(end):
 		r.add(Step{Kind: stepHeld, At: at, Until: end})
 	case a.Failures == 0 && before.Stored == checks.StatusDown && after.RepeatEvery > 0 && a.Next.After(before.Alerting.Next):
