@@ -75,6 +75,10 @@ type Type struct {
 	// Privileged is true if the settings of a channel decide what happens on the machine of the server, such as which
 	// command runs there. Pages leave such kinds to administrators.
 	Privileged bool
+	// Combines is true if the Notifier writes a text for people, so that one notification may be about several checks during a
+	// storm of alerts: those in [Notification].Combined. It is false for receivers that must have one for each check, such as
+	// programs and those that keep an incident; see [IncidentNotifier].
+	Combines bool
 	// Doc says what the kind does, in one or a few sentences, for users.
 	Doc string
 	// Settings are those of the kind alone. [Type.AllSettings] adds what every kind has.

@@ -74,7 +74,7 @@ type Change struct {
 	Reason string
 }
 
-// A Notification is one alert: a check went down, or is up again.
+// A Notification is one alert: a check went down, or is up again, or during a storm several checks.
 type Notification struct {
 	// ID is the idempotency key: the same in every attempt to deliver the alert to the channel, and different for other
 	// alerts and channels. Receivers can use it to drop repeated alerts.
@@ -107,6 +107,9 @@ type Notification struct {
 	// Earlier are the preceding changes that were not reported, oldest first: because of quiet hours, because a queued ping
 	// made them, or because the channel could not be reached.
 	Earlier []Change
+	// Combined are the notifications that this one combines, at least two, if its channel's [Type] combines them; see
+	// [Combine]. It is nil for a notification about one check.
+	Combined []Notification
 	// Closed is true if the notification closes an incident without an alert; see [IncidentNotifier]. Status is then Up,
 	// although the check may be paused or deleted, and Reason says what happened.
 	Closed bool

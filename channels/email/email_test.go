@@ -466,3 +466,42 @@ func TestNew(t *testing.T) {
 		equal(t, "error", text(err), tt.want)
 	}
 }
+
+// TestStorm sends one message about several checks.
+func TestStorm(t *testing.T) {
+	s := start(t, email.StartTLS)
+	var list []channels.Notification
+	for i, name := range []string{"a <b>", "c", "d"} {
+		n := down()
+		n.Check.ID, n.Check.Name, n.At, n.Check.URL = uuid.New(), name, n.At.Add(time.Duration(i)*time.Second), "https://rollcall.example.org/c/"+fmt.Sprint(i)
+		list = append(list, n)
+	}
+	list[1].Reason, list[1].Cause, list[1].Over = "a run was missed", "", list[1].At.Add(time.Minute)
+	n := channels.Combine("g1", "https://rollcall.example.org/p/1", list)
+	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), n); err != nil {
+		t.Fatal(err)
+	}
+	body := pings.Parse([]byte(s.got()[0].Data))
+	const want = `3 checks of backups are DOWN.
+
+exit status 3: disk <full> (2):
+
+- a <b>, since Sun, 15 Mar 2026 04:00:00 UTC
+- d, since Sun, 15 Mar 2026 04:00:02 UTC
+
+a run was missed (1):
+
+- c, since Sun, 15 Mar 2026 04:00:01 UTC, up again since Sun, 15 Mar 2026 04:01:01 UTC
+
+https://rollcall.example.org/p/1
+
+-- 
+Sent by Rollcall to the integration “ops”.`
+	equal(t, "subject", body.Subject, "DOWN: 3 checks of backups")
+	equal(t, "text", strings.TrimSpace(strings.ReplaceAll(body.Text, "\r\n", "\n")), want)
+	for _, part := range []string{"3 checks of backups are DOWN", "disk <full> (2)", "a <b>", "up again since"} {
+		if !strings.Contains(body.HTML, part) {
+			t.Errorf("%q is not in the HTML part:\n%s", part, body.HTML)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const maxAddresses = 100
 // kind describes the kind and its settings.
 func kind() channels.Type {
 	return channels.Type{
-		Kind: channels.Email, Title: "E-mail", Category: channels.CategoryMail,
+		Kind: channels.Email, Title: "E-mail", Category: channels.CategoryMail, Combines: true,
 		Doc: "Sends an e-mail to one or several addresses.",
 		Settings: []channels.Setting{{
 			Name:     "to",

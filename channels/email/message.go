@@ -2,6 +2,7 @@ package email
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -133,6 +134,7 @@ type view struct {
 	Down    bool
 	Verdict string
 	Rows    []row
+	Groups  []group
 	Desc    string
 	// Output is the end of the last ping's body, and OutputTitle the line above it.
 	Output, OutputTitle string
@@ -143,15 +145,46 @@ type view struct {
 
 type row struct{ Label, Value string }
 
+// group is the checks of a combined notification that changed for the same reason.
+type group struct {
+	Reason string
+	Checks []item
+	More   int
+}
+
+// item is a check of a group.
+type item struct{ Name, Since, URL string }
+
+// maxReasons bounds the groups of a message, and maxItems the checks of each.
+const maxReasons, maxItems = 20, 100
+
+// groups returns the checks of a combined notification by their reasons.
+func groups(n channels.Notification) (list []group) {
+	for _, g := range message.Groups(n, maxReasons) {
+		reason := cmp.Or(line(g.Reason), "other reasons")
+		shown := group{Reason: fmt.Sprintf("%s (%d)", reason, len(g.Checks)), More: max(0, len(g.Checks)-maxItems)}
+		for _, one := range g.Checks[:len(g.Checks)-shown.More] {
+			since := formatTime(one.At, one.Check.TZ)
+			if !one.Over.IsZero() {
+				since += ", up again since " + formatTime(one.Over, one.Check.TZ)
+			}
+			shown.Checks = append(shown.Checks, item{message.Name(one.Check), since, line(one.Check.URL)})
+		}
+		list = append(list, shown)
+	}
+	return list
+}
+
 func newView(c channels.Channel, n channels.Notification) view {
 	plain := n
 	plain.Test = false
 	v := view{
 		Subject: message.Title(plain),
-		Title:   fmt.Sprintf("“%s” %s.", message.Name(n.Check), verb(n)),
+		Title:   title(n),
 		Down:    n.Status == channels.Down && n.Over.IsZero(),
 		Verdict: line(n.Verdict),
 		Rows:    rows(n),
+		Groups:  groups(n),
 		Desc:    block(n.Check.Desc),
 		URL:     line(n.Check.URL),
 		Footer:  "Sent by Rollcall.",
@@ -181,21 +214,32 @@ func newView(c channels.Channel, n channels.Notification) view {
 	return v
 }
 
+// title returns the sentence at the top.
+func title(n channels.Notification) string {
+	if len(n.Combined) > 0 {
+		return fmt.Sprintf("%s %s.", message.Name(n.Check), verb(n, "are", "were"))
+	}
+	return fmt.Sprintf("“%s” %s.", message.Name(n.Check), verb(n, "is", "was"))
+}
+
 // verb returns the verb phrase of the title.
-func verb(n channels.Notification) string {
+func verb(n channels.Notification, is, was string) string {
 	switch {
 	case n.Status == channels.Up:
-		return "is UP"
+		return is + " UP"
 	case !n.Over.IsZero():
-		return "was DOWN and is up again"
+		return was + " DOWN and " + is + " up again"
 	case n.Reminder > 0:
-		return "is still DOWN"
+		return is + " still DOWN"
 	}
-	return "is DOWN"
+	return is + " DOWN"
 }
 
 // rows returns the known facts.
 func rows(n channels.Notification) []row {
+	if len(n.Combined) > 0 {
+		return nil
+	}
 	var downFor string
 	if n.DownFor > 0 {
 		downFor = prose.LongDuration(n.DownFor)
@@ -237,8 +281,21 @@ func (v view) text() string {
 	for _, r := range v.Rows {
 		fmt.Fprintf(&b, "%-13s %s\n", r.Label+":", r.Value)
 	}
+	for _, g := range v.Groups {
+		fmt.Fprintf(&b, "%s:\n\n", g.Reason)
+		for _, c := range g.Checks {
+			fmt.Fprintf(&b, "- %s, since %s\n", c.Name, c.Since)
+		}
+		if g.More > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", g.More)
+		}
+		b.WriteString("\n")
+	}
+	if v.URL != "" && v.Groups == nil {
+		fmt.Fprintf(&b, "%-13s ", "Check:")
+	}
 	if v.URL != "" {
-		fmt.Fprintf(&b, "%-13s %s\n", "Check:", v.URL)
+		fmt.Fprintf(&b, "%s\n", v.URL)
 	}
 	if v.Desc != "" {
 		fmt.Fprintf(&b, "\n%s\n", v.Desc)

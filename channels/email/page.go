@@ -10,11 +10,24 @@ const pageTemplate = `<!DOCTYPE html>
 {{- if .Verdict}}
 <p>{{.Verdict}}</p>
 {{- end}}
+{{- if .Rows}}
 <table style="border-collapse: collapse;">
 {{- range .Rows}}
 <tr><th style="text-align: left; padding: 2px 1em 2px 0;">{{.Label}}</th><td>{{.Value}}</td></tr>
 {{- end}}
 </table>
+{{- end}}
+{{- range .Groups}}
+<h2 style="font-size: 1em; margin: 1em 0 0.3em;">{{.Reason}}</h2>
+<ul style="margin: 0; padding-left: 1.5em;">
+{{- range .Checks}}
+<li style="padding: 2px 0;">{{if .URL}}<a href="{{.URL}}">{{.Name}}</a>{{else}}<b>{{.Name}}</b>{{end}} <span style="color: #777;">since {{.Since}}</span></li>
+{{- end}}
+{{- if .More}}
+<li style="padding: 2px 0;">and {{.More}} more</li>
+{{- end}}
+</ul>
+{{- end}}
 {{- if .URL}}
 <p><a href="{{.URL}}">{{.URL}}</a></p>
 {{- end}}

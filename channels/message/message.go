@@ -32,7 +32,7 @@ const (
 // Title returns one line that says what happened to the check: "DOWN: nightly backup", "UP: nightly backup", "Still DOWN
 // (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup". A
 // notification that only closes an incident has the title "CLOSED: nightly backup".
-// The title of a test begins with "[TEST] ".
+// The title of a test begins with "[TEST] ". That of a combined notification counts its checks: "DOWN: 30 checks of Shop".
 func Title(n channels.Notification) string {
 	title, _ := Render(n, nil, 0)
 	return title
@@ -40,14 +40,18 @@ func Title(n channels.Notification) string {
 
 // Text returns the lines below [Title]: the verdict, or else since when and why, the last ping and how long its run
 // took, when pings are expected, the project, the tags, the first line of the description, up to five earlier changes
-// that were not reported, the [Output] of the last ping, and the address of the check. Unknown values are left out.
+// that were not reported, the [Output] of the last ping, and the address of the check. Unknown values are left out. For a
+// combined notification it has a line for each of the [Groups] of checks, with as many names as have room.
 func Text(n channels.Notification) string {
 	_, text := Render(n, nil, 0)
 	return text
 }
 
-// Short returns since when and why in the fewest words, for a text with a bounded length.
+// Short returns since when and why in the fewest words, for a text with a bounded length. For several checks it names the first.
 func Short(n channels.Notification) string {
+	if len(n.Combined) > 0 {
+		return renderer{}.short(n, maxValue)
+	}
 	return renderer{}.change(n, maxValue)
 }
 
@@ -136,6 +140,9 @@ func (r renderer) text(n channels.Notification, room int) string {
 		link = []string{url}
 	}
 	room -= size(link)
+	if len(n.Combined) > 0 {
+		return strings.Join(append(r.combined(n, room), link...), "\n")
+	}
 	lines := r.facts(n)
 	most := maxEarlier
 	for most > 0 && size(lines)+size(r.earlier(n.Earlier, n.Check.TZ, most)) > room {

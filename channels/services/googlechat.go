@@ -37,7 +37,7 @@ func sendGoogleChat(ctx context.Context, m *delivery) error {
 	}}
 	if m.hasPage() {
 		widgets = append(widgets, map[string]any{"buttonList": map[string]any{"buttons": []any{map[string]any{
-			"text": "The check", "onClick": map[string]any{"openLink": map[string]string{"url": m.n.Check.URL}},
+			"text": m.pageLabel(), "onClick": map[string]any{"openLink": map[string]string{"url": m.n.Check.URL}},
 		}}}})
 	}
 	title := message.Title(m.n)

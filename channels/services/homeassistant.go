@@ -35,6 +35,7 @@ func homeassistantService() service {
 			},
 		},
 		escape: homeassistantEscape,
+		each:   true, // an alert replaces the previous one of its check
 		send: func(ctx context.Context, m *delivery) error {
 			domain, action, _ := strings.Cut(m.settings["action"], ".")
 			answer, err := m.do(ctx, request{

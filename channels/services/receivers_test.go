@@ -74,20 +74,21 @@ func outage() (down, reminder, up channels.Notification) {
 	return down, reminder, up
 }
 
-// test sends the alerts of an outage to a real server: in quick succession, while it is away, while it hangs, and with
-// wrong credentials. It returns the first three messages.
+// test sends the alerts of an outage, and one about a storm, to a real server: in quick succession, while it is away, while it hangs, and with
+// wrong credentials. It returns those about the outage.
 func (r receiver) test(t *testing.T) []shown {
 	down, reminder, up := outage()
-	for _, n := range []channels.Notification{down, reminder, up} {
+	all := []channels.Notification{down, reminder, up, storm(3)}
+	for _, n := range all {
 		if err := r.notify(t.Context(), t, r.settings, n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := r.messages()
-	if len(first) != 3 {
-		t.Fatalf("%d messages, want 3: %v", len(first), first)
+	if len(first) != len(all) {
+		t.Fatalf("%d messages, want %d: %v", len(first), len(all), first)
 	}
-	for i, n := range []channels.Notification{down, reminder, up} {
+	for i, n := range all {
 		title, text := message.Render(n, nil, 0)
 		if diff := cmp.Diff(shown{Title: title, Text: text, Link: n.Check.URL}, shown{Title: first[i].Title, Text: first[i].Text, Link: first[i].Link}); diff != "" {
 			t.Error(diff)
@@ -102,8 +103,8 @@ func (r receiver) test(t *testing.T) []shown {
 	if err := r.notify(t.Context(), t, r.settings, down); err != nil {
 		t.Errorf("the server is back: %v", err)
 	}
-	if n := len(r.messages()); n != 4 {
-		t.Errorf("%d messages after the server was away, want 4", n)
+	if n := len(r.messages()); n != 5 {
+		t.Errorf("%d messages after the server was away, want 5", n)
 	}
 
 	settings := make(values)
@@ -116,8 +117,8 @@ func (r receiver) test(t *testing.T) []shown {
 	if err == nil || channels.IsPermanent(err) || !strings.Contains(err.Error(), r.refusal) {
 		t.Errorf("wrong credentials: %v", err)
 	}
-	if n := len(r.messages()); n != 4 {
-		t.Errorf("%d messages after wrong credentials, want 4", n)
+	if n := len(r.messages()); n != 5 {
+		t.Errorf("%d messages after wrong credentials, want 5", n)
 	}
 
 	r.program.Pause(t)
@@ -132,10 +133,10 @@ func (r receiver) test(t *testing.T) []shown {
 		t.Errorf("the server goes on: %v", err)
 	}
 	// The server may have read the request that was given up, too.
-	if n := len(r.messages()); n < 5 || n > 6 {
-		t.Errorf("%d messages after the server hung, want 5 or 6", n)
+	if n := len(r.messages()); n < 6 || n > 7 {
+		t.Errorf("%d messages after the server hung, want 6 or 7", n)
 	}
-	return first
+	return first[:3]
 }
 
 // fetch makes a request of a server's API and returns the body of the answer.

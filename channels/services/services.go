@@ -72,6 +72,7 @@ func New(config *Config) []channels.Type {
 	for _, s := range services() {
 		n := &notifier{service: s, client: c.Client, now: c.Now}
 		t := s.info
+		t.Combines = !s.incidents && !s.each
 		t.Notifier, t.Ready = n, outbound.Ready(c.Client, t.Settings)
 		if s.incidents {
 			t.Notifier = incidentNotifier{n}
@@ -90,6 +91,9 @@ type service struct {
 	limit int
 	// incidents is true if the service keeps an incident open until it is closed.
 	incidents bool
+	// each is true if the service, or a program behind it, tells checks apart by the request. Otherwise, and without incidents, one
+	// message may be about several checks.
+	each bool
 	// refresh is how often such a service must get an incident again that stays open, or 0 for never.
 	refresh time.Duration
 	// send sends one message. For a service that keeps incidents it reads and sets m.open.
@@ -214,6 +218,14 @@ type delivery struct {
 func (m *delivery) titleAndText() string { return m.title + "\n" + m.text }
 
 func (m *delivery) isUp() bool { return m.n.Status == channels.Up }
+
+// pageLabel says what the page is about that a button opens.
+func (m *delivery) pageLabel() string {
+	if len(m.n.Combined) > 0 {
+		return "The checks"
+	}
+	return "The check"
+}
 
 // hasPage reports whether the check has a page that a link can open.
 func (m *delivery) hasPage() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -373,6 +374,48 @@ func TestLongAndOdd(t *testing.T) {
 			}
 			if len(s.got) != len(sample.answers) {
 				t.Errorf("%d requests", len(s.got))
+			}
+		})
+	}
+}
+
+// storm returns a notification about several checks.
+func storm(checks int) channels.Notification {
+	var list []channels.Notification
+	for i := range checks {
+		n := down()
+		n.Check.Name, n.Check.Project = fmt.Sprintf("job %d", i), "Shop"
+		list = append(list, n)
+	}
+	return channels.Combine("g-1", "https://rollcall.example.org/p/1", list)
+}
+
+// TestStorm sends one message about several checks to each kind that combines them.
+func TestStorm(t *testing.T) {
+	for _, info := range services.New(nil) {
+		if !info.Combines {
+			continue
+		}
+		t.Run(string(info.Kind), func(t *testing.T) {
+			sample := samples()[info.Kind]
+			s := serveSample(t, sample)
+			if err := s.send(info.Kind, sample.settings, storm(3)); err != nil {
+				t.Fatal(err)
+			}
+			if len(s.got) != len(sample.answers) {
+				t.Errorf("%d requests", len(s.got))
+			}
+			sent := fmt.Sprint(s.got)
+			if text, err := url.QueryUnescape(sent); err == nil {
+				sent = text
+			}
+			for _, part := range []string{"DOWN: 3 checks of Shop", "job 0, job 1, job 2", "no ping in time"} {
+				if !strings.Contains(sent, part) {
+					t.Errorf("%q is not in %s", part, sent)
+				}
+			}
+			if err := serveSample(t, sample).send(info.Kind, sample.settings, storm(1000)); err != nil {
+				t.Errorf("1000 checks: %v", err)
 			}
 		})
 	}

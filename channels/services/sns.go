@@ -41,6 +41,7 @@ func snsService() service {
 				secret("secret_key", "The secret of the access key.", token),
 			},
 		},
+		each: true, // the attribute check, for filters
 		send: func(ctx context.Context, m *delivery) error {
 			topic := snsTopic.FindStringSubmatch(m.settings["topic_arn"])
 			if topic == nil {

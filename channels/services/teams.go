@@ -78,7 +78,7 @@ func sendTeams(ctx context.Context, m *delivery) error {
 		"msteams":      map[string]string{"width": "Full"},
 	}
 	if m.hasPage() {
-		card["actions"] = []any{map[string]string{"type": "Action.OpenUrl", "title": "The check", "url": m.n.Check.URL}}
+		card["actions"] = []any{map[string]string{"type": "Action.OpenUrl", "title": m.pageLabel(), "url": m.n.Check.URL}}
 	}
 	res, answer, err := m.fetch(ctx, request{url: m.settings["webhook_url"], json: map[string]any{
 		"type":    "message",

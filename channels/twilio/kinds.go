@@ -10,7 +10,7 @@ import (
 
 func smsKind() channels.Type {
 	return channels.Type{
-		Kind: channels.SMS, Title: "Text message", Category: channels.CategoryMail,
+		Kind: channels.SMS, Title: "Text message", Category: channels.CategoryMail, Combines: true,
 		Doc: "Sends a text message to a phone through Twilio. " + accountDoc,
 		Settings: append(phoneSettings(),
 			channels.Setting{
@@ -28,7 +28,7 @@ func smsKind() channels.Type {
 
 func whatsAppKind() channels.Type {
 	return channels.Type{
-		Kind: channels.WhatsApp, Title: "WhatsApp", Category: channels.CategoryMail,
+		Kind: channels.WhatsApp, Title: "WhatsApp", Category: channels.CategoryMail, Combines: true,
 		Doc: "Sends a WhatsApp message through Twilio. WhatsApp delivers free text only for 24 hours after the recipient has " +
 			"written to the sender; at any other time it needs a template, content_sid. " + accountDoc,
 		Settings: append(phoneSettings(),
@@ -69,7 +69,7 @@ func whatsAppKind() channels.Type {
 
 func callKind() channels.Type {
 	return channels.Type{
-		Kind: channels.Call, Title: "Phone call", Category: channels.CategoryMail,
+		Kind: channels.Call, Title: "Phone call", Category: channels.CategoryMail, Combines: true,
 		Doc: "Calls a phone through Twilio and reads the alert in English, twice. If the line is busy or nobody answers, it calls " +
 			"again, three times in all. " + accountDoc,
 		Settings: append(phoneSettings(), channels.Setting{

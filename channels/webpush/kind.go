@@ -16,7 +16,7 @@ import (
 // kind describes the kind and its setting: subscription.
 func kind() channels.Type {
 	return channels.Type{
-		Kind: "webpush", Title: "Web Push", Category: channels.CategoryPush,
+		Kind: "webpush", Title: "Web Push", Category: channels.CategoryPush, Combines: true,
 		Doc: "Shows alerts as notifications of a browser, also while no page is open. Each browser, on a phone too, is an integration.",
 		Settings: []channels.Setting{{
 			Name: "subscription",

@@ -13,7 +13,7 @@
 //
 //	{"title": "DOWN: nightly backup", "text": "Down since …", "url": "https://…", "tag": "Gqz3qXipbhUyq4-u-HM96x1-J-wPl-NI"}
 //
-// tag is a hash of the UUID of the check, and also the Topic of the message: a newer alert about the check replaces one
+// The message about a storm has a tag of its own. Otherwise tag is a hash of the UUID of the check, and also the Topic of the message: a newer alert about the check replaces one
 // that has not been delivered yet. The push service, which cannot read messages, does not learn the UUID, which takes
 // pings. It keeps a message for one day for an offline browser. Alerts that a check is down have the urgency high.
 package webpush
