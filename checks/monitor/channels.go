@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -111,7 +112,8 @@ func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(cha
 	return c, about("channel", id, err)
 }
 
-// DeleteChannel removes a channel, takes it from all checks and deletes its deliveries. Error: [checks.ErrNotFound].
+// DeleteChannel removes a channel, takes it from all checks and from the escalation policy and deletes its deliveries. A step that
+// only had this channel goes, too. Error: [checks.ErrNotFound].
 func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 	err := p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.id); err != nil {
@@ -126,6 +128,9 @@ func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 			return checks.ErrNotFound
 		}
 		if err := p.note(ctx, tx, aboutChannel(c, "channel.delete")); err != nil {
+			return err
+		}
+		if _, err := p.noteEscalation(ctx, tx, all, func(steps []gate.Step) []gate.Step { return withoutChannel(steps, id) }); err != nil {
 			return err
 		}
 		return tx.DeleteChannel(ctx, p.id, id)

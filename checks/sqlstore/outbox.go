@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -33,31 +34,40 @@ func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
 	}
 }
 
-// insertDeliveries adds a delivery for each channel of the check of an alert. It locks the channels: on PostgreSQL,
-// another transaction could otherwise delete one before the commit and leave its delivery behind.
+// insertDeliveries adds a delivery of an alert for each channel of the check and of the escalation policy of its project. That of
+// a later step is kept back from the outset; while it is, the channel gets no reminder. The statement locks the channels: on
+// PostgreSQL, another transaction could otherwise delete one before the commit and leave its delivery behind.
 var insertDeliveries = statement{
-	sqlite: deliveriesOf + `cc.channel_id, a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
-		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a
-		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
-		ORDER BY cc.channel_id`,
-	postgres: deliveriesOf + `cc.channel_id, a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
-		FROM ` + unnestedAlerts + `
-		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
-		ORDER BY a.n, cc.channel_id FOR KEY SHARE OF ch`,
+	sqlite: toChannels + `(SELECT ?1 AS flip_id, ?2 AS check_id, ?3 AS up, ?4 AS reminder, ?5 AS since, ?6 AS at) AS a
+		JOIN rollcall_channels AS ch ON ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = ?2 ` + ofPolicy + `?2)
+		` + stepOfChannel + ` ORDER BY ch.id`,
+	postgres: toChannels + unnestedAlerts + ` CROSS JOIN LATERAL (
+			SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id ` + ofPolicy + `a.check_id) AS r
+		JOIN rollcall_channels AS ch ON ch.id = r.channel_id ` + stepOfChannel + ` ORDER BY a.n, ch.id` + keepChannels,
 }
 
 // insertOnAlert adds a delivery to store.OnAlert for an alert.
 var insertOnAlert = statement{
-	sqlite: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
-		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,
-	postgres: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
-		FROM ` + unnestedAlerts + ` ORDER BY a.n`,
+	sqlite:   toFunction + `(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,
+	postgres: toFunction + unnestedAlerts + ` ORDER BY a.n`,
 }
 
-// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
-const deliveriesOf = `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
+const (
+	toChannels = deliveriesOf + `ch.id, a.at + coalesce(e.after, 0), CASE WHEN e.after > 0 THEN '` + string(gate.ByStep) + `' ELSE '' END, a.at + e.after FROM `
+	ofPolicy   = `UNION SELECT p.channel_id FROM rollcall_checks AS c
+			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
+	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up
+		WHERE a.reminder = 0 OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.state = 'pending'
+			AND k.check_id = a.check_id AND k.channel_id = ch.id AND k.reminder = 0 AND k.held_until > a.at)`
+
+	// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
+	deliveriesOf = `INSERT INTO rollcall_deliveries (flip_id, check_id, reminder, since, state, created_at, channel_id, due_at, held, held_until)
 	SELECT coalesce(nullif(a.flip_id, 0), (SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = a.check_id AND f.up = a.up
-		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, `
+		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, a.reminder, nullif(a.since, 0), 'pending', a.at, `
+)
+
+// toFunction begins a statement that adds deliveries to store.OnAlert.
+var toFunction = deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.at, '', NULL FROM `
 
 const unnestedAlerts = `(SELECT unnest($1::bigint[]) AS flip_id, unnest($2::bigint[]) AS check_id, unnest($3::boolean[]) AS up,
 			unnest($4::bigint[]) AS reminder, unnest($5::bigint[]) AS since, unnest($6::bigint[]) AS at,

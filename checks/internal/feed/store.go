@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -149,6 +150,11 @@ func (t *transaction) SaveWindow(ctx context.Context, w store.Window, ends time.
 func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error {
 	t.note(Note{Project: projectID, Kinds: checks.ChangedProject, AllChecks: true})
 	return t.Tx.DeleteWindow(ctx, projectID, id)
+}
+
+func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error {
+	t.note(Note{Project: projectID, Kinds: checks.ChangedProject | checks.ChangedDeliveries, AllChecks: true})
+	return t.Tx.SaveEscalation(ctx, projectID, steps, now)
 }
 
 func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {

@@ -85,6 +85,9 @@ type AdminTx interface {
 	SaveWindow(ctx context.Context, w Window, ends time.Time) error
 	// DeleteWindow removes a window of a project.
 	DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error
+	// SaveEscalation replaces the escalation policy of a project, at an instant; no steps are none. What waits for an integration
+	// that it names no more ends as skipped, unless the integration is one of the check.
+	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error
 	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. Whatever changes a policy calls it.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
 	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
@@ -108,6 +111,8 @@ type Lookup interface {
 	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
 	// Windows returns maintenance windows and snoozes, in the order of their starts.
 	Windows(ctx context.Context, f WindowFilter) ([]Window, error)
+	// Escalations returns the steps of the escalation policies of projects. A project without one is missing.
+	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
@@ -35,6 +36,8 @@ type Courier interface {
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
 	// Channels is that of [Lookup].
 	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
+	// Escalations is that of [Lookup].
+	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)

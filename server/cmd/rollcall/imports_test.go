@@ -57,7 +57,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/courier":      append([]string{"checks", "checks/internal/background", "checks/internal/selection", "checks/internal/store", "checks/verdict", "pings/text"}, leaves...),
 		"checks/internal/ingest":       {"checks", "checks/internal/background", "checks/internal/hold", "checks/internal/store", "pings"},
 		"checks/internal/watch":        {"checks/internal/background", "checks/internal/hold", "checks/internal/store"},
-		"checks/internal/feed":         {"channels", "checks", "checks/internal/background", "checks/internal/store"},
+		"checks/internal/feed":         {"channels", "checks", "checks/gate", "checks/internal/background", "checks/internal/store"},
 		"checks/sqlstore":              append([]string{"checks", "checks/audit", "checks/internal/selection", "checks/internal/store", "checks/records"}, leaves...),
 		"checks/sqlstore/sqlite":       {"checks/sqlstore", "checks/internal/store"},
 		"checks/sqlstore/postgres":     {"checks/sqlstore", "checks/internal/store"},

@@ -1,0 +1,73 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+)
+
+// Bounds of an escalation policy.
+const (
+	MaxSteps     = 10
+	MaxStepAfter = 7 * 24 * time.Hour
+)
+
+// ValidateSteps reports whether steps can be the escalation policy of a project with these channels: up to [MaxSteps] steps in the
+// order of their times, each with a time of its own of whole minutes up to [MaxStepAfter] and at least one channel, and no channel
+// twice. No steps are no policy. The error is a *[FieldError] for "steps".
+func ValidateSteps(steps []gate.Step, available []channels.Channel) error {
+	if len(steps) > MaxSteps {
+		return refuse("steps", "has too many steps: %d, the maximum is %d", len(steps), MaxSteps)
+	}
+	named := make(map[uuid.UUID]int)
+	for i, step := range steps {
+		n := i + 1
+		switch {
+		case step.After < 0 || step.After > MaxStepAfter:
+			return refuse("steps", "has a step %d whose time is out of range: %v, from 0 to %d days", n, step.After, MaxStepAfter/(24*time.Hour))
+		case step.After%time.Minute != 0:
+			return refuse("steps", "has a step %d whose time is not in whole minutes: %v", n, step.After)
+		case i > 0 && step.After <= steps[i-1].After:
+			return refuse("steps", "has a step %d that does not follow later than step %d: %v after %v", n, i, step.After, steps[i-1].After)
+		case len(step.Channels) == 0:
+			return refuse("steps", "has a step %d without integrations", n)
+		}
+		for _, id := range step.Channels {
+			if !slices.ContainsFunc(available, func(c channels.Channel) bool { return c.ID == id }) {
+				return refuse("steps", "has a step %d with an integration that the project does not have: %s", n, id)
+			}
+			if before := named[id]; before != 0 {
+				return refuse("steps", "names an integration twice, in step %d and step %d: %s", before, n, id)
+			}
+			named[id] = n
+		}
+	}
+	return nil
+}
+
+// StepText says when a step of an escalation policy follows, such as "at once" or "after 15 minutes".
+func StepText(after time.Duration) string {
+	if after == 0 {
+		return "at once"
+	}
+	return "after " + prose.Period(after)
+}
+
+// StepsText is an escalation policy on one line, such as "at once: mail; after 15 min: pager, sms". Name returns that of a channel.
+func StepsText(steps []gate.Step, name func(uuid.UUID) string) string {
+	var list []string
+	for _, step := range steps {
+		names := make([]string, len(step.Channels))
+		for i, id := range step.Channels {
+			names[i] = name(id)
+		}
+		list = append(list, StepText(step.After)+": "+strings.Join(names, ", "))
+	}
+	return strings.Join(list, "; ")
+}
