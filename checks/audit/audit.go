@@ -9,7 +9,9 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +38,20 @@ type Actor struct {
 	Name string `json:"name,omitempty"`
 	// Address is the IP address that the request came from, or "".
 	Address string `json:"address,omitempty"`
+}
+
+// Words names the actor for people: by Name, such as an e-mail address, or as "the API key rcw_abc…", "the command line ann",
+// "a ping" or "an embedding program". The address is not among them.
+func (a Actor) Words() string {
+	switch a.Kind {
+	case Key:
+		return "the API key " + a.Name + "…"
+	case CommandLine:
+		return strings.TrimSpace("the command line " + a.Name)
+	case Ping:
+		return "a ping"
+	}
+	return cmp.Or(a.Name, "an embedding program")
 }
 
 type actorKey struct{}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 // WindowKind says what a window is for.
@@ -27,12 +29,12 @@ type Window struct {
 	// covers the whole project.
 	Checks []uuid.UUID `json:"checks,omitempty"`
 	Tags   []string    `json:"tags,omitempty"`
-	// Start and End bound a window that occurs once: Start <= t < End. Occurrences of a recurring one begin between them; its End
-	// may be the zero time.
+	// Start and End bound the window: Start <= t < End. It always has a Start; only a recurring one may have no End. An
+	// occurrence that has begun at End ends there.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end,omitzero"`
 	// Schedule is the cron or OnCalendar expression of the occurrences of a recurring window in TZ, each of which takes Duration
-	// of elapsed time. It is "" for one that occurs once.
+	// of elapsed time. It is "" for one that occurs once, from Start to End.
 	Schedule string        `json:"schedule,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
 	TZ       string        `json:"tz,omitempty"`
@@ -40,6 +42,8 @@ type Window struct {
 	Note      string    `json:"note,omitempty"`
 	By        string    `json:"by,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
+
+	times *times // of Schedule, once it was read
 }
 
 // Covers reports whether the window is about a check.
@@ -50,10 +54,152 @@ func (w Window) Covers(check uuid.UUID, tags []string) bool {
 	return slices.Contains(w.Checks, check) || slices.ContainsFunc(w.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
 }
 
-// At reports whether an instant is within an occurrence of the window, and when that ends.
+// maxJoined bounds the occurrences that follow one another without a break.
+const maxJoined = 100
+
+// Span is a stretch of time: Start <= t < End.
+type Span struct{ Start, End time.Time }
+
+// At reports whether an instant is within an occurrence of the window, and when that ends. Occurrences that overlap or follow at
+// once count as one; after 100 of those, until may be too early: ask again then.
 func (w Window) At(now time.Time) (until time.Time, in bool) {
-	if w.Schedule == "" {
-		return w.End, !now.Before(w.Start) && now.Before(w.End)
+	s, ok := w.occurrences().next(now)
+	return s.End, ok && !s.Start.After(now)
+}
+
+// Next returns the first stretch of time of the window that begins after an instant. If none does, ok is false.
+func (w Window) Next(now time.Time) (start, end time.Time, ok bool) {
+	o := w.occurrences()
+	s, ok := o.next(now)
+	if ok && !s.Start.After(now) {
+		s, ok = o.next(s.End)
 	}
-	return time.Time{}, false
+	if !ok {
+		return time.Time{}, time.Time{}, false
+	}
+	return s.Start, s.End, true
+}
+
+// Spans returns the stretches of time of the window between two instants, cut there, in order. None of them touches another.
+func (w Window) Spans(from, to time.Time) (list []Span) {
+	o := w.occurrences()
+	for at := from; at.Before(to); {
+		s, ok := o.next(at)
+		if !ok || !s.Start.Before(to) {
+			break
+		}
+		at = s.End
+		list = append(list, Span{latest(s.Start, from), earliest(s.End, to)})
+	}
+	return Join(list)
+}
+
+// Join returns stretches of time in order, with those that overlap or touch made one. Empty ones are left out. It may change
+// the list.
+func Join(list []Span) []Span {
+	slices.SortFunc(list, func(a, b Span) int { return a.Start.Compare(b.Start) })
+	joined := list[:0]
+	for _, s := range list {
+		switch last := len(joined) - 1; {
+		case !s.Start.Before(s.End):
+		case last >= 0 && !s.Start.After(joined[last].End):
+			joined[last].End = latest(joined[last].End, s.End)
+		default:
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
+
+// times are the schedule of a window in its zone.
+type times struct {
+	schedule schedule.Schedule
+	loc      *time.Location
+}
+
+// Compiled returns a window that has read its schedule, so that questions about it are cheap. Windows of a monitor have.
+func (w Window) Compiled() Window {
+	if w.times = nil; w.Schedule == "" {
+		return w
+	}
+	loc, err := schedule.LoadLocation(w.TZ)
+	if err != nil {
+		return w
+	}
+	if s, err := schedule.Read(w.Schedule); err == nil {
+		w.times = &times{s, loc}
+	}
+	return w
+}
+
+// occurrences finds those of one window.
+type occurrences struct {
+	Window
+	times
+}
+
+// occurrences reads the schedule unless that was done. A window whose schedule or zone nobody can read any more never occurs.
+func (w Window) occurrences() occurrences {
+	if t := w.times; t == nil || t.schedule.String() != w.Schedule || t.loc.String() != w.TZ {
+		w = w.Compiled()
+	}
+	switch {
+	case w.times != nil:
+		return occurrences{w, *w.times}
+	case w.Schedule != "":
+		return occurrences{}
+	}
+	return occurrences{Window: w}
+}
+
+// Equal reports whether two windows are the same.
+func (w Window) Equal(v Window) bool {
+	return w.ID == v.ID && w.Kind == v.Kind && slices.Equal(w.Checks, v.Checks) && slices.Equal(w.Tags, v.Tags) &&
+		w.Start.Equal(v.Start) && w.End.Equal(v.End) && w.Schedule == v.Schedule && w.Duration == v.Duration && w.TZ == v.TZ &&
+		w.Note == v.Note && w.By == v.By && w.CreatedAt.Equal(v.CreatedAt)
+}
+
+// next returns the first stretch of time that ends after an instant.
+func (o occurrences) next(at time.Time) (s Span, ok bool) {
+	if o.times.schedule == nil {
+		return Span{o.Start, o.End}, o.Start.Before(o.End) && at.Before(o.End)
+	}
+	begin := o.begin(at.Add(-o.Duration))
+	if begin.IsZero() {
+		return Span{}, false
+	}
+	s = Span{begin, begin.Add(o.Duration)}
+	for range maxJoined {
+		if begin = o.begin(begin); begin.IsZero() || begin.After(s.End) {
+			break
+		}
+		s.End = begin.Add(o.Duration)
+	}
+	if !o.End.IsZero() {
+		s.End = earliest(s.End, o.End)
+	}
+	return s, s.End.After(at)
+}
+
+// begin returns when the first occurrence after an instant begins, or the zero time.
+func (o occurrences) begin(after time.Time) time.Time {
+	begin := o.times.schedule.Next(latest(after, o.Start.Add(-1)).In(o.times.loc))
+	if begin.IsZero() || !o.End.IsZero() && !begin.Before(o.End) {
+		return time.Time{}
+	}
+	return begin.UTC()
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -89,6 +90,7 @@ func unknownIn(
 		"DeleteChannel": p.DeleteChannel(ctx, channel.ID), "TestChannel": p.TestChannel(ctx, channel.ID), "DeleteKey": p.DeleteKey(ctx, key.ID),
 		"DeleteStatusPage": p.DeleteStatusPage(ctx, page.ID), "UpdateStatusPage": missing(p.UpdateStatusPage(ctx, page)),
 		"CheckBySlug": missing(p.CheckBySlug(ctx, c.Slug)), "CheckByUniqueKey": missing(p.CheckByUniqueKey(ctx, c.UniqueKey())),
+		"Window": missing(p.Window(ctx, page.ID)), "EndWindow": missing(p.EndWindow(ctx, page.ID)),
 		"RetryDeliveries": missing(p.RetryDeliveries(ctx, []int64{1})),
 	}
 	for _, err := range p.Events(ctx, c.ID, monitor.EventQuery{}) {
@@ -107,6 +109,7 @@ func unknownIn(
 		"Create": missing(p.Create(ctx, checks.Spec{})), "Checks": missing(p.Checks(ctx, checks.Query{})), "Tags": missing(p.Tags(ctx)),
 		"CreateChannel": missing(p.CreateChannel(ctx, channel)), "Channels": missing(p.Channels(ctx)), "Keys": missing(p.Keys(ctx)),
 		"StatusPages": missing(p.StatusPages(ctx)), "CreateStatusPage": missing(p.CreateStatusPage(ctx, page)),
+		"Windows": missing(p.Windows(ctx, monitor.WindowQuery{})), "AddWindow": missing(p.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Hour})),
 		"RetryFailed": missing(p.RetryFailed(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
 		"PauseExcept": p.PauseExcept(ctx, "tag", []string{"backup"}),
 	} {

@@ -27,6 +27,7 @@ type windowRow struct {
 func (r *windowRow) window() (w store.Window, err error) {
 	w.ProjectID = r.ProjectID
 	err = json.Unmarshal([]byte(r.Definition), &w.Window)
+	w.Window = w.Compiled()
 	return w, err
 }
 
@@ -35,7 +36,7 @@ func (l lookup) Windows(ctx context.Context, f store.WindowFilter) ([]store.Wind
 	var where conditions
 	addSet(&where, "w.id", f.ID)
 	if f.Kind != "" {
-		where.add("w.kind = ?", string(f.Kind))
+		where.add("w.kind", string(f.Kind))
 	}
 	return readAll(ctx, func(rows *[]windowRow) *bun.SelectQuery {
 		q := l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("w.starts_at, w.id")

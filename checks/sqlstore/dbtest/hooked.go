@@ -97,6 +97,11 @@ func (h hooks) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]che
 	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
 }
 
+// Windows reads maintenance windows and snoozes.
+func (h hooks) Windows(ctx context.Context, f store.WindowFilter) ([]store.Window, error) {
+	return hooked(h, "Windows", func() ([]store.Window, error) { return h.Store.Windows(ctx, f) })
+}
+
 // CountChecks counts checks.
 func (h hooks) CountChecks(ctx context.Context, project uuid.UUID, q checks.ListQuery) (checks.Counts, error) {
 	return hooked(h, "CountChecks", func() (checks.Counts, error) { return h.Store.CountChecks(ctx, project, q) })

@@ -24,11 +24,12 @@ type Change struct {
 // nouns are the kinds of things that change, by the first part of an action.
 var nouns = map[string]string{
 	"channel": "Integration", "status_page": "Status page", "key": "API key", "project": "Project", "person": "Account",
+	"maintenance": "Maintenance", "snooze": "Snooze",
 }
 
 // verbs say what happened, by the second part of an action.
 var verbs = map[string]string{
-	"create": "was created", "delete": "was deleted", "pause": "was paused", "resume": "was resumed", "move": "was moved",
+	"create": "was created", "delete": "was deleted", "pause": "was paused", "resume": "was resumed", "move": "was moved", "end": "was ended",
 	"restore": "went back to its state before the last pause or resume", "role": "got another role",
 }
 
@@ -67,15 +68,8 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 
 // whoOf names an actor, and with address also where the request came from.
 func whoOf(a audit.Actor, address bool) string {
-	who := cmp.Or(words.Name(a.Name, ""), "an embedding program")
-	switch a.Kind {
-	case audit.Key:
-		who = "the API key " + who + "…"
-	case audit.CommandLine:
-		who = strings.TrimSpace("the command line " + a.Name)
-	case audit.Ping:
-		who = "a ping"
-	}
+	a.Name = words.Name(a.Name, "")
+	who := a.Words()
 	if address && a.Address != "" {
 		who += " from " + a.Address
 	}

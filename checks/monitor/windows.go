@@ -1,0 +1,214 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// MaxWindows bounds the maintenance windows and snoozes of a project that have not ended.
+const MaxWindows = 200
+
+// WindowQuery selects maintenance windows and snoozes. The zero value selects all that have not ended.
+type WindowQuery struct {
+	// Kind, unless "", selects one kind.
+	Kind gate.WindowKind
+	// EndsAfter selects those that end after an instant, also in the past. Of maintenance, all is kept; of snoozes, those that have not ended.
+	EndsAfter time.Time
+}
+
+// Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which checks
+// one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
+func (p *Project) Windows(ctx context.Context, q WindowQuery) ([]gate.Window, error) {
+	found, err := p.windows(ctx, p.store, store.WindowFilter{Kind: q.Kind, EndsAfter: orNow(q.EndsAfter, p.now())})
+	return found, p.about(p.exists(ctx, len(found), err))
+}
+
+func orNow(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t
+}
+
+// Window returns a maintenance window or a snooze of the project. Error: [checks.ErrNotFound].
+func (p *Project) Window(ctx context.Context, id uuid.UUID) (gate.Window, error) {
+	w, err := p.window(ctx, p.store, id)
+	return w, about("window", id, err)
+}
+
+// AddWindow adds a maintenance window or a snooze, as [gate.Window.Normalize] returns it, and sets its ID, By and CreatedAt. From its
+// start to its end, alerts of the checks that it covers wait, but never that a check is up after an alert. What is still down at its end is alerted then. It
+// may have begun up to 31 days ago. Errors: *[checks.FieldError], also for the field "project" when that has [MaxWindows], and for "checks" with
+// a check that is not in the project; [checks.ErrNotFound].
+func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, error) {
+	now := p.now()
+	w, err := w.Normalize(now)
+	if err != nil {
+		return gate.Window{}, p.about(fieldError(err))
+	}
+	w.ID, w.By, w.CreatedAt = uuid.New(), audit.ActorOf(ctx).Words(), now
+	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.id); err != nil {
+			return err
+		}
+		found, err := p.windows(ctx, tx, store.WindowFilter{EndsAfter: now})
+		if err != nil {
+			return err
+		}
+		if err := checks.ValidateCount(len(found), MaxWindows, "maintenance windows and snoozes that have not ended"); err != nil {
+			return err
+		}
+		if err := p.knows(ctx, tx, w.Checks); err != nil {
+			return err
+		}
+		return p.saveWindow(ctx, tx, w, audit.Entry{Action: string(w.Kind) + ".create", Changes: windowChanges(gate.Window{}, w)})
+	})
+	if err != nil {
+		return gate.Window{}, p.about(err)
+	}
+	return w, nil
+}
+
+// EndWindow ends a maintenance window or a snooze now: alerts that wait for it are sent. Of a recurring one, nothing begins any more. What has
+// occurred stays, for statistics; a window of which nothing has is deleted. One that has ended stays as it is. Error: [checks.ErrNotFound].
+func (p *Project) EndWindow(ctx context.Context, id uuid.UUID) (w gate.Window, err error) {
+	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.id); err != nil {
+			return err
+		}
+		if w, err = p.window(ctx, tx, id); err != nil {
+			return err
+		}
+		now, before := p.now(), w
+		if !w.End.IsZero() && !w.End.After(now) {
+			return nil
+		}
+		w.End = slices.MaxFunc([]time.Time{now, w.Start}, time.Time.Compare)
+		entry := audit.Entry{Action: string(w.Kind) + ".end", Changes: windowChanges(before, w)}
+		if len(w.Spans(w.Start, now)) > 0 {
+			return p.saveWindow(ctx, tx, w, entry)
+		}
+		if err := tx.DeleteWindow(ctx, p.id, id); err != nil {
+			return err
+		}
+		return p.changedWindow(ctx, tx, w, entry)
+	})
+	if err != nil {
+		return gate.Window{}, about("window", id, err)
+	}
+	return w, nil
+}
+
+// saveWindow saves a window of the project with an entry of the audit log.
+func (p *Project) saveWindow(ctx context.Context, tx store.AdminTx, w gate.Window, e audit.Entry) error {
+	if err := tx.SaveWindow(ctx, store.Window{Window: w, ProjectID: p.id}, w.End); err != nil {
+		return err
+	}
+	return p.changedWindow(ctx, tx, w, e)
+}
+
+// changedWindow adds an entry to the audit log, and makes alerts that wait due, so that the gate decides about them again.
+func (p *Project) changedWindow(ctx context.Context, tx store.AdminTx, w gate.Window, e audit.Entry) error {
+	e.ProjectID, e.Object = p.id, cmp.Or(w.Note, string(w.Kind))
+	if len(w.Checks) == 1 {
+		e.CheckID = w.Checks[0]
+	}
+	if err := p.note(ctx, tx, e); err != nil {
+		return err
+	}
+	return tx.ReleaseHeld(ctx, p.id, p.now())
+}
+
+// knows refuses checks that are not in the project.
+func (p *Project) knows(ctx context.Context, tx store.Lookup, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	all, err := tx.FindChecks(ctx, p.id, store.Match{})
+	if err != nil {
+		return err
+	}
+	known := make(map[uuid.UUID]bool, len(all))
+	for _, id := range all {
+		known[id] = true
+	}
+	if i := slices.IndexFunc(ids, func(id uuid.UUID) bool { return !known[id] }); i >= 0 {
+		return &checks.FieldError{Field: "checks", Reason: "has a check that is not in the project: " + ids[i].String()}
+	}
+	return nil
+}
+
+// window reads a window of the project.
+func (p *Project) window(ctx context.Context, from windowReader, id uuid.UUID) (gate.Window, error) {
+	w, err := one(from.Windows(ctx, store.WindowFilter{ID: &id}))
+	if err == nil && w.ProjectID != p.id {
+		err = checks.ErrNotFound
+	}
+	return w.Window, err
+}
+
+// windows reads windows of the project.
+func (p *Project) windows(ctx context.Context, from windowReader, f store.WindowFilter) ([]gate.Window, error) {
+	f.Projects = []uuid.UUID{p.id}
+	found, err := from.Windows(ctx, f)
+	list := make([]gate.Window, len(found))
+	for i, w := range found {
+		list[i] = w.Window
+	}
+	return list, err
+}
+
+// windowReader is the store, or a transaction.
+type windowReader interface {
+	Windows(ctx context.Context, f store.WindowFilter) ([]store.Window, error)
+}
+
+// fieldError returns the error of package gate as that of the field of a request.
+func fieldError(err error) error {
+	if e, ok := errors.AsType[*gate.Error](err); ok {
+		return &checks.FieldError{Field: e.Field, Reason: e.Reason, Err: e.Err}
+	}
+	return err
+}
+
+// windowChanges returns what differs between two windows.
+func windowChanges(from, to gate.Window) []audit.Change {
+	instant := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.Format(time.RFC3339)
+	}
+	ids := func(w gate.Window) string {
+		var list []string
+		for _, id := range w.Checks {
+			list = append(list, id.String())
+		}
+		return strings.Join(list, " ")
+	}
+	duration := func(w gate.Window) string {
+		if w.Duration == 0 {
+			return ""
+		}
+		return checks.ValueText(w.Duration)
+	}
+	changes := add(nil, "checks", ids(from), ids(to))
+	changes = add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
+	changes = add(changes, "start", instant(from.Start), instant(to.Start))
+	changes = add(changes, "end", instant(from.End), instant(to.End))
+	changes = add(changes, "schedule", from.Schedule, to.Schedule)
+	changes = add(changes, "duration", duration(from), duration(to))
+	changes = add(changes, "tz", from.TZ, to.TZ)
+	return add(changes, "note", from.Note, to.Note)
+}
