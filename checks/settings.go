@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -28,6 +29,7 @@ const (
 	maxZone       = 100
 	maxQuietHours = 200
 	maxSelection  = 100_000 // of channels, enough for MaxChannels with the longest names
+	maxAfter      = MaxParents * (MaxSlug + 1)
 )
 
 // Bounds of what a project has.
@@ -39,6 +41,9 @@ const (
 
 // maxSource bounds the source of a setting of a channel, in characters.
 const maxSource = 1_000
+
+// MaxParents bounds the checks that a check follows.
+const MaxParents = 10
 
 // maxAlertAfter bounds the failures that it can take to alert.
 const maxAlertAfter = 100
@@ -91,6 +96,12 @@ type Settings struct {
 	// QuietHours are the windows that hold alerts back, in the form of package quiet; "" for none. At the end of a
 	// window one alert sums up what was held back.
 	QuietHours string
+	// RecordOnly makes the check raise no alert. Its state, its transitions and its log are those of any other check.
+	RecordOnly bool
+	// After names the checks of the same project that the check follows, its parents, as slugs or IDs with a comma between
+	// two; "" for none. While one of them is down or late, the alert that this check is down waits. [Settings.Parents] lists
+	// them.
+	After string
 }
 
 // Defaults returns the settings of a new check for which none are given: a Simple check with a Timeout of 24 hours and a
@@ -121,6 +132,20 @@ func (s Settings) timing() timing {
 
 // RunLimit returns how long a run may take after its start.
 func (s Settings) RunLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
+
+// Parents returns the slugs or IDs of the checks that the check follows.
+func (s Settings) Parents() []string { return parents(s.After) }
+
+// parents splits a list of checks at commas and white space. A name that comes twice is listed once, and an ID in its usual form.
+func parents(text string) []string {
+	list := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for i, name := range list {
+		if id, err := uuid.Parse(name); err == nil && len(name) == 36 {
+			list[i] = id.String()
+		}
+	}
+	return distinct(list)
+}
 
 // splitTags returns the tags of a text in the form of the API, which has one blank between two tags; further blanks become
 // empty items. It returns nil for the empty text.
@@ -201,6 +226,10 @@ type Spec struct {
 	AlertAfter  *int           // failures in a row, 0 to 100
 	RepeatEvery *time.Duration // whole seconds, 1 minute to 365 days, or 0 for never
 	QuietHours  *string        // windows in the form of package quiet, up to 200 characters; "" for none
+	RecordOnly  *bool
+	// After lists up to 10 slugs or IDs of checks of the same project, with commas or blanks between them; "" for none. This
+	// package does not know the other checks; its caller sees to it that there are such checks, and no circle.
+	After *string
 }
 
 // fields returns a spec whose fields point to the settings.
@@ -212,6 +241,7 @@ func (s *Settings) fields() Spec {
 		FilterSubject: &s.FilterSubject, FilterBody: &s.FilterBody,
 		FilterHTTPBody: &s.FilterHTTPBody, FilterDefaultFail: &s.FilterDefaultFail,
 		AlertAfter: &s.AlertAfter, RepeatEvery: &s.RepeatEvery, QuietHours: &s.QuietHours,
+		RecordOnly: &s.RecordOnly, After: &s.After,
 	}
 }
 
@@ -239,6 +269,8 @@ var settings = []Setting{
 	count(Setting{Name: "alert_after", Example: 3, Max: maxAlertAfter, Optional: true}, func(s *Spec) **int { return &s.AlertAfter }),
 	period(Setting{Name: "repeat_every", Example: 4 * time.Hour, Optional: true}, func(s *Spec) **time.Duration { return &s.RepeatEvery }),
 	text(Setting{Name: "quiet_hours", Example: "22:00-06:00", Max: maxQuietHours, Separator: ";"}, func(s *Spec) **string { return &s.QuietHours }, quietHoursRule),
+	field(Setting{Name: "record_only", Example: true}, func(s *Spec) **bool { return &s.RecordOnly }),
+	text(Setting{Name: "after", Example: "nightly-dump", Max: maxAfter, Separator: ","}, func(s *Spec) **string { return &s.After }, afterRule),
 }
 
 // Spec returns the spec that gives a check these settings.
@@ -291,6 +323,9 @@ func (s Spec) applyTo(c Check) Check {
 	}
 	if s.Tags != nil {
 		c.Tags = splitTags(strings.Join(s.Tags, " ")) // a copy, nil for none
+	}
+	if s.After != nil {
+		s.After = new(strings.Join(parents(*s.After), ","))
 	}
 	s.Channels = nil
 	before, fields := c.key(), c.Settings.fields()

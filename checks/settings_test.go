@@ -101,6 +101,9 @@ func TestSpecRefuses(t *testing.T) { // server/API.md section 2.1; an error name
 		{checks.Spec{QuietHours: new("0:00-24:00")}, "quiet_hours",
 			"quiet_hours cannot be read: the windows cover all time, so that no alert would ever be sent"},
 		{checks.Spec{QuietHours: new("22:00-06:00" + strings.Repeat(" ", 190))}, "quiet_hours", "quiet_hours is too long: 201 characters, the maximum is 200"},
+		{checks.Spec{After: new("a,b c d e f g h i j k")}, "after", "after names too many checks: 11, the maximum is 10"},
+		{checks.Spec{After: new("a,B")}, "after", `after has an item that is neither a slug nor an ID: "B"`},
+		{checks.Spec{After: new(strings.Repeat("a", 1011))}, "after", "after is too long: 1011 characters, the maximum is 1010"},
 		{checks.Spec{QuietHours: new("\xff")}, "quiet_hours", "quiet_hours is not valid UTF-8"},
 	} {
 		_, err := checks.New(uuid.New(), test.spec, noon)

@@ -233,6 +233,19 @@ func parseHours(hours string, zone *time.Location) (quiet.Hours, error) {
 	return parsed, nil
 }
 
+func afterRule(text string, _ time.Time) error {
+	list := parents(text)
+	if len(list) > MaxParents {
+		return refuse("after", "names too many checks: %d, the maximum is %d", len(list), MaxParents)
+	}
+	for _, name := range list {
+		if !ValidSlug(name) {
+			return refuse("after", "has an item that is neither a slug nor an ID: %q", cut(name))
+		}
+	}
+	return nil
+}
+
 func methodsRule(methods string, _ time.Time) error {
 	if methods != "" && methods != "POST" {
 		return refuse("methods", `must be "" or "POST": %q`, cut(methods))

@@ -274,7 +274,7 @@ func beyondSchemas(r *http.Request, answer []byte) bool {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return true
 	}
-	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", " stands alone", "Rollcall-At ", "the body is not valid ",
+	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", "after names ", "after has an item ", "after makes a circle", " stands alone", "Rollcall-At ", "the body is not valid ",
 		`"field":"settings"`, `"field":"project"`, "kind is unknown", "cannot change: ", "which settings lacks", "name has a control character", "has no visible character", "title has a NUL character",
 		" is neither a day ", "start is after end", "start is too long before end"} {
 		if bytes.Contains(answer, []byte(reason)) {

@@ -48,7 +48,7 @@ f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of th
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
 f.yaml:9:10: an item of tags contains " ": "a b"
-f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, max_runtime, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours`,
+f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, max_runtime, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours, record_only, after`,
 		},
 		"periods": {
 			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}\n- {slug: g, max_runtime: 0}\n- {slug: h, max_runtime: 59}",

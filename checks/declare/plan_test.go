@@ -138,6 +138,56 @@ func TestPrune(t *testing.T) {
 	})
 }
 
+// TestAfter applies files whose checks follow each other, in any order.
+func TestAfter(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		file := func(checks ...string) string {
+			return "projects:\n- name: p\n  checks:\n  - " + strings.Join(checks, "\n  - ") + "\n"
+		}
+		const c, b, a = "{slug: c, after: [b, a]}", "{slug: b, after: a, record_only: true}", "{slug: a}"
+		equal(t, "parents come first", s.apply(file(c, b, a), declare.Options{}), `project "p"
+  + project "p"
+  + check "a"
+  + check "b"
+      + record_only: true
+      + after: "a"
+  + check "c"
+      + after: "b,a"
+`)
+		text := s.export("p")
+		equal(t, "an export", s.apply(text, declare.Options{Prune: true}), "")
+		if !strings.Contains(text, "after: b,a") || !strings.Contains(text, "record_only: true") {
+			t.Errorf("export:\n%s", text)
+		}
+		equal(t, "turned round", s.apply(file("{slug: a, after: [new, b]}", "{slug: b, after: c}", "{slug: c}", "{slug: new}"), declare.Options{}), `project "p"
+  + check "new"
+  ~ check "c"
+      ~ after: "b,a" -> ""
+  ~ check "b"
+      ~ record_only: true -> false
+      ~ after: "a" -> "c"
+  ~ check "a"
+      ~ after: "" -> "new,b"
+`)
+		for _, test := range []struct{ file, err string }{
+			{file("{slug: a, after: [x]}"), `after names a check that this project does not have: "x"`},
+			{file("{slug: a, after: a}"), `after names the check itself: "a"`},
+			{file("{slug: x, after: y}", "{slug: y, after: z}", "{slug: z, after: x}"), "after makes a circle: x → y → z → x"},
+			{file("{slug: c, after: a}"), "after makes a circle: c → a → b → c"},                                                  // with checks that are not in the file
+			{file(a, "{slug: b, after: a}", "{slug: new, after: c}"), `after names a check that this project does not have: "c"`}, // pruned
+		} {
+			_, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, test.file), &declare.Options{Now: noon, Prune: true})
+			if strings.Contains(test.file, "{slug: c") {
+				_, err = declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, test.file), &declare.Options{Now: noon})
+			}
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: error %v, want %s", test.file, err, test.err)
+			}
+		}
+	})
+}
+
 // TestStatusPages creates, changes, moves and prunes status pages.
 func TestStatusPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {

@@ -25,6 +25,7 @@ func (p *projectPlanner) checks() {
 		bySlug[c.Slug] = append(bySlug[c.Slug], c)
 	}
 	wanted := make(map[string]bool)
+	var planned []plannedCheck
 	for _, want := range p.want.Checks {
 		want.Spec = p.options.tagged(want.Spec)
 		if want.Slug == nil || *want.Slug == "" {
@@ -39,22 +40,77 @@ func (p *projectPlanner) checks() {
 		}
 		switch have := bySlug[slug]; len(have) {
 		case 0:
-			p.createCheck(want, target)
+			planned = append(planned, plannedCheck{want: want, target: target})
 		case 1:
-			p.compareCheck(want, have[0], target)
+			target.ID = have[0].ID
+			planned = append(planned, plannedCheck{want, target, &have[0]})
 		default:
 			p.add(want.places.of("slug"), "%d checks of the project %q have the slug %q; only one may have it", len(have), p.want.Name, slug)
 		}
 	}
-	if !p.options.Prune {
-		return
-	}
+	var kept []checks.Check
 	for _, have := range p.have.Checks {
 		ours := p.options.Tag == "" || slices.Contains(have.Tags, p.options.Tag)
-		if ours && have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
+		if p.options.Prune && ours && have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
 			p.deleteCheck(have)
+		} else if !wanted[have.Slug] || have.Slug == "" {
+			kept = append(kept, have)
 		}
 	}
+	for _, c := range p.inOrder(planned, kept) {
+		if c.have == nil {
+			p.createCheck(c.want, c.target)
+		} else {
+			p.compareCheck(c.want, *c.have, c.target)
+		}
+	}
+}
+
+// plannedCheck is an entry of the file with the check that it describes, and the one that exists, or nil.
+type plannedCheck struct {
+	want   Check
+	target checks.Check
+	have   *checks.Check
+}
+
+// inOrder puts those that others follow in front of these, and reports what follows no check or itself. Kept are the other checks
+// of the project.
+func (p *projectPlanner) inOrder(planned []plannedCheck, kept []checks.Check) []plannedCheck {
+	var g selection.Graph
+	for _, c := range planned {
+		g.Add(selection.NodeOf(c.target))
+	}
+	for _, c := range kept {
+		g.Add(selection.NodeOf(c))
+	}
+	for _, c := range planned {
+		if err := g.Check(selection.NodeOf(c.target), true); err != nil {
+			p.wrong(c.want, "after", err)
+		}
+	}
+	list, done := make([]plannedCheck, 0, len(planned)), make(map[string]bool)
+	var add func(slug string)
+	bySlug := make(map[string]plannedCheck, len(planned))
+	for _, c := range planned {
+		bySlug[c.target.Slug] = c
+	}
+	add = func(slug string) {
+		c, known := bySlug[slug]
+		if !known || done[slug] {
+			return
+		}
+		done[slug] = true
+		for _, name := range c.target.Parents() {
+			for _, parent := range g.Find(name) {
+				add(parent.Slug)
+			}
+		}
+		list = append(list, c)
+	}
+	for _, c := range planned {
+		add(c.target.Slug)
+	}
+	return list
 }
 
 // target returns the check that an entry of the file describes, and reports its errors.

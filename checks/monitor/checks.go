@@ -222,6 +222,9 @@ func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.P
 	if err := selectChannels(ctx, tx, c, selection); err != nil {
 		return err
 	}
+	if err := checkAfter(ctx, tx, *c, true); err != nil {
+		return err
+	}
 	changes, err := s.checkChanges(ctx, tx, checks.Check{Settings: checks.Defaults()}, *c)
 	if err != nil {
 		return err
@@ -260,7 +263,7 @@ func (p *Project) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	if err := spec.Validate(now); err != nil {
 		return checks.Snapshot{}, about("check", id, err)
 	}
-	return p.change(ctx, id, spec.Channels != nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return p.change(ctx, id, spec.Channels != nil || spec.After != nil || spec.Slug != nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		return p.updateLocked(ctx, tx, l, spec, now)
 	})
 }
@@ -297,6 +300,11 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err := selectChannels(ctx, tx, &updated, spec.Channels); err != nil {
 		return err
 	}
+	if changed := updated.After != l.After; changed || updated.Slug != l.Slug {
+		if err := checkAfter(ctx, tx, updated, changed); err != nil {
+			return err
+		}
+	}
 	changes, err := s.checkChanges(ctx, tx, l.Check, updated)
 	if err != nil {
 		return err
@@ -318,8 +326,8 @@ func (p *Project) lockCheck(ctx context.Context, tx store.AdminTx, id uuid.UUID)
 	return l, err
 }
 
-// change runs fn on a locked check and returns the changed check. If fn may select channels, it needs the
-// lock of the account, which must be taken before that of the check.
+// change runs fn on a locked check and returns the changed check. If fn may select channels, or change what follows what, it needs
+// the lock of the account, which must be taken before that of the check.
 func (p *Project) change(
 	ctx context.Context, id uuid.UUID, account bool, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error,
 ) (checks.Snapshot, error) {

@@ -16,7 +16,7 @@ import (
 
 // Transfer moves a check to another project. It keeps its identifier, so that its ping address and its badge stay, its
 // settings and state, and its log and flips. It loses its channels with their deliveries, also those that wait to be sent,
-// and gets all channels of the other project. A slug that a check there has becomes ambiguous. If that is this project,
+// and what it follows, and gets all channels of the other project. A slug that a check there has becomes ambiguous. If that is this project,
 // nothing changes. Errors: [checks.ErrNotFound] for the check and for the other project, [checks.ErrCheckLimit].
 func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapshot, error) {
 	if p.id == to {
@@ -45,6 +45,7 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 			return err
 		}
 		l.ProjectID, l.MovedFrom, l.SettingsChanged = to, p.id, true
+		l.After = ""
 		if err := selectChannels(ctx, tx, &l.Check, new("*")); err != nil {
 			return err
 		}

@@ -141,5 +141,5 @@ func sizeOf(c *checks.Check) int {
 		size += text + len(tag)
 	}
 	return size + run*len(c.Runs) + end*len(c.Ended) + len(c.History.Recent) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
-		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
+		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours) + len(c.After)
 }

@@ -75,6 +75,8 @@ func (r *checkRow) settings() []field {
 		{"alert_after", &c.AlertAfter},
 		{"repeat_every", cell{&c.RepeatEvery}},
 		{"quiet_hours", &c.QuietHours},
+		{"record_only", &c.RecordOnly},
+		{"after", &c.After},
 	}
 }
 

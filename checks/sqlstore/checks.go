@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -153,6 +154,31 @@ func (l lookup) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Mat
 	}
 	err = query.Where(where.String(), where.args...).Scan(ctx, &ids)
 	return ids, translate(err)
+}
+
+// Related returns the checks of a project with some slugs or IDs, or those that follow others.
+func (l lookup) Related(ctx context.Context, projectID uuid.UUID, names []string) (nodes []selection.Node, err error) {
+	var rows []struct {
+		UUID        uuid.UUID
+		Slug, After string
+	}
+	query := l.from.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid", "c.slug", "c.after").OrderExpr("c.id").Where("c.project_id = ?", projectID)
+	if names == nil {
+		query = query.Where("c.after <> ''")
+	} else {
+		ids := []uuid.UUID{uuid.Nil}
+		for _, name := range names {
+			if id, err := uuid.Parse(name); err == nil {
+				ids = append(ids, id)
+			}
+		}
+		query = query.Where("(c.slug IN (?) OR c.uuid IN (?))", bun.List(names), bun.List(ids))
+	}
+	err = query.Scan(ctx, &rows)
+	for _, r := range rows {
+		nodes = append(nodes, selection.Node{ID: r.UUID, Slug: r.Slug, After: checks.Settings{After: r.After}.Parents()})
+	}
+	return nodes, translate(err)
 }
 
 type checkChannelRow struct {

@@ -41,6 +41,8 @@ type Check struct {
 	AlertAfter  int64  `json:"alert_after,omitempty"`  // failures in a row, up to 100
 	RepeatEvery int64  `json:"repeat_every,omitempty"` // seconds
 	QuietHours  string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet
+	RecordOnly  bool   `json:"record_only,omitempty"`
+	After       string `json:"after,omitempty"` // comma-separated slugs or IDs of checks
 
 	BadgeURL string `json:"badge_url"`
 
@@ -81,6 +83,7 @@ func (d *Check) SetSettings(s checks.Settings) {
 	d.FilterHTTPBody, d.FilterDefaultFail = s.FilterHTTPBody, s.FilterDefaultFail
 	d.MaxRuntime = seconds(s.MaxRuntime)
 	d.AlertAfter, d.RepeatEvery, d.QuietHours = int64(s.AlertAfter), seconds(s.RepeatEvery), s.QuietHours
+	d.RecordOnly, d.After = s.RecordOnly, s.After
 }
 
 // Settings returns the settings of the check. A setting that the document leaves out is zero.
@@ -93,6 +96,7 @@ func (d Check) Settings() checks.Settings {
 		FilterSubject: d.FilterSubject, FilterBody: d.FilterBody,
 		FilterHTTPBody: d.FilterHTTPBody, FilterDefaultFail: d.FilterDefaultFail,
 		MaxRuntime: duration(d.MaxRuntime), AlertAfter: int(d.AlertAfter), RepeatEvery: duration(d.RepeatEvery), QuietHours: d.QuietHours,
+		RecordOnly: d.RecordOnly, After: d.After,
 	}
 	if d.Tags != "" {
 		s.Tags = strings.Split(d.Tags, " ")

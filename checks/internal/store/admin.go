@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
@@ -115,6 +116,8 @@ type Lookup interface {
 	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
+	// Related returns the checks of a project with some slugs or IDs, or without names those that follow others, the first added first.
+	Related(ctx context.Context, projectID uuid.UUID, names []string) ([]selection.Node, error)
 }
 
 // ProjectFilter selects projects. A nil field matches all.

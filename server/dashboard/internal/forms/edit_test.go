@@ -98,6 +98,9 @@ func checkAt(s *pagetest.Site, a *pagetest.Answer) checks.Check {
 func TestEveryField(t *testing.T) {
 	s := pagetest.New(t)
 	ops, _ := webhook(s, "ops"), webhook(s, "pager")
+	if _, err := s.Mon.Project(s.Project.ID).Create(t.Context(), checks.Spec{Slug: new("nightly-dump")}); err != nil {
+		t.Fatal(err)
+	}
 	b := s.SignedIn(s.Keys.ReadWrite)
 	form := inputs(b.Get(s.Path("checks/new")).Is(http.StatusOK), "edit")
 	before := form.Get("id")

@@ -25,15 +25,18 @@ type CheckDoc struct {
 	RepeatEvery int64         `json:"repeat_every"`
 	QuietHours  string        `json:"quiet_hours"`
 	TZ          string        `json:"tz"`
+	RecordOnly  bool          `json:"record_only"`
+	After       []string      `json:"after"`
 }
 
 var checkDocHelp = keys[CheckDoc]() + `, where next_ping is null if no ping is expected, max_runtime and repeat_every are in
-seconds, and an unset setting is 0 or "".`
+seconds, after lists slugs or UUIDs, and an unset setting is 0, false, [] or "".`
 
 func newCheckDoc(c checks.Snapshot) CheckDoc {
 	return CheckDoc{
 		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: console.OptionalTimestamp(c.NextPing),
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
+		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...),
 	}
 }
 
@@ -56,6 +59,13 @@ var CheckList = list[CheckDoc]{
 	{"TZ", func(d CheckDoc) string {
 		if d.QuietHours != "" {
 			return d.TZ
+		}
+		return ""
+	}},
+	{"AFTER", func(d CheckDoc) string { return strings.Join(d.After, ",") }},
+	{"RECORD ONLY", func(d CheckDoc) string {
+		if d.RecordOnly {
+			return "yes"
 		}
 		return ""
 	}},
@@ -177,6 +187,8 @@ type checkSetCmd struct {
 	RepeatEvery *string `placeholder:"DURATION" help:"Interval at which to repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
 	QuietHours  *string `placeholder:"WINDOWS" help:"Windows in which to hold back alerts, separated by semicolons."`
 	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule, such as Europe/Riga."`
+	After       *string `placeholder:"SLUGS" help:"Checks that this one follows, separated by commas: while one of them is down or late, the alert waits."`
+	RecordOnly  *bool   `help:"Never alert, only record runs and outages; --record-only=false ends that."`
 }
 
 func (checkSetCmd) Help() string {
@@ -196,6 +208,8 @@ Examples:
     rollcall check set nightly --alert-after 2 --repeat-every 4h
     rollcall check set nightly --quiet-hours '22:00-06:00; Sat,Sun 00:00-24:00' --tz Europe/Riga
     rollcall check set nightly --alert-after none
+    rollcall check set nightly-upload --after nightly-dump
+    rollcall check set experiment --record-only
     rollcall check set nightly --max-runtime 3h`
 }
 
@@ -220,13 +234,13 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 
 // spec returns the settings that the flags set.
 func (c checkSetCmd) spec() (checks.Spec, error) {
-	spec := checks.Spec{TZ: c.TZ}
-	given := c.TZ != nil
+	spec := checks.Spec{TZ: c.TZ, RecordOnly: c.RecordOnly}
+	given := c.TZ != nil || c.RecordOnly != nil
 	for _, flag := range []struct {
 		name string
 		text *string
 	}{
-		{"max_runtime", c.MaxRuntime}, {"alert_after", c.AlertAfter}, {"repeat_every", c.RepeatEvery}, {"quiet_hours", c.QuietHours},
+		{"max_runtime", c.MaxRuntime}, {"alert_after", c.AlertAfter}, {"repeat_every", c.RepeatEvery}, {"quiet_hours", c.QuietHours}, {"after", c.After},
 	} {
 		if flag.text == nil {
 			continue
@@ -240,7 +254,7 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 		setting.Set(&spec, value)
 	}
 	if !given {
-		return spec, console.Usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
+		return spec, console.Usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours, --tz, --after or --record-only")
 	}
 	return spec, spec.Validate(time.Now())
 }
