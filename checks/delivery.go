@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -18,7 +19,7 @@ const (
 	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
 	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
-	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status
+	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status, or the gate dropped it
 )
 
 // Delivery is an alert on its way to one channel, or what became of it.
@@ -53,7 +54,11 @@ type Delivery struct {
 	Due time.Time
 	// FinishedAt is when the delivery reached its final state, or the zero time.
 	FinishedAt time.Time
-	// Error is the error of the last attempt, at most 500 characters.
+	// Held is the policy of the gate that keeps a pending delivery back until Due, or that has dropped a skipped one, and HeldBy
+	// whom or what it names, such as the note of a maintenance window; see [gate.Why.Words]. Both are "" for others.
+	Held   gate.Why
+	HeldBy string
+	// Error is the error of the last attempt, or why the gate dropped a skipped delivery, at most 500 characters.
 	Error string
 	// InPart says that some of the recipients have the alert already, or deliveries of their own.
 	InPart bool

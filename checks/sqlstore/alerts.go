@@ -17,13 +17,19 @@ import (
 )
 
 // selectAlerts reads deliveries, each with its channel, its flip and the instants of the flips around it, the name of its
-// project and what is open at its receiver.
+// project, what is open at its receiver, and what the gate needs: whether there may be policies of the project, which may have
+// ended since the alert was raised, and whether it dropped the alert before.
 const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason,
 		d.recipient = '' AND EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.state = 'pending'
-			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS holds,
+			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS divided,
+		EXISTS (SELECT 1 FROM rollcall_windows AS w
+			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at)) AS governed,
+		f.up AND d.close = '' AND coalesce((SELECT ` + dropped + ` FROM rollcall_deliveries AS o
+			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient = d.recipient AND o.id < d.id
+				AND NOT (o.reminder > 0 AND ` + dropped + `) ORDER BY o.id DESC LIMIT 1), FALSE) AS unheard,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -35,6 +41,9 @@ const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since
 	LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
 	WHERE d.id IN (?) AND (ch.id IS NOT NULL OR d.channel_id = ?)`
 
+// dropped says that the gate has dropped a delivery o.
+const dropped = `(o.state = 'skipped' AND o.held <> '')`
+
 // alertRow is a row of selectAlerts.
 type alertRow struct {
 	deliveryRow
@@ -45,9 +54,12 @@ type alertRow struct {
 	FlipAt  int64      `bun:"flip_at"`
 	FlipUp  bool       `bun:"flip_up"`
 	Reason  string     `bun:"reason"`
-	Holds   bool       `bun:"holds"`
+	Divided bool       `bun:"divided"`
 	DownAt  int64      `bun:"down_at"`
 	UpAt    int64      `bun:"up_at"`
+
+	Governed bool `bun:"governed"`
+	Unheard  bool `bun:"unheard"`
 }
 
 // alert returns the alert of a row, as far as that holds it.
@@ -55,7 +67,7 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	a = store.Alert{
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Reminder: int(r.Reminder),
 		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
-		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open,
+		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open, Unheard: r.Unheard,
 	}
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()
@@ -82,7 +94,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 		return nil, translate(err)
 	}
 	groups := make(map[uuid.UUID][]uuid.UUID)
-	var summaries, holding []int64
+	var summaries, divided []int64
 	for i := range rows {
 		subject, known := about[rows[i].CheckID]
 		if !known {
@@ -93,26 +105,27 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 			return nil, err
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
+		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Check.QuietHours != "" || !a.Check.Ack.At.IsZero())
 		if a.Channel.Kind == channels.Group {
 			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}
 		if rows[i].Since != 0 {
 			summaries = append(summaries, a.ID)
 		}
-		if rows[i].Holds {
-			holding = append(holding, a.ID)
+		if rows[i].Divided {
+			divided = append(divided, a.ID)
 		}
 		alerts = append(alerts, a)
 	}
-	if len(groups)+len(summaries)+len(holding) > 0 {
-		err = s.completeAlerts(ctx, alerts, groups, summaries, holding)
+	if len(groups)+len(summaries)+len(divided) > 0 {
+		err = s.completeAlerts(ctx, alerts, groups, summaries, divided)
 	}
 	return alerts, translate(err)
 }
 
 // completeAlerts adds the members of groups, the flips that some alerts sum up, and the recipients that some leave out.
 func (s *database) completeAlerts(
-	ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries, holding []int64,
+	ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries, divided []int64,
 ) error {
 	members, err := s.groupMembers(ctx, groups)
 	if err != nil {
@@ -122,16 +135,16 @@ func (s *database) completeAlerts(
 	if err != nil {
 		return err
 	}
-	held, err := s.held(ctx, holding)
+	apart, err := s.apart(ctx, divided)
 	for i := range alerts {
 		alerts[i].Members, alerts[i].Earlier = members[alerts[i].Channel.ID], earlier[alerts[i].ID]
-		alerts[i].Held = held[alerts[i].ID]
+		alerts[i].Apart = apart[alerts[i].ID]
 	}
 	return err
 }
 
-// held returns the recipients that have pending deliveries of their own in the lines of deliveries, in their order.
-func (s *database) held(ctx context.Context, ids []int64) (map[int64][]string, error) {
+// apart returns the recipients that have pending deliveries of their own in the lines of deliveries, in their order.
+func (s *database) apart(ctx context.Context, ids []int64) (map[int64][]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -142,11 +155,11 @@ func (s *database) held(ctx context.Context, ids []int64) (map[int64][]string, e
 	err := s.db.NewRaw(`SELECT DISTINCT d.id, o.recipient FROM rollcall_deliveries AS d JOIN rollcall_deliveries AS o
 			ON o.state = 'pending' AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> ''
 		WHERE d.id IN (?) ORDER BY d.id, o.recipient`, bun.List(ids)).Scan(ctx, &rows)
-	held := make(map[int64][]string)
+	apart := make(map[int64][]string)
 	for _, r := range rows {
-		held[r.ID] = append(held[r.ID], r.Recipient)
+		apart[r.ID] = append(apart[r.ID], r.Recipient)
 	}
-	return held, err
+	return apart, err
 }
 
 // groupMembers returns the existing members of groups, oldest first.

@@ -190,8 +190,8 @@ func testHandovers(t *testing.T, f fixture) {
 	if len(next) != 2 || next[0].Recipient != "" || next[1].Recipient != "c" {
 		t.Fatalf("claimed %+v, want the next alert and that to c", next)
 	}
-	same(t, "held", f.alerts(t, next[:1])[0].Held, []string{"b", "c"})
-	same(t, "held of a single one", f.alerts(t, next[1:])[0].Held, []string{})
+	same(t, "apart", f.alerts(t, next[:1])[0].Apart, []string{"b", "c"})
+	same(t, "apart of a single one", f.alerts(t, next[1:])[0].Apart, []string{})
 	f.save(t, now, ended(next[1], checks.DeliverySent, ""))
 	if list := hand(next[0], store.Handover{Recipient: "b", Due: now}); len(list) != 0 {
 		t.Errorf("claimed %+v, which waits for the first to b", list)

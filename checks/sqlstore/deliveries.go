@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -48,8 +50,10 @@ func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
-		Recipient: r.Recipient, Origin: r.Origin, Held: r.Held, HeldUntil: instant(r.HeldUntil),
+		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil),
 	}
+	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
+	q.Held, q.HeldBy = gate.Why(held), by
 	if r.Done != "" {
 		_ = json.Unmarshal([]byte(r.Done), &q.Done) // doneText wrote it
 	}
@@ -271,7 +275,8 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	rows, ids := make([]resultRow, len(results)), make([]int64, len(results))
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
-			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done), Held: r.Held, Until: micros(r.HeldUntil)}
+			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done),
+			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil)}
 		ids[i] = r.ID
 	}
 	list, err := json.Marshal(rows)
@@ -356,8 +361,8 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		return nil
 	}
 	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
-		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until)
+		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
@@ -379,8 +384,8 @@ func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult) erro
 		lock = keepChannels
 	}
 	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin)
-		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id
+			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin, held, held_until)
+		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id, d.held, d.held_until
 		FROM ` + from + ` WHERE d.id = ? AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock
 	for _, h := range r.Handovers {

@@ -30,7 +30,7 @@ type historyRow struct {
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
 func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done, d.held, d.held_until").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
@@ -70,7 +70,11 @@ func (s *database) Deliveries(ctx context.Context, projectID uuid.UUID, query ch
 	return list, nil
 }
 
-// Waiting sums up the pending alerts of a project that were tried without success, or raised before an instant.
+// canLeave is when a delivery d could leave.
+const canLeave = "CASE WHEN d.held_until > d.created_at THEN d.held_until ELSE d.created_at END"
+
+// Waiting sums up the pending alerts of a project that were tried without success, or could leave before an instant. It leaves
+// out those that the gate keeps back, with what is behind them in their lines.
 func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]store.Waiting, error) {
 	var rows []struct {
 		ChannelID              uuid.UUID
@@ -78,9 +82,10 @@ func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time
 		Oldest, Newest, Failed int64
 	}
 	err := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
-		ColumnExpr("d.channel_id, count(*) AS alerts, max(d.attempts) AS attempts, min(d.created_at) AS oldest, max(d.created_at) AS newest").
+		ColumnExpr("d.channel_id, count(*) AS alerts, max(d.attempts) AS attempts").ColumnExpr("min("+canLeave+") AS oldest, max("+canLeave+") AS newest").
 		ColumnExpr("max(CASE WHEN d.error <> '' THEN d.id ELSE 0 END) AS failed").
-		Where("c.project_id = ? AND d.state = 'pending' AND d.close = '' AND (d.error <> '' OR d.created_at < ?)", projectID, micros(before)).
+		Where("c.project_id = ? AND d.state = 'pending' AND d.close = '' AND (d.error <> '' OR "+canLeave+" < ?)", projectID, micros(before)).
+		Where("NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.due_at = k.held_until AND k.held_until >= ? AND k.id = "+firstOfLine+")", micros(before)).
 		GroupExpr("d.channel_id").Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return nil, translate(err)
@@ -124,6 +129,10 @@ func (r *historyRow) delivery() checks.Delivery {
 	}
 	if d.State == checks.DeliveryPending {
 		d.Due = instant(r.DueAt)
+	}
+	if d.State == checks.DeliverySkipped || d.State == checks.DeliveryPending && r.DueAt == r.HeldUntil {
+		q := r.queued()
+		d.Held, d.HeldBy = q.Held, q.HeldBy
 	}
 	return d
 }

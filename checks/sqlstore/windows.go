@@ -76,9 +76,27 @@ func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID)
 	return t.deleteOne(ctx, "rollcall_windows", projectID, id)
 }
 
+// LockPolicies keeps ReleaseHeld of other transactions away from projects. It locks them in their order, to prevent deadlocks.
+func (t *transaction) LockPolicies(ctx context.Context, projectIDs []uuid.UUID) error {
+	return t.lockProjects(ctx, "SHARE", projectIDs...)
+}
+
+// lockProjects locks the rows of projects on PostgreSQL.
+func (t *transaction) lockProjects(ctx context.Context, mode string, ids ...uuid.UUID) error {
+	if !t.s.d.postgres || len(ids) == 0 {
+		return nil
+	}
+	_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_projects WHERE id IN (?) ORDER BY id FOR "+mode, bun.List(ids)).Exec(ctx)
+	return translate(err)
+}
+
 // ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
-// sent is due at the end of its lease, so it stays.
+// sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
+// keeping back a delivery that this does not see.
 func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
+	if err := t.lockProjects(ctx, "NO KEY UPDATE", projectID); err != nil {
+		return err
+	}
 	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET due_at = ?0, held_until = ?0
 		WHERE state = 'pending' AND held_until > ?0 AND due_at = held_until
 			AND check_id IN (SELECT c.id FROM rollcall_checks AS c WHERE c.project_id = ?1)`, micros(now), projectID).Exec(ctx)

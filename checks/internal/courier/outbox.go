@@ -161,7 +161,7 @@ func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []store
 	var results []store.DeliveryResult
 	for _, line := range lines {
 		for i, w := range line {
-			if w.CreatedAt.After(late) { // the claim may have changed Due
+			if w.CreatedAt.After(late) || w.HeldUntil.After(late) { // the claim may have changed Due
 				continue
 			}
 			missing := "a notifier"

@@ -44,7 +44,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	r := store.DeliveryResult{QueuedDelivery: s.QueuedDelivery, Claim: s.Attempts}
 	keeper, keeps := l.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
 	err := s.err
-	if r.Error = ""; err != nil || len(s.Held) > 0 {
+	if r.Error = ""; err != nil || len(s.Apart) > 0 {
 		r.Done, r.Handovers, err = l.remainder(s, keeps, now)
 	}
 	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
@@ -75,7 +75,7 @@ func (l *loop) remainder(s *send, keeps bool, now time.Time) (done []string, lis
 	if keeps {
 		return merged(s.Done, channels.Accepted(s.err)), nil, s.err
 	}
-	r := l.divide(s.QueuedDelivery, s.Held, s.err, now)
+	r := l.divide(s.QueuedDelivery, s.Apart, s.err, now)
 	for _, h := range r.handed {
 		if h.err != nil {
 			h.Error = l.errorText(s.Channel, h.err)

@@ -42,7 +42,9 @@ func (l *Limits) judge(q store.QueuedDelivery, err error, now time.Time) (to che
 	switch {
 	case err == nil:
 		return checks.DeliverySent, time.Time{}
-	case channels.IsPermanent(err), now.Sub(q.CreatedAt) >= l.GiveUp && q.Attempts >= giveUpAttempts:
+	case channels.IsPermanent(err):
+		return checks.DeliveryFailed, time.Time{}
+	case q.Attempts >= giveUpAttempts && now.Sub(q.CreatedAt) >= l.GiveUp && now.Sub(q.HeldUntil) >= l.GiveUp:
 		return checks.DeliveryFailed, time.Time{}
 	}
 	if after, found := channels.RetryDelay(err); found && after > 0 {
@@ -64,17 +66,17 @@ type handed struct {
 	err error
 }
 
-// divide returns what an attempt leaves undone. Those that were held get their own deliveries, behind their earlier ones. If
+// divide returns what an attempt leaves undone. Those apart get their own deliveries, behind their earlier ones. If
 // anyone else has the alert, so do those for which it failed for now, because later alerts must not wait for them. If nobody
 // has, a recipient that used up all the time does, so that those after it have their turn.
-func (l *Limits) divide(q store.QueuedDelivery, held []string, err error, now time.Time) remainder {
+func (l *Limits) divide(q store.QueuedDelivery, apart []string, err error, now time.Time) remainder {
 	rest := channels.Rest(err)
 	left := remainder{err: err, done: merged(q.Done, channels.Accepted(err))}
 	handOver := func(recipient string, attempts int, due time.Time, err error) {
 		h := store.Handover{Recipient: recipient, Attempts: attempts, Due: due}
 		left.handed, left.done = append(left.handed, handed{h, err}), merged(left.done, []string{recipient})
 	}
-	for _, recipient := range held {
+	for _, recipient := range apart {
 		if !slices.Contains(q.Done, recipient) {
 			handOver(recipient, 0, now, nil)
 		}
@@ -117,9 +119,10 @@ func merged(done, more []string) []string {
 }
 
 // stale reports whether newer alerts may supersede a claimed delivery: an attempt has failed and it is older than
-// staleAfter.
+// staleAfter, and has not been kept back since.
 func stale(q store.QueuedDelivery, now time.Time) bool {
-	return q.Error != "" && q.CreatedAt.Before(now.Add(-staleAfter))
+	before := now.Add(-staleAfter)
+	return q.Error != "" && q.CreatedAt.Before(before) && q.HeldUntil.Before(before)
 }
 
 // supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest. If that

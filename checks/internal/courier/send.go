@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -16,7 +17,8 @@ type notBegunError struct{ due time.Time }
 
 func (e *notBegunError) Error() string { return "not begun" }
 
-// begin reads the alerts of claimed deliveries and starts to send them. Those that need no attempt become results.
+// begin reads the alerts of claimed deliveries, asks the gate about them and starts to send them. Those that need no attempt
+// become results.
 func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDelivery) error {
 	alerts, err := l.Store.Alerts(ctx, claimed)
 	if err != nil && !store.Away(err) && ctx.Err() == nil {
@@ -29,6 +31,11 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	}
 	if len(alerts) < len(claimed) {
 		l.failOrphans(alerts, claimed)
+	}
+	if slices.ContainsFunc(alerts, func(a store.Alert) bool { return a.Governed }) {
+		if alerts, err = l.ask(ctx, alerts); err != nil {
+			return err
+		}
 	}
 	words := make(verdicts)
 	for _, a := range alerts {

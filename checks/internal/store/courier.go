@@ -31,8 +31,8 @@ type Courier interface {
 	// Deliveries returns deliveries of a project, highest ID first. It leaves out those whose check or channel no longer
 	// exists. The query has a Limit.
 	Deliveries(ctx context.Context, projectID uuid.UUID, q checks.DeliveryQuery) ([]checks.Delivery, error)
-	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or raised before an
-	// instant.
+	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or could leave before an
+	// instant, which is in the past. Those that the gate keeps back do not count, nor does what is behind them in their lines.
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
 	// Channels is that of [Lookup].
 	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
@@ -63,6 +63,11 @@ type CourierTx interface {
 	// RetryDeliveries makes those of the deliveries that have failed pending again, without Attempts and Error and due at
 	// an instant, and returns how many.
 	RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (retried int, err error)
+	// LockPolicies keeps the policies of projects from changing until the commit: the ReleaseHeld of others waits for it, and
+	// it for theirs.
+	LockPolicies(ctx context.Context, projectIDs []uuid.UUID) error
+	// Windows is that of [Lookup].
+	Windows(ctx context.Context, f WindowFilter) ([]Window, error)
 	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
 	// of its claimed delivery.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -41,9 +42,11 @@ type QueuedDelivery struct {
 	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are not
 	// Done. It is in a line of its own.
 	Recipient string
-	// Held says which policy keeps the delivery back, in the form of package courier, or did last; it is "" if none ever has. HeldUntil is
-	// when the gate is asked again, or was, or the zero time.
-	Held      string
+	// Held is the policy that keeps the delivery back, or did last, or "" if none ever has, and HeldBy whom or what it names; see
+	// [gate.Decision]. HeldUntil is when the gate is asked again, or was, or the zero time. The delivery is kept back while Due
+	// is HeldUntil.
+	Held      gate.Why
+	HeldBy    string
 	HeldUntil time.Time
 	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
 	Origin int64
@@ -60,13 +63,13 @@ type Handover struct {
 
 // DeliveryResult is what became of a claimed delivery.
 type DeliveryResult struct {
-	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held and
-	// HeldUntil.
+	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held, HeldBy
+	// and HeldUntil.
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
 	// Copies are further channels for the alert. Each gets a new pending delivery with no Attempts, due now, and with
-	// CreatedAt, Since, the flip and the reminder of the original. A channel gets none if it no longer exists or has the
+	// CreatedAt, Since, Held, HeldUntil, the flip and the reminder of the original. A channel gets none if it no longer exists or has the
 	// same alert already: a delivery, in any state, for the same check, flip and reminder that was raised at the same
 	// instant.
 	Copies []uuid.UUID
@@ -133,8 +136,12 @@ type Alert struct {
 	// Members are the members of a group that exist (see package selection), oldest first. It is nil for a channel
 	// of another kind.
 	Members []uuid.UUID
-	// Held are the recipients that have pending deliveries of their own from earlier alerts about the check.
-	Held []string
+	// Apart are the recipients that have pending deliveries of their own from earlier alerts about the check.
+	Apart []string
+	// Governed says that a policy may keep the alert back or drop it: without it, the gate sends it.
+	Governed bool
+	// Unheard says of an alert that the check is up that the one before it in its line never left: the gate dropped it.
+	Unheard bool
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
@@ -170,11 +177,12 @@ type AlertFlip struct {
 // MaxEarlier bounds the earlier flips that an alert sums up. It sums up the newest.
 const MaxEarlier = 100
 
-// Waiting sums up the alerts that wait for a channel.
+// Waiting sums up the alerts that wait for a channel, without those that the gate keeps back.
 type Waiting struct {
 	// Alerts counts them, and Attempts is the most that one of them had.
 	Alerts, Attempts int
-	// Oldest and Newest are when the first and the last of them were raised.
+	// Oldest and Newest are when the first and the last of them could leave: when they were raised, or at the end of their
+	// HeldUntil.
 	Oldest, Newest time.Time
 	// Error is that of the newest one with an error.
 	Error string

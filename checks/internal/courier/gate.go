@@ -1,0 +1,186 @@
+package courier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// askLater is when the gate is asked again about an alert that waits, if it does not say so.
+const askLater = time.Minute
+
+// ask asks the gate about alerts and returns those that leave, the ungoverned ones at least. What it decides about the others is
+// recorded in the transaction that reads the policies, which no change of a policy can overtake.
+func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Alert, err error) {
+	var governed []store.Alert
+	for _, a := range alerts {
+		if a.Governed {
+			governed = append(governed, a)
+		}
+	}
+	var changed []Change
+	err = l.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		now := l.Now()
+		leave, changed = nil, nil
+		of, err := policiesOf(ctx, tx, governed)
+		if err != nil {
+			return err
+		}
+		lines, err := tx.LockLines(ctx, downs(governed))
+		if err != nil {
+			return err
+		}
+		var results []store.DeliveryResult
+		for _, a := range governed {
+			kept, leaves := keep(a, gate.Decide(eventOf(a), of(a), now), lines[a.ID], now)
+			if results = append(results, kept...); leaves {
+				leave = append(leave, a)
+			}
+			if len(kept) > 0 {
+				changed = append(changed, Change{Project: a.Check.ProjectID, Check: a.Check.ID})
+			}
+		}
+		return tx.RecordResults(ctx, now, results)
+	})
+	if err != nil {
+		l.giveBack(l.Now(), queued(alerts)...)
+		return nil, fmt.Errorf("cannot ask the gate: %w", err)
+	}
+	if len(changed) > 0 {
+		l.Changed(ctx, changed)
+	}
+	return append(slices.DeleteFunc(alerts, func(a store.Alert) bool { return a.Governed }), leave...), nil
+}
+
+// queued returns the deliveries of alerts.
+func queued(alerts []store.Alert) []store.QueuedDelivery {
+	list := make([]store.QueuedDelivery, len(alerts))
+	for i, a := range alerts {
+		list[i] = a.QueuedDelivery
+	}
+	return list
+}
+
+// downs returns the alerts that a check is down.
+func downs(alerts []store.Alert) (ids []int64) {
+	for _, a := range alerts {
+		if eventOf(a).Kind == gate.Down {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// eventOf returns an alert as the gate sees it.
+func eventOf(a store.Alert) gate.Event {
+	e := gate.Event{Kind: gate.Down, At: a.CreatedAt, Check: a.Check.ID, Tags: a.Check.Tags, Channel: a.ChannelID}
+	switch {
+	case a.Flip.Up:
+		e.Kind = gate.Up
+	case a.Reminder > 0:
+		e.Kind = gate.Reminder
+	}
+	return e
+}
+
+// policiesOf reads the policies of the projects of alerts, and returns those that hold for each alert. It locks them until the
+// commit.
+func policiesOf(ctx context.Context, tx store.CourierTx, alerts []store.Alert) (of func(a store.Alert) gate.Policies, err error) {
+	f := store.WindowFilter{EndsAfter: alerts[0].CreatedAt}
+	for _, a := range alerts {
+		if f.Projects = append(f.Projects, a.Check.ProjectID); a.CreatedAt.Before(f.EndsAfter) {
+			f.EndsAfter = a.CreatedAt
+		}
+	}
+	if err := tx.LockPolicies(ctx, f.Projects); err != nil {
+		return nil, err
+	}
+	found, err := tx.Windows(ctx, f)
+	windows := make(map[uuid.UUID][]gate.Window)
+	for _, w := range found {
+		windows[w.ProjectID] = append(windows[w.ProjectID], w.Window)
+	}
+	return func(a store.Alert) gate.Policies {
+		p := a.Check.Policies()
+		p.Windows = windows[a.Check.ProjectID]
+		return p
+	}, err
+}
+
+// keep returns what a decision of the gate means for an alert and for what is behind it in its line, and whether the alert leaves.
+// The line is nil unless the alert says that the check is down.
+func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time.Time) (list []store.DeliveryResult, leaves bool) {
+	q := a.QueuedDelivery
+	if d.Action != gate.Send {
+		q.Held, q.HeldBy = d.Why, d.Name
+	}
+	if d.Action == gate.Wait {
+		if q.HeldUntil = d.Until; !q.HeldUntil.After(now) {
+			q.HeldUntil = now.Add(askLater)
+		}
+	}
+	if q.Held != "" && len(line) > 0 {
+		line[0].QueuedDelivery = q
+		if list = vanish(line, a.Check); len(list) > 0 && list[0].ID == q.ID {
+			return list, false
+		}
+	}
+	switch {
+	case a.Unheard:
+		return append(list, dropped(q, "the alert that it was down was not sent")), false
+	case d.Action == gate.Drop:
+		return append(list, dropped(q, d.Why.Words(d.Name))), false
+	case d.Action == gate.Wait:
+		r := pending(q, q.HeldUntil)
+		r.Attempts--
+		return append(list, r), false
+	}
+	return list, true
+}
+
+// vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
+// alert that the check is up behind it, both end: nobody has heard that it was down. One about a later outage takes its place.
+// If the check is not down any more, the alert ends alone. The same holds for what was raised meanwhile. Of one that was tried,
+// which somebody may have heard of, only the reminders end, as they do of one that stays.
+func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
+	first := line[0]
+	tried := first.Attempts > 1
+	for ends := 0; len(line) > 0 && !line[0].FlipUp; line = line[ends:] {
+		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
+		if down.ID != first.ID && (tried || !down.CreatedAt.Before(first.HeldUntil)) {
+			break
+		}
+		ends = slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
+		switch {
+		case tried && ends >= 0:
+			from = 1
+		case ends >= 0 && line[ends].FlipUp:
+			ends++
+		case ends >= 0:
+			text = supersededText("")
+		case !tried && c.Stored != checks.StatusDown:
+			ends, text = len(line), closeReason(incidentView{}, c)
+		default:
+			ends, from = len(line), 1
+		}
+		for _, w := range line[from:ends] {
+			w.Held, w.HeldBy = first.Held, first.HeldBy
+			list = append(list, dropped(w.QueuedDelivery, text))
+		}
+	}
+	return list
+}
+
+// dropped returns the result of a delivery that the gate drops. That it was claimed to ask the gate is no attempt.
+func dropped(q store.QueuedDelivery, why string) store.DeliveryResult {
+	r := over(q, checks.DeliverySkipped, cutText(why, MaxError))
+	r.Attempts = max(0, r.Attempts-1)
+	return r
+}

@@ -1,0 +1,251 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// maintain saves a maintenance window of the project that begins now.
+func (o outbox) maintain(t *testing.T, d time.Duration) gate.Window {
+	t.Helper()
+	w := gate.Window{
+		ID: uuid.New(), Kind: gate.Maintenance, Start: o.Now(), End: o.Now().Add(d), Note: "new disks", CreatedAt: o.Now(),
+	}
+	o.save(t, w)
+	return w
+}
+
+// save saves a window as a monitor does, and tells nobody.
+func (o outbox) save(t *testing.T, w gate.Window) {
+	t.Helper()
+	must(t, o.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if err := tx.SaveWindow(ctx, store.Window{Window: w, ProjectID: o.project.ID}, w.End); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, o.project.ID, o.Now())
+	}))
+}
+
+// wait lets time pass and compares what arrives on the way.
+func (o outbox) wait(t *testing.T, d time.Duration, want ...string) {
+	t.Helper()
+	o.clock.Advance(d)
+	_, err := o.Sweep(t.Context())
+	must(t, err)
+	o.deliver(t, want...)
+}
+
+const down, up = "ops: job down", "ops: job up"
+
+// eachGate runs a test with an integration and a check that reminds every half hour.
+func eachGate(t *testing.T, test func(t *testing.T, o outbox, ops channels.Channel, c checks.Check)) {
+	t.Helper()
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		ops := o.channel(t, "pager", "ops", nil)
+		c := o.create(t, checks.Spec{Name: new("job"), Channels: new("*"), Timeout: new(24 * time.Hour), RepeatEvery: new(30 * time.Minute)})
+		o.ping(t, c.ID, pings.Success)
+		test(t, o, ops, c)
+	})
+}
+
+// TestMaintenance takes a check down within a window. The alert follows at the end, alone, and reminders after it.
+func TestMaintenance(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, ops channels.Channel, c checks.Check) {
+		end := o.maintain(t, 2*time.Hour).End
+		o.ping(t, c.ID, pings.Failure)
+		for range 4 {
+			o.deliver(t)
+			d := o.history(t, checks.DeliveryQuery{State: checks.DeliveryPending})
+			first := d[len(d)-1]
+			if first.Held != gate.ByMaintenance || first.HeldBy != "new disks" || !first.Due.Equal(end) || first.Attempts != 0 {
+				t.Fatalf("kept back: %+v", first)
+			}
+			if r, _ := o.reach(t, ops.ID); r.State != verdict.ReachNotified || r.Waiting != 0 {
+				t.Errorf("reach %+v", r)
+			}
+			if b, err := o.Backlog(t.Context()); err != nil || !b.OldestDue.IsZero() {
+				t.Errorf("backlog %+v, %v", b, err)
+			}
+			o.wait(t, 25*time.Minute)
+		}
+		o.wait(t, 20*time.Minute-time.Microsecond)
+		o.wait(t, time.Microsecond, down)
+		o.wait(t, 29*time.Minute)
+		o.wait(t, time.Minute, down) // the reminder
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, up)
+		skipped := "down skipped 0 maintenance: new disks"
+		o.states(t, "down sent 1", skipped, skipped, skipped, skipped, "down sent 1", "up sent 1")
+	})
+}
+
+// TestMaintenanceRecovery takes a check down and up within a window: nobody hears of it, also if it is down again at the end.
+func TestMaintenanceRecovery(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		o.maintain(t, time.Hour)
+		for range 2 {
+			o.ping(t, c.ID, pings.Failure)
+			o.wait(t, time.Minute)
+			o.ping(t, c.ID, pings.Success)
+			o.wait(t, time.Minute)
+		}
+		o.wait(t, time.Hour)
+		said := []string{"down skipped 0 maintenance: new disks", "up skipped 0 maintenance: new disks"}
+		o.states(t, append(said, said...)...)
+		w := o.maintain(t, time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.wait(t, time.Minute)
+		o.ping(t, c.ID, pings.Success)
+		o.ping(t, c.ID, pings.Failure)
+		o.wait(t, time.Minute)
+		w.End = o.Now() // it ends early
+		o.save(t, w)
+		o.deliver(t, down)
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, up)
+	})
+}
+
+// TestMaintenanceAfterAlert opens a window over a check whose alert was sent: its reminders end, and its recovery is reported at once.
+func TestMaintenanceAfterAlert(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, down)
+		o.maintain(t, 2*time.Hour)
+		o.wait(t, 35*time.Minute)
+		o.wait(t, 30*time.Minute)
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, up)
+		o.states(t, "down sent 1", "down skipped 0 maintenance: new disks", "down skipped 0 maintenance: new disks", "up sent 1")
+	})
+}
+
+// TestMaintenanceServers has a second server take over within a window, and both ask at its end.
+func TestMaintenanceServers(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		o.maintain(t, time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t)
+		first := o.Monitor
+		o.Monitor = o.server(t, o.store)
+		o.wait(t, 30*time.Minute)
+		o.clock.Advance(30 * time.Minute)
+		failed := make(chan error, 2)
+		for _, m := range []interface {
+			Deliver(ctx context.Context) (int, error)
+		}{first, o.Monitor} {
+			go func() {
+				_, err := m.Deliver(t.Context())
+				failed <- err
+			}()
+		}
+		must(t, errors.Join(<-failed, <-failed))
+		o.deliver(t, down)
+	})
+}
+
+// TestMaintenanceRetries has a receiver that is away when a window begins. The alert waits, and is given up only after as many
+// attempts and as long after the window as without one.
+func TestMaintenanceRetries(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		_, err := o.Update(t.Context(), c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))})
+		must(t, err)
+		o.set(answer(errors.New("away")))
+		o.ping(t, c.ID, pings.Failure)
+		for range 5 {
+			o.wait(t, 20*time.Minute)
+		}
+		end := o.maintain(t, 48*time.Hour).End
+		o.wait(t, 20*time.Minute)
+		first := func() checks.Delivery {
+			list := o.history(t, checks.DeliveryQuery{})
+			return list[len(list)-1]
+		}
+		if d := first(); d.Held != gate.ByMaintenance || !d.Due.Equal(end) || d.Attempts == 0 || d.Error != "away" {
+			t.Fatalf("kept back: %+v", d)
+		}
+		o.clock.Set(end)
+		o.deliver(t)
+		if d := first(); d.State != checks.DeliveryPending || d.Error != "away" || d.Held != "" {
+			t.Fatalf("after the window: %+v", d)
+		}
+		o.clock.Set(end.Add(24*time.Hour - time.Second))
+		o.deliver(t)
+		if d := first(); d.State != checks.DeliveryPending {
+			t.Fatalf("before a day has passed: %+v", d)
+		}
+		o.wait(t, 10*time.Minute)
+		if d := first(); d.State != checks.DeliveryFailed {
+			t.Fatalf("a day after the window: %+v", d)
+		}
+	})
+}
+
+// TestMaintenancePause pauses a check whose alert waits: nobody hears of it.
+func TestMaintenancePause(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		o.maintain(t, time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t)
+		_, err := o.Pause(t.Context(), c.ID)
+		must(t, err)
+		o.wait(t, time.Hour)
+		o.states(t, "down skipped 0 the check was paused")
+	})
+}
+
+// TestMaintenanceGroup keeps back what goes to the members of a group, and lets a window begin between the alert to the group and
+// those to its members.
+func TestMaintenanceGroup(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		ops := o.channel(t, "pager", "ops", nil)
+		all := o.channel(t, channels.Group, "all", map[string]string{"channels": "ops"})
+		c := o.create(t, checks.Spec{Name: new("job"), Channels: new(all.ID.String()), Timeout: new(24 * time.Hour)})
+		o.maintain(t, time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t)
+		o.ping(t, c.ID, pings.Success)
+		o.wait(t, time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, down)
+		o.maintain(t, time.Hour)
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, up)
+		o.ping(t, c.ID, pings.Failure)
+		o.wait(t, time.Hour, down)
+		if list := o.history(t, checks.DeliveryQuery{Channel: ops.ID}); len(list) != 3 {
+			t.Errorf("to the member: %+v", list)
+		}
+	})
+}
+
+// TestMaintenanceQuietHours ends a window in quiet hours over a check that is up: no recovery is reported without an alert.
+func TestMaintenanceQuietHours(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.create(t, checks.Spec{Name: new("job"), Channels: new("*"), Timeout: new(24 * time.Hour), QuietHours: new("13:00-15:00")})
+		o.ping(t, c.ID, pings.Success)
+		o.maintain(t, 2*time.Hour)
+		o.ping(t, c.ID, pings.Failure)
+		o.wait(t, 90*time.Minute)
+		o.ping(t, c.ID, pings.Success)
+		o.wait(t, 30*time.Minute)
+		o.wait(t, 2*time.Hour)
+		o.states(t, "down skipped 0 the check is up", "up skipped 0 the alert that it was down was not sent")
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, down)
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, up)
+	})
+}
