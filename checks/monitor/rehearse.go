@@ -68,7 +68,7 @@ func (p *Project) marked(ctx context.Context, c channels.Channel) (channels.Chan
 	return c, nil
 }
 
-// Reach says of channels of the project whether alerts that a check is down arrive there. With last, Delivered is known of all,
+// Reach says of channels of the project whether alerts that a check is down arrive there, and when by the escalation policy. With last, Delivered is known of all,
 // and otherwise of those that fail.
 func (p *Project) Reach(ctx context.Context, list []channels.Channel, last bool) (map[uuid.UUID]verdict.Reach, error) {
 	outcomes, err := p.courier.Outcomes(ctx, p.id, list, last)
@@ -80,5 +80,6 @@ func (p *Project) Reach(ctx context.Context, list []channels.Channel, last bool)
 		o.Undeliverable = p.undeliverable(c.Kind)
 		outcomes[c.ID] = o
 	}
-	return verdict.Reaches(list, outcomes), nil
+	policies, err := p.store.Escalations(ctx, []uuid.UUID{p.id})
+	return verdict.Reaches(list, outcomes, policies[p.id]), err
 }

@@ -96,7 +96,7 @@ func (b *builder) told() {
 		b.say(append(names(labelsOf(list)), plain(verb+" not send "+alerts+" alerts."))...)
 	}
 	switch {
-	case len(first) > 0 || len(b.Check.Channels) == 0:
+	case len(first) > 0 || b.unassigned():
 	case b.raising:
 		b.say(plain("The alert is being sent."))
 	case b.Check.Stored == checks.StatusDown && b.last.To == checks.StatusDown && len(b.Deliveries) == 0:
@@ -170,9 +170,14 @@ func (b *builder) reminders() {
 			parts = append(parts, plain("; the next is due "), when(next))
 		}
 		b.say(append(parts, plain("."))...)
-	case more && len(b.Check.Channels) > 0:
+	case more && !b.unassigned():
 		b.say(plain("The first reminder is due "), when(next), plain("."))
 	}
+}
+
+// unassigned reports whether neither the check nor the escalation policy names an integration.
+func (b *builder) unassigned() bool {
+	return len(b.Check.Channels) == 0 && !slices.ContainsFunc(b.Receivers, func(r Receiver) bool { return r.Named })
 }
 
 // integrations warns of alerts that nobody would get.

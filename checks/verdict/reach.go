@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
@@ -35,6 +37,10 @@ type Reach struct {
 	Waiting, Attempts int
 	// Delivered is when an alert arrived last, and GaveUp when one was given up after that, or the zero time.
 	Delivered, GaveUp time.Time
+	// Named says that the escalation policy of the project names the channel, which therefore gets the alerts of every check. After
+	// is how long after an alert its step follows, unless somebody acknowledges the outage, or 0 for at once.
+	Named bool
+	After time.Duration
 }
 
 // Outcome is what a reach is made of beside the channel.
@@ -92,8 +98,9 @@ func ReachOf(c channels.Channel, o Outcome) Reach {
 	return r
 }
 
-// Reaches says of each channel of a project whether alerts arrive. Those of a group arrive where they do at any member.
-func Reaches(list []channels.Channel, outcomes map[uuid.UUID]Outcome) map[uuid.UUID]Reach {
+// Reaches says of each channel of a project whether alerts arrive, and when by the steps of its escalation policy. Those of a group
+// arrive where they do at any member.
+func Reaches(list []channels.Channel, outcomes map[uuid.UUID]Outcome, steps []gate.Step) map[uuid.UUID]Reach {
 	reaches := make(map[uuid.UUID]Reach, len(list))
 	for _, c := range list {
 		if c.Kind != channels.Group {
@@ -117,6 +124,14 @@ func Reaches(list []channels.Channel, outcomes map[uuid.UUID]Outcome) map[uuid.U
 			best = Reach{State: ReachSkipped}
 		}
 		reaches[g.ID] = best
+	}
+	for id, r := range reaches {
+		for _, step := range steps {
+			if slices.Contains(step.Channels, id) {
+				r.Named, r.After = true, step.After
+			}
+		}
+		reaches[id] = r
 	}
 	return reaches
 }
@@ -173,11 +188,12 @@ type Receiver struct {
 }
 
 // Receivers returns the channels that an alert that a check is down goes to, each once, and those that do not get it: the
-// channels of the check first, then the members of its groups. available and reach are those of a [RehearseInput].
+// channels of the check and of the escalation policy first, then the members of groups, and those of each step before those of the
+// next. available and reach are those of a [RehearseInput].
 func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.UUID]Reach) (list []Receiver) {
 	seen := make(map[uuid.UUID]bool)
 	var groups []channels.Channel
-	add := func(c channels.Channel, group string) {
+	add := func(c channels.Channel, group string, after time.Duration) {
 		if seen[c.ID] {
 			return
 		}
@@ -188,22 +204,26 @@ func Receivers(check checks.Check, available []channels.Channel, reach map[uuid.
 		}
 		r, known := reach[c.ID]
 		if !known && c.Kind == channels.Group {
-			r = Reaches([]channels.Channel{c}, nil)[c.ID]
+			r = Reaches([]channels.Channel{c}, nil, nil)[c.ID]
 		} else if !known {
 			r = ReachOf(c, Outcome{})
+		}
+		if !r.Named {
+			r.After = after
 		}
 		list = append(list, Receiver{c.ID, prose.Line(c.Name, maxName), c.Kind, group, r})
 	}
 	for _, c := range available {
-		if c.Kind == channels.Function || slices.Contains(check.Channels, c.ID) {
-			add(c, "")
+		if c.Kind == channels.Function || slices.Contains(check.Channels, c.ID) || reach[c.ID].Named {
+			add(c, "", 0)
 		}
 	}
 	for _, g := range groups {
 		for _, c := range membersOf(g, available) {
-			add(c, prose.Line(g.Name, maxName))
+			add(c, prose.Line(g.Name, maxName), reach[g.ID].After)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Receiver) int { return cmp.Compare(a.After, b.After) })
 	return list
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,7 +25,7 @@ type RehearseInput struct {
 	// Channels are the channels of the project: groups and their members, too. One of the kind [channels.Function] gets the
 	// alerts of every check.
 	Channels []channels.Channel
-	// Reach says of the channels whether alerts arrive; see [Reaches]. Of one that is missing, only the channel itself decides.
+	// Reach says of the channels whether alerts arrive, and when by the escalation policy; see [Reaches]. Of one that is missing, only the channel itself decides.
 	Reach map[uuid.UUID]Reach
 }
 
@@ -58,6 +59,7 @@ const (
 	stepCounted  = "counted"
 	stepHeld     = "held"
 	stepAlert    = "alert"
+	stepEscalate = "escalation"
 	stepReminder = "reminder"
 	stepSilenced = "silenced"
 )
@@ -66,7 +68,8 @@ const (
 type Step struct {
 	// Kind says what happens. "due": a run is expected. "failure": the job reports a failure. "down": the check goes down.
 	// "counted": another failure in a row counts. "held": quiet hours hold the alert until Until. "alert" and "reminder": one
-	// is raised. "silenced": quiet hours cancel a reminder, and the next one is due at Until.
+	// is raised. "escalation": a later step of the escalation policy follows. "silenced": quiet hours cancel a reminder, and the
+	// next one is due at Until.
 	Kind string
 	At   time.Time
 	// Until is the end of the wait of a step "held" or "silenced".
@@ -78,6 +81,8 @@ type Step struct {
 	Failures, First int
 	// Reminder is the number of a reminder, from 1.
 	Reminder int
+	// After is how long after the alert a step "escalation" follows, by the policy. Quiet hours may delay it.
+	After time.Duration
 }
 
 const (
@@ -117,7 +122,23 @@ func Rehearse(in RehearseInput) Rehearsal {
 		c, effects = c.Settle(wake)
 		reminders += r.follow(before, c, effects, wake)
 	}
+	r.escalate()
 	return r
+}
+
+// escalate adds the later steps of the escalation policy.
+func (r *Rehearsal) escalate() {
+	if r.AlertAt.IsZero() {
+		return
+	}
+	for _, after := range r.later() {
+		at := r.AlertAt.Add(after)
+		if held := gate.Decide(gate.Event{Kind: gate.Up}, r.Check.Policies(), at); held.Action == gate.Wait {
+			at = held.Until // quiet hours, as in follow
+		}
+		r.Steps = append(r.Steps, Step{Kind: stepEscalate, At: at, After: after})
+	}
+	slices.SortStableFunc(r.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
 }
 
 // watched returns the check as it has to be for something to happen: resumed, and after a success.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -110,6 +111,7 @@ func TestRehearse(t *testing.T) {
 		changes []change
 		failure bool
 		lacks   channels.Kind
+		steps   []gate.Step
 		want    []string
 	}{
 		"a group, and a member twice": {spec: hourly, to: []channels.Channel{all, ops}, changes: []change{ping(pings.Success, time.Minute)}, want: []string{
@@ -121,6 +123,38 @@ func TestRehearse(t *testing.T) {
 			"Pager via All: failing since 11:00: no credit, last alert failed at 11:00",
 			"Log via All: sends recovery alerts only, no alert yet",
 		}},
+		"an escalation policy": {spec: with(hourly, func(s *checks.Spec) { s.RepeatEvery = new(2 * time.Hour) }), to: []channels.Channel{ops},
+			changes: []change{ping(pings.Success, time.Minute)},
+			steps:   []gate.Step{{After: 15 * time.Minute, Channels: []uuid.UUID{ops.ID}}, {After: 150 * time.Minute, Channels: []uuid.UUID{all.ID}}}, want: []string{
+				"If it does not report, Ops is notified at 13:24, 15 min after it goes down, unless somebody acknowledges it before. After that, Pager at 15:39.",
+				"23 12:59 A run is expected.",
+				"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
+				"23 13:09 The alert is raised. The escalation policy notifies no one at once.",
+				"23 13:24 Unless somebody has acknowledged it, the alert is sent to Ops.",
+				"23 15:09 Reminder 1 is sent; another follows every 2 h.",
+				"23 15:39 Unless somebody has acknowledged it, the alert is sent to Pager.",
+				"23 17:09 Reminder 2 is sent; another follows every 2 h.",
+				"Ops: after 15 min: notified, last alert sent yesterday 12:00",
+				"Pager via All: after 2 h 30 min: failing since 11:00: no credit, last alert failed at 11:00",
+				"Log via All: after 2 h 30 min: sends recovery alerts only, no alert yet",
+			}},
+		"a policy for a check without integrations": {spec: with(hourly, func(s *checks.Spec) { s.QuietHours = new("13:15-14:00") }),
+			changes: []change{ping(pings.Success, time.Minute)},
+			steps:   []gate.Step{{Channels: []uuid.UUID{ops.ID}}, {After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
+				"If it does not report, Ops is notified at 13:09. Unless somebody acknowledges it, Pager at 14:00.",
+				"23 12:59 A run is expected.",
+				"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
+				"23 13:09 The alert is sent to Ops.",
+				"23 14:00 Unless somebody has acknowledged it, the alert is sent to Pager.",
+				"Ops: notified, last alert sent yesterday 12:00",
+				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
+			}},
+		"a policy for an outage that is going on": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
+			steps: []gate.Step{{After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
+				"It is down already. Unless somebody acknowledges it, Pager is notified next.",
+				"Ops: notified, last alert sent yesterday 12:00",
+				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
+			}},
 		"late": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, want: []string{
 			"If it does not report, Ops is notified at 12:05.",
 			"23 11:55 A run is expected.",
@@ -205,7 +239,7 @@ func TestRehearse(t *testing.T) {
 			}
 			got := rehearsed(verdict.RehearseInput{
 				Check: c, Now: noon, Failure: tt.failure, Channels: list,
-				Reach: verdict.Reaches(list, outcomes),
+				Reach: verdict.Reaches(list, outcomes, tt.steps),
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

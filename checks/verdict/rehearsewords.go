@@ -12,9 +12,13 @@ import (
 )
 
 // Words says what becomes of the alert at the channel, at a time in a zone, or in that of the check for nil: "notified",
-// "sends recovery alerts only".
+// "sends recovery alerts only", "after 15 min: notified".
 func (r Rehearsal) Words(to Receiver, zone *time.Location) string {
-	return r.text(to.Reach.Words(), zone)
+	words := r.text(to.Reach.Words(), zone)
+	if to.After > 0 {
+		words = checks.StepText(to.After) + ": " + words
+	}
+	return words
 }
 
 // LastWords says when an alert was delivered to a channel last, or given up after that.
@@ -78,13 +82,26 @@ func (r Rehearsal) Doubt() string {
 	return strings.Join(why[:min(len(why), maxListed)], "; ")
 }
 
-// names lists those that the alert goes to.
-func (r Rehearsal) names() string {
-	var labels []Part
+// reached returns those that the alert goes to a time after it was raised, as the escalation policy has it.
+func (r Rehearsal) reached(after time.Duration) (list []Receiver) {
+	return slices.DeleteFunc(slices.Clone(r.Receivers), func(to Receiver) bool { return !to.Reached() || to.After != after })
+}
+
+// later returns the times at which further channels get the alert, counted from when it was raised.
+func (r Rehearsal) later() (times []time.Duration) {
 	for _, to := range r.Receivers {
-		if to.Reached() {
-			labels = append(labels, to.part())
+		if to.Reached() && to.After > 0 {
+			times = append(times, to.After)
 		}
+	}
+	return slices.Compact(times) // receivers are in this order
+}
+
+// namesOf lists the names of channels.
+func namesOf(receivers []Receiver) string {
+	labels := make([]Part, len(receivers))
+	for i, to := range receivers {
+		labels[i] = to.part()
 	}
 	var b strings.Builder
 	for _, p := range names(labels) {
@@ -105,41 +122,70 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 		condition = "It waits for its first ping, so nothing would happen. After that: if it "
 	}
 	condition += event
-	reached := r.names()
+	first := r.reached(0)
+	later := r.later()
+	if len(first) == 0 && len(later) > 0 {
+		first, later = r.reached(later[0]), later[1:]
+	}
 	switch {
-	case reached != "" && r.AlertAt.IsZero() && r.Status == checks.StatusDown:
-		return r.further(reached, zone)
-	case reached == "" || r.AlertAt.IsZero():
+	case len(first) > 0 && r.AlertAt.IsZero() && r.Status == checks.StatusDown:
+		return r.further(zone)
+	case len(first) == 0 || r.AlertAt.IsZero():
 		return condition + ", no one is notified: " + r.Problem() + "."
 	}
-	text := fmt.Sprintf("%s, %s %s notified %s", condition, reached, isOrAre(r.Receivers), r.at(r.AlertAt, zone))
+	at := r.sentAt(first[0].After)
+	text := fmt.Sprintf("%s, %s %s notified %s", condition, namesOf(first), isOrAre(first), r.at(at, zone))
 	for _, s := range r.Steps {
-		if wait := r.AlertAt.Sub(s.At); s.Kind == stepDown && wait > 0 {
+		if wait := at.Sub(s.At); s.Kind == stepDown && wait > 0 {
 			text += ", " + prose.Duration(wait) + " after it goes down"
 			break
 		}
 	}
+	unless := ". Unless somebody acknowledges it, "
+	if first[0].After > 0 {
+		text, unless = text+", unless somebody acknowledges it before", ". After that, "
+	}
+	for i, after := range later {
+		if i > 0 {
+			unless = ", then "
+		}
+		text += unless + namesOf(r.reached(after)) + " " + r.at(r.sentAt(after), zone)
+	}
 	return text + "."
 }
 
-// further says which reminder follows the alert that was raised.
-func (r Rehearsal) further(reached string, zone *time.Location) string {
+// sentAt returns when the alert is sent to those of a step of the escalation policy.
+func (r Rehearsal) sentAt(after time.Duration) time.Time {
+	for _, s := range r.Steps {
+		if s.Kind == stepEscalate && s.After == after {
+			return s.At
+		}
+	}
+	return r.AlertAt
+}
+
+// further says who is notified next of an outage that is going on.
+func (r Rehearsal) further(zone *time.Location) string {
 	for _, s := range r.Steps {
 		if s.Kind == stepReminder {
-			return "It is down already. The next reminder goes to " + reached + " " + r.at(s.At, zone) + "."
+			return "It is down already. The next reminder goes to " + namesOf(r.everyone()) + " " + r.at(s.At, zone) + "."
+		}
+	}
+	for _, after := range r.later() {
+		if !r.Check.Ack.Active(r.Now) && r.Now.Before(r.Check.StoredSince.Add(after)) {
+			return "It is down already. Unless somebody acknowledges it, " + namesOf(r.reached(after)) + " " + isOrAre(r.reached(after)) + " notified next."
 		}
 	}
 	return "It is down already, and nothing more is sent until it recovers."
 }
 
+// everyone returns all that the alert goes to.
+func (r Rehearsal) everyone() []Receiver {
+	return slices.DeleteFunc(slices.Clone(r.Receivers), func(to Receiver) bool { return !to.Reached() })
+}
+
 func isOrAre(list []Receiver) string {
-	n := 0
-	for _, to := range list {
-		if to.Reached() {
-			n++
-		}
-	}
-	if n == 1 {
+	if len(list) == 1 {
 		return "is"
 	}
 	return "are"
@@ -171,8 +217,13 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 	case stepReminder:
 		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, prose.Period(r.Check.RepeatEvery))
 	}
-	if reached := r.names(); reached != "" {
-		return "The alert is sent to " + reached + "."
+	switch reached := r.reached(s.After); {
+	case s.After > 0:
+		return "Unless somebody has acknowledged it, the alert is sent to " + namesOf(reached) + "."
+	case len(reached) > 0:
+		return "The alert is sent to " + namesOf(reached) + "."
+	case len(r.later()) > 0:
+		return "The alert is raised. The escalation policy notifies no one at once."
 	}
 	return "The alert is raised and reaches no one."
 }

@@ -82,8 +82,15 @@ func (v rehearsalView) DownAt() time.Time {
 	return time.Time{}
 }
 
-// Wait is how long after that the alert is sent, and Why what it waits for.
-func (v rehearsalView) Wait() time.Duration { return v.AlertAt.Sub(v.DownAt()) }
+// SentAt is when the first are notified, Wait how long that is after the check goes down, and Why what the alert waits for.
+func (v rehearsalView) SentAt() time.Time {
+	if v.AlertAt.IsZero() || len(v.Notified()) == 0 {
+		return v.AlertAt
+	}
+	return v.AlertAt.Add(v.Notified()[0].After)
+}
+
+func (v rehearsalView) Wait() time.Duration { return v.SentAt().Sub(v.DownAt()) }
 
 func (v rehearsalView) Why() string {
 	var why []string
@@ -92,6 +99,9 @@ func (v rehearsalView) Why() string {
 	}
 	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == "held" }) {
 		why = append(why, "quiet hours")
+	}
+	if v.SentAt().After(v.AlertAt) {
+		why = append(why, "the escalation policy")
 	}
 	return strings.Join(why, ", ")
 }
@@ -103,7 +113,7 @@ func (v rehearsalView) Notified() (list []verdict.Receiver) {
 
 // Later reports whether the alert waits after the check goes down.
 func (v rehearsalView) Later() bool {
-	return !v.AlertAt.IsZero() && v.AlertAt.After(v.DownAt()) && v.Why() != ""
+	return !v.AlertAt.IsZero() && v.SentAt().After(v.DownAt()) && v.Why() != ""
 }
 
 // rehearsalPage is the data of the page of a project.
@@ -212,7 +222,7 @@ func projectRehearsal(q *ui.Request) error {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Label()), strings.ToLower(b.Label())), strings.Compare(a.ID.String(), b.ID.String()))
 	})
 	byAlert := func(a, b rehearsalView) int {
-		return cmp.Or(a.AlertAt.Compare(b.AlertAt), strings.Compare(a.Row.Lower, b.Row.Lower))
+		return cmp.Or(a.SentAt().Compare(b.SentAt()), strings.Compare(a.Row.Lower, b.Row.Lower))
 	}
 	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Later, page.Prompt, page.Down, page.Off, page.Ended} {
 		slices.SortStableFunc(part, byAlert)

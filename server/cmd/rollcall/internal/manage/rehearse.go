@@ -25,7 +25,7 @@ type checkRehearseCmd struct {
 
 func (checkRehearseCmd) Help() string {
 	return `Nothing changes, and no alert is sent. The steps follow from the check as it is: when its next run is due, when it goes
-down, how many failures in a row an alert needs, how long quiet hours hold it, and reminders. Below are the integrations with
+down, how many failures in a row an alert needs, how long quiet hours hold it, the escalation policy, and reminders. Below are the integrations with
 what becomes of the alert, and how the last alert to each ended. Times are in the time zone of the check.
 
 Without a check, it lists all checks of the project and why an alert would reach no one. Which kinds of integrations can be
@@ -35,8 +35,9 @@ has run yet, only the last alerts show it. ` + needsDatabase + `
 With --json: ` + keys[rehearsalDoc]() + `, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
 those after a success now. alert_at is null if no alert is raised. problem says why no one is reached, doubt that all
 integrations fail; both may be "". A step is ` + keys[stepDoc]() + `, with the kind due, failure, down, counted, held, alert,
-reminder or silenced. A receiver is ` + keys[receiverDoc]() + `, with
-the state notified, partial, failing, skipped, undeliverable or empty.
+escalation, reminder or silenced. A receiver is ` + keys[receiverDoc]() + `, with
+the state notified, partial, failing, skipped, undeliverable or empty. after is how many seconds after the alert the escalation
+policy notifies it, unless somebody acknowledges the outage.
 
 Examples:
 
@@ -72,6 +73,7 @@ type receiverDoc struct {
 	Name      string        `json:"name"`
 	Kind      channels.Kind `json:"kind"`
 	Group     string        `json:"group"`
+	After     int64         `json:"after"`
 	State     string        `json:"state"`
 	Error     string        `json:"error"`
 	LastState string        `json:"last_state"`
@@ -89,7 +91,8 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 		d.Steps = append(d.Steps, stepDoc{s.Kind, console.Timestamp(s.At), r.Text(s, nil)})
 	}
 	for _, to := range r.Receivers {
-		doc := receiverDoc{ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error}
+		doc := receiverDoc{ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error,
+			After: int64(to.After.Seconds())}
 		switch {
 		case !to.GaveUp.IsZero():
 			doc.LastState, doc.LastAt = string(checks.DeliveryFailed), console.OptionalTimestamp(to.GaveUp)
