@@ -38,8 +38,8 @@ type Alert struct {
 type alerting struct {
 	// Since is the instant of the transition to the current status.
 	Since time.Time `json:"since,omitzero"`
-	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0. They need not be
-	// counted beyond AlertAfter.
+	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0. Those of the clock
+	// are counted when somebody asks, see count.
 	Failures int `json:"failures,omitzero"`
 	// FailedAt is the instant of the last failure, and ExpectedAt the time at which the run that failed was expected.
 	FailedAt   time.Time `json:"failed_at,omitzero"`
@@ -101,7 +101,7 @@ func (c Check) review(now time.Time, effects *Effects) Check {
 // Policies returns the alert rules of the check and the acknowledgement of its outage, as package gate asks for them. Those of its
 // project are not among them. Quiet hours that cannot be evaluated are none: better an alert at night than no alert.
 func (c Check) Policies() gate.Policies {
-	p := gate.Policies{AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, Ack: c.Ack}
+	p := gate.Policies{AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, RecordOnly: c.RecordOnly, Ack: c.Ack}
 	if c.QuietHours != "" {
 		hours := c.compiled().hours
 		p.Quiet = &hours
@@ -142,24 +142,31 @@ func (c Check) nextOverrun(failed time.Time) (next time.Time) {
 	return next
 }
 
-// raise raises the alert about the current status, unless the gate keeps it back or drops it. It first counts the failures that the
-// clock alone has caused by now.
+// count counts the failures that the clock alone has caused by now, up to a number. next is when the one after them follows without a
+// ping, or the zero time.
+func (c Check) count(now time.Time, most int) (counted Check, next time.Time) {
+	for c.Alerting.Failures < most {
+		at, expected := c.nextFailure()
+		if next = at; at.IsZero() || now.Before(at) {
+			break
+		}
+		c.Alerting = c.Alerting.failed(at, expected)
+	}
+	return c, next
+}
+
+// raise raises the alert about the current status, unless the gate keeps it back or drops it.
 func (c Check) raise(now time.Time, effects *Effects) Check {
 	e := gate.Event{Kind: gate.Up}
 	if c.Stored == StatusDown {
-		e.Kind = gate.Down
-		for c.Alerting.Failures < c.AlertAfter {
-			at, expected := c.nextFailure()
-			if e.NextFailure = at; at.IsZero() || now.Before(at) {
-				break
-			}
-			c.Alerting = c.Alerting.failed(at, expected)
+		if e.Kind = gate.Down; c.Alerting.Failures < c.AlertAfter {
+			c, e.NextFailure = c.count(now, c.AlertAfter)
 		}
 		e.Failures = c.Alerting.Failures
 	}
 	switch d := gate.Decide(e, c.Policies(), now); {
-	case d.Action == gate.Drop: // what is down still can be alerted later: Failures stays
-		c.Alerting.HeldSince, c.Alerting.Next = time.Time{}, time.Time{}
+	case d.Action == gate.Drop: // Failures stays, so that the alert is raised once nothing drops it any more
+		c.Alerting.Next = time.Time{}
 		return c
 	case d.Action == gate.Wait:
 		if d.Why != gate.ByFailures && c.Alerting.HeldSince.IsZero() {

@@ -226,7 +226,8 @@ func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 	switch a := c.Alerting; {
 	case c.Stored == StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
 	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !late(at, a.Since):
-		c.Alerting = a.failed(at, at)
+		c, _ = c.count(later(at, c.newest()), maxAlertAfter)
+		c.Alerting = c.Alerting.failed(at, at)
 	default:
 		return c
 	}

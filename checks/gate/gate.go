@@ -256,8 +256,11 @@ func (p Policies) escalate(e Event, now time.Time) Decision {
 func during(windows []Window, e Event, at time.Time) (by Window, end time.Time) {
 	var own time.Time
 	for _, w := range windows {
+		if !w.Covers(e.Check, e.Tags) {
+			continue
+		}
 		until, in := w.At(at)
-		if !in || !until.After(at) || !w.Covers(e.Check, e.Tags) {
+		if !in || !until.After(at) {
 			continue
 		}
 		if own.IsZero() || w.Kind != Snooze && by.Kind == Snooze || w.Kind == by.Kind && until.After(own) {
@@ -270,7 +273,10 @@ func during(windows []Window, e Event, at time.Time) (by Window, end time.Time) 
 	for i := 0; i < len(windows) && !end.IsZero(); i++ { // recurring windows can go on for ever: ask again somewhen
 		before := end
 		for _, w := range windows {
-			if until, in := w.At(before); in && until.After(end) && w.Covers(e.Check, e.Tags) {
+			if !w.Covers(e.Check, e.Tags) {
+				continue
+			}
+			if until, in := w.At(before); in && until.After(end) {
 				end = until
 			}
 		}
