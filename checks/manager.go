@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -71,6 +72,14 @@ type Query struct {
 type PingQuery struct {
 	Limit int       // at most so many of the newest; 0 for any number
 	Since time.Time // only pings at or after this instant; the zero time for any
+}
+
+// WindowQuery selects maintenance windows and snoozes of a project. The zero value selects all that have not ended.
+type WindowQuery struct {
+	// Kind, unless "", selects one kind.
+	Kind gate.WindowKind
+	// EndsAfter selects those that end after an instant, also in the past. Of maintenance, all is kept; of snoozes, those that have not ended.
+	EndsAfter time.Time
 }
 
 // Select returns those of the pings that the query selects. It may change the list.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -35,6 +36,10 @@ type project interface {
 	CreateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
 	UpdateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
 	DeleteStatusPage(context.Context, uuid.UUID) error
+	Windows(context.Context, checks.WindowQuery) ([]gate.Window, error)
+	Window(context.Context, uuid.UUID) (gate.Window, error)
+	AddWindow(context.Context, gate.Window) (gate.Window, error)
+	EndWindow(context.Context, uuid.UUID) (gate.Window, error)
 }
 
 var _, _ project = (*client.Client)(nil), (*monitor.Project)(nil)
@@ -288,6 +293,8 @@ func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[
 			return second(p.UpdateStatusPage(ctx, checks.StatusPage{ID: page, Slug: "x", Title: "X"}))
 		},
 		"DeleteStatusPage": func(p project) error { return p.DeleteStatusPage(ctx, page) },
+		"no window":        func(p project) error { return second(p.Window(ctx, check)) },
+		"end no window":    func(p project) error { return second(p.EndWindow(ctx, check)) },
 		"no such ping":     func(p project) error { return second(p.PingBody(ctx, w.check.ID, 9)) },
 		"ping 0":           func(p project) error { return second(p.PingBody(ctx, w.check.ID, 0)) },
 		"ping -1":          func(p project) error { return second(p.PingBody(ctx, w.check.ID, -1)) },
@@ -313,6 +320,10 @@ func (w world) everything(ctx context.Context) map[string]func(p project) error 
 		"Register":    func(p project) error { return second(p.Register(ctx, checks.Spec{Slug: new("job")})) },
 		"PauseExcept": func(p project) error { return p.PauseExcept(ctx, "a", []string{"x"}) },
 		"Probe":       func(p project) error { return p.Probe(ctx) },
+		"Windows":     func(p project) error { return second(p.Windows(ctx, checks.WindowQuery{})) },
+		"AddWindow": func(p project) error {
+			return second(p.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Minute}))
+		},
 	})
 	return calls
 }
@@ -331,7 +342,7 @@ type refusal struct {
 // refused returns calls whose arguments are wrong, or that contradict what exists.
 func (w world) refused(ctx context.Context) map[string]refusal {
 	all := make(map[string]refusal)
-	for _, group := range []map[string]refusal{w.refusedChecks(ctx), w.refusedRanges(ctx), w.refusedChannels(ctx), w.refusedPages(ctx)} {
+	for _, group := range []map[string]refusal{w.refusedChecks(ctx), w.refusedRanges(ctx), w.refusedChannels(ctx), w.refusedPages(ctx), w.refusedWindows(ctx)} {
 		maps.Copy(all, group)
 	}
 	return all
@@ -354,6 +365,21 @@ func (w world) refusedChecks(ctx context.Context) map[string]refusal {
 		"job without slug":  {"field: slug is empty", func(p project) error { return second(p.Register(ctx, checks.Spec{})) }},
 		"pause without tag": {"field: tag is empty", func(p project) error { return p.PauseExcept(ctx, "", []string{"a"}) }},
 		"pause all":         {"field: slugs is empty: that would pause every check with the tag", func(p project) error { return p.PauseExcept(ctx, "a", nil) }},
+	}
+}
+
+func (w world) refusedWindows(ctx context.Context) map[string]refusal {
+	add := func(want string, window gate.Window) refusal {
+		return refusal{want, func(p project) error { return second(p.AddWindow(ctx, window)) }}
+	}
+	return map[string]refusal{
+		"window of no kind":      add(`field: kind is neither "maintenance" nor "snooze": ""`, gate.Window{Duration: time.Hour}),
+		"window without an end":  add("field: end is missing: a snooze always ends; set an end, or a duration", gate.Window{Kind: gate.Snooze}),
+		"window of a strange":    add("field: checks has a check that is not in the project: "+w.foreign.ID.String(), gate.Window{Kind: gate.Maintenance, Duration: time.Hour, Checks: []uuid.UUID{w.foreign.ID}}),
+		"window that recurs":     add("", gate.Window{Kind: gate.Maintenance, Schedule: "0 3 * * *", Duration: time.Hour}),
+		"snooze that recurs":     add("field: schedule is only for maintenance: a snooze occurs once", gate.Window{Kind: gate.Snooze, Schedule: "0 3 * * *", Duration: time.Hour}),
+		"window that never does": add("field: schedule is not valid: day of month: no month of the expression has a day 30", gate.Window{Kind: gate.Maintenance, Schedule: "0 0 30 2 *", Duration: time.Hour}),
+		"window of a long note":  add("field: note is too long: 501 characters, the maximum is 500", gate.Window{Kind: gate.Snooze, Duration: time.Hour, Note: strings.Repeat("x", 501)}),
 	}
 }
 
@@ -514,3 +540,59 @@ func TestBodyUnavailable(t *testing.T) {
 func second(_ any, err error) error { return err }
 
 func third(_, _ any, err error) error { return err }
+
+// TestContractOfWindows adds windows to a project and to a server, and compares what both say.
+func TestContractOfWindows(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		check, err := s.client.Create(t.Context(), checks.Spec{Slug: new("job")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := s.clock.Now().Truncate(time.Second)
+		for side, p := range sides {
+			wanted := []gate.Window{
+				{Kind: gate.Snooze, Checks: []uuid.UUID{check.ID}, Start: start.Add(-time.Hour), End: start.Add(time.Hour)},
+				{Kind: gate.Maintenance, Tags: []string{"a", "b"}, Start: start.Add(time.Hour), End: start.Add(2 * time.Hour), Note: "Disks"},
+				{Kind: gate.Maintenance, Start: start.Add(3 * time.Hour), Schedule: "0 3 * * *", Duration: time.Hour, TZ: "Europe/Riga"},
+			}
+			for i, w := range wanted {
+				if wanted[i], err = p.AddWindow(t.Context(), w); err != nil {
+					t.Fatal(side, err)
+				}
+				w.ID, w.By, w.CreatedAt = wanted[i].ID, wanted[i].By, wanted[i].CreatedAt
+				equal(t, "added by the "+side, wanted[i], w)
+			}
+			ended, err := p.EndWindow(t.Context(), wanted[0].ID)
+			equal(t, "ended by the "+side, []any{ended.End.Truncate(time.Second), err}, []any{start, error(nil)})
+			for other, p := range sides {
+				for what, test := range map[string]struct {
+					query checks.WindowQuery
+					want  []uuid.UUID
+				}{
+					"all":         {checks.WindowQuery{}, []uuid.UUID{wanted[1].ID, wanted[2].ID}},
+					"snoozes":     {checks.WindowQuery{Kind: gate.Snooze}, nil},
+					"maintenance": {checks.WindowQuery{Kind: gate.Maintenance}, []uuid.UUID{wanted[1].ID, wanted[2].ID}},
+					"past":        {checks.WindowQuery{EndsAfter: start.Add(-time.Minute)}, []uuid.UUID{wanted[0].ID, wanted[1].ID, wanted[2].ID}},
+				} {
+					var ids []uuid.UUID
+					list, err := p.Windows(t.Context(), test.query)
+					for _, w := range list {
+						ids = append(ids, w.ID)
+					}
+					equal(t, what+" of the "+other, []any{ids, err}, []any{test.want, error(nil)})
+				}
+				got, err := p.Window(t.Context(), wanted[2].ID)
+				equal(t, "read from the "+other, []any{got.Schedule, got.Start, err}, []any{"0 3 * * *", start.Add(3 * time.Hour), error(nil)})
+			}
+			for _, w := range wanted[1:] {
+				if _, err := p.EndWindow(t.Context(), w.ID); err != nil {
+					t.Error(err)
+				}
+			}
+			s.clock.Advance(time.Hour)
+			start = start.Add(time.Hour)
+		}
+		reader, err := s.reader.Windows(t.Context(), checks.WindowQuery{EndsAfter: start.Add(-3 * time.Hour)})
+		equal(t, "with a read-only key", []any{reader[0].Checks, reader[0].By, err}, []any{[]uuid.UUID{uuid.Nil}, "", error(nil)})
+	})
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server"
@@ -59,6 +60,10 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 	_, errs["badges"] = c.Badges(ctx)
 	errs["status"] = c.Probe(ctx)
 	_, errs["kinds"] = c.ChannelKinds(ctx)
+	_, errs["windows"] = c.Windows(ctx, checks.WindowQuery{})
+	_, errs["window"] = c.Window(ctx, someID)
+	_, errs["add window"] = c.AddWindow(ctx, gate.Window{Kind: gate.Snooze})
+	_, errs["end window"] = c.EndWindow(ctx, someID)
 	maps.Copy(errs, adminCalls(ctx, c))
 	if p != nil {
 		errs["ping"] = p.Success(ctx, nil)

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
@@ -26,23 +28,26 @@ const (
 	scrape // also with the key as a bearer token
 	write403
 	write401
-	admin // otherwise 403
+	byPingKey // as write403, or with the ping key
+	admin     // otherwise 403
 )
 
 // rights are the rights that endpoints need.
-var rights = [...]checks.Right{read: checks.Read, scrape: checks.Read, write403: checks.Edit, write401: checks.Edit, admin: checks.Own}
+var rights = [...]checks.Right{read: checks.Read, scrape: checks.Read, write403: checks.Edit, write401: checks.Edit, byPingKey: checks.Edit, admin: checks.Own}
 
 // subject is what an endpoint is about, and what its parameter :id names.
 type subject int
 
 const (
-	noCheck     subject = iota // the project of the key; there is no :id
-	byUUID                     // a check, by UUID
-	byUniqueKey                // a check, by UUID or unique_key
-	byChannel                  // a channel
-	byPage                     // a status page
-	byProject                  // a project
-	noProject                  // no project
+	noCheck       subject = iota // the project of the key; there is no :id
+	byUUID                       // a check, by UUID
+	byUniqueKey                  // a check, by UUID or unique_key
+	byChannel                    // a channel
+	byPage                       // a status page
+	byProject                    // a project
+	byMaintenance                // a maintenance window
+	bySnooze                     // a snooze
+	noProject                    // no project
 )
 
 // endpoint is one row of the table of server/API.md section 4.
@@ -56,7 +61,7 @@ type endpoint struct {
 }
 
 func endpoints() []endpoint {
-	return []endpoint{
+	return slices.Concat([]endpoint{
 		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks, false},
 		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck, false},
 		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck, false},
@@ -91,7 +96,9 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},
-	}
+	},
+		windowEndpoints("/api/v3/maintenance", gate.Maintenance, write403, byMaintenance),
+		windowEndpoints("/api/v3/snoozes", gate.Snooze, byPingKey, bySnooze))
 }
 
 // newRouter returns the router of the management interface. Its errors are JSON documents.
@@ -153,6 +160,7 @@ type call struct {
 	right        checks.Right // of the key or of who is signed in
 	installation bool         // the key is one of the installation; its ProjectID is the project that the query names
 	signed       bool         // in, by Config.Authorize: the request has no API key
+	pingKeyed    bool         // the request has the ping key of the project, and no API key
 	name         string       // of who is signed in
 
 	// What the path names.
@@ -160,6 +168,7 @@ type call struct {
 	channel    channels.Channel
 	statusPage checks.StatusPage
 	project    checks.Project
+	window     gate.Window
 
 	body   *body
 	parsed *request.Body // the parsed body, once parseBody has been called
@@ -169,7 +178,7 @@ type call struct {
 // the handler.
 func (c *call) serve(e endpoint) error {
 	if e.access != open {
-		if err := c.authenticate(e.access == scrape); err != nil {
+		if err := c.authenticate(e.access); err != nil {
 			return err
 		}
 		if err := c.limit(); err != nil {
@@ -204,7 +213,7 @@ func (c *call) permit(needed access) error {
 		return errNotAdmin
 	case c.signed:
 		return errViewer
-	case needed == write403:
+	case needed == write403, needed == byPingKey:
 		return errReadOnly
 	}
 	return errWrongKey
@@ -229,17 +238,20 @@ func (c *call) chooseProject() error {
 }
 
 // authenticate finds out whose request it is. A key in the header, even an empty one, wins over the sign-in of the
-// program, and that over a key in the body. Some endpoints also take the key as a bearer token.
-func (c *call) authenticate(asBearer bool) error {
+// program, and that over a key in the body. Some endpoints also take the key as a bearer token, or a ping key.
+func (c *call) authenticate(to access) error {
 	if values, present := c.r.Header["X-Api-Key"]; present {
 		return c.identify(values[0])
+	}
+	if values, present := c.r.Header["X-Ping-Key"]; present && to == byPingKey {
+		return c.identifyPingKey(values[0])
 	}
 	if c.authorize != nil {
 		if err := c.askProgram(); !errors.Is(err, ErrSignedOut) {
 			return err
 		}
 	}
-	if asBearer {
+	if to == scrape {
 		return c.identify(bearer(c.r))
 	}
 	if c.r.Method != http.MethodPost {
@@ -297,8 +309,11 @@ func (c *call) identify(text string) error {
 // actor is who sends the request, for the audit log.
 func (c *call) actor() audit.Actor {
 	address, _ := c.proxies.Of(c.r)
-	if c.signed {
+	switch {
+	case c.signed:
 		return audit.Actor{Kind: audit.Person, Name: c.name, Address: address}
+	case c.pingKeyed:
+		return audit.Actor{Kind: audit.PingKey, Address: address}
 	}
 	return audit.Actor{Kind: audit.Key, ID: c.key.ID.String(), Name: c.key.Hint, Address: address}
 }
@@ -310,7 +325,7 @@ func (c *call) limit() error {
 	return nil
 }
 
-// find reads what the path names. Only by UUID does something of another project differ from what is missing.
+// find reads what the path names. Only by UUID does something of another project differ from what is missing, and a window never.
 func (c *call) find(id string, by subject) (err error) {
 	if parsed, ok := parseUUID(id, false); ok {
 		var owner uuid.UUID
@@ -322,6 +337,12 @@ func (c *call) find(id string, by subject) (err error) {
 		case byPage:
 			c.statusPage, err = c.mon.Projects().StatusPage(c.r.Context(), parsed)
 			owner, thing = c.statusPage.ProjectID, "status page"
+		case byMaintenance, bySnooze:
+			c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), parsed)
+			if err == nil && (c.window.Kind == gate.Snooze) != (by == bySnooze) {
+				err = errNotFound
+			}
+			return err
 		case byProject:
 			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)
 			owner, thing = c.project.ID, "api key"

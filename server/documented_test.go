@@ -211,7 +211,7 @@ func TestDocumentedBounds(t *testing.T) {
 	})
 }
 
-// empty deletes the integrations and status pages of the project, of which it can have only so many.
+// empty deletes the integrations, status pages and windows of the project, of which it can have only so many.
 func (s *site) empty() {
 	s.Helper()
 	project := s.mon.Project(s.project.ID)
@@ -225,11 +225,17 @@ func (s *site) empty() {
 	for _, p := range pages {
 		s.must(project.DeleteStatusPage(s.Context(), p.ID))
 	}
+	windows, err := project.Windows(s.Context(), checks.WindowQuery{})
+	s.must(err)
+	for _, w := range windows {
+		_, err := project.EndWindow(s.Context(), w.ID)
+		s.must(err)
+	}
 }
 
-// example returns a valid request: the first example if some field is required.
+// example returns a valid request: the first example if some field is required, as one of two that a window ends by.
 func example(media *openapi3.MediaType) object {
-	if len(media.Schema.Value.Required) > 0 {
+	if len(media.Schema.Value.Required) > 0 || media.Schema.Value.Properties["end"] != nil {
 		for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 			return media.Examples[name].Value.Value.(object)
 		}

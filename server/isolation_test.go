@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -60,6 +62,14 @@ var accessTable = map[[2]string]accessRow{
 	{"GET", "/api/v3/status-pages/:id"}:         {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
 	{"PUT", "/api/v3/status-pages/:id"}:         {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
 	{"DELETE", "/api/v3/status-pages/:id"}:      {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
+	{"GET", "/api/v3/maintenance"}:              {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"POST", "/api/v3/maintenance"}:             {401, 401, 400, 403, 403, 201, 400, 403, 201, 201},
+	{"GET", "/api/v3/maintenance/:id"}:          {401, 401, 404, 404, 200, 200, 404, 200, 200, 200},
+	{"DELETE", "/api/v3/maintenance/:id"}:       {401, 401, 404, 403, 403, 200, 404, 403, 200, 200},
+	{"GET", "/api/v3/snoozes"}:                  {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"POST", "/api/v3/snoozes"}:                 {401, 401, 400, 403, 403, 201, 400, 403, 201, 201},
+	{"GET", "/api/v3/snoozes/:id"}:              {401, 401, 404, 404, 200, 200, 404, 200, 200, 200},
+	{"DELETE", "/api/v3/snoozes/:id"}:           {401, 401, 404, 403, 403, 200, 404, 403, 200, 200},
 	{"GET", "/api/v3/badges"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
 	{"GET", "/api/v3/metrics"}:                  {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
 	{"GET", "/api/v3/status"}:                   {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
@@ -86,6 +96,7 @@ type victim struct {
 	marks   []string
 	channel channels.Channel
 	page    checks.StatusPage
+	windows map[gate.WindowKind]gate.Window
 	before  []any
 }
 
@@ -99,6 +110,11 @@ func newVictim(s *site) *victim {
 	if v.page, err = s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: "victim-page", Title: "VICTIM page"}); err != nil {
 		s.Fatal(err)
 	}
+	v.windows = make(map[gate.WindowKind]gate.Window)
+	for _, kind := range []gate.WindowKind{gate.Maintenance, gate.Snooze} {
+		v.windows[kind], err = s.mon.Project(s.project.ID).AddWindow(s.Context(), gate.Window{Kind: kind, Duration: time.Hour, Note: "VICTIM window"})
+		s.must(err)
+	}
 	v.check = s.create(object{"name": "VICTIM name", "slug": "victim-slug", "tags": "VICTIM-tag", "desc": "VICTIM desc", "channels": "*"})
 	s.send("POST", v.check["ping_url"].(string), "VICTIM body", "User-Agent", "VICTIM agent").text(200, "OK")
 	readOnly := s.send("GET", path(v.check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
@@ -106,7 +122,7 @@ func newVictim(s *site) *victim {
 	v.marks = []string{
 		"VICTIM", "victim", v.check["uuid"].(string), readOnly["unique_key"].(string), badgeKey, s.project.ID.String(), s.project.Name,
 		s.project.PingKey, s.project.BadgeKey, s.keys.ReadWrite, s.keys.ReadOnly, v.channel.ID.String(),
-		v.page.ID.String(),
+		v.page.ID.String(), v.windows[gate.Maintenance].ID.String(), v.windows[gate.Snooze].ID.String(),
 	}
 	v.before = v.state()
 	return v
@@ -118,6 +134,7 @@ func (v *victim) state() []any {
 	return []any{
 		v.s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), v.s.pings(v.check), v.s.flips(v.check, ""),
 		v.s.api("GET", "/api/v3/channels/", nil).list(200, "channels"), v.s.badges(), v.admin(v.s),
+		v.s.api("GET", "/api/v3/maintenance/", nil).list(200, "windows"), v.s.api("GET", "/api/v3/snoozes/", nil).list(200, "windows"),
 	}
 }
 
@@ -162,6 +179,10 @@ func (v *victim) in(path string) string {
 		id = v.s.project.ID.String()
 	case strings.HasPrefix(path, "/api/v3/status-pages"):
 		id = v.page.ID.String()
+	case strings.HasPrefix(path, "/api/v3/maintenance"):
+		id = v.windows[gate.Maintenance].ID.String()
+	case strings.HasPrefix(path, "/api/v3/snoozes"):
+		id = v.windows[gate.Snooze].ID.String()
 	}
 	return strings.NewReplacer(":id", id, ":n", "1").Replace(path)
 }

@@ -134,6 +134,10 @@ func TestDocumentedFields(t *testing.T) {
 			Key string `json:"api_key"`
 		}{},
 		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "RenameProject": wire.ProjectRequest{},
+		"WindowList": wire.Windows{}, "Window": wire.Window{}, "WindowRequest": struct {
+			wire.WindowRequest
+			Key string `json:"api_key"`
+		}{},
 	} {
 		var want []string
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {

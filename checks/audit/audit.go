@@ -27,6 +27,7 @@ const (
 	CommandLine Kind = "command line" // a command on the machine of the database
 	Program     Kind = "program"      // a program that embeds the monitor
 	Ping        Kind = "ping"         // a ping that created its check
+	PingKey     Kind = "ping key"     // the holder of the ping key of a project
 )
 
 // Actor is who makes a change.
@@ -50,6 +51,8 @@ func (a Actor) Words() string {
 		return strings.TrimSpace("the command line " + a.Name)
 	case Ping:
 		return "a ping"
+	case PingKey:
+		return "the ping key"
 	}
 	return cmp.Or(a.Name, "an embedding program")
 }

@@ -127,6 +127,19 @@ func (s *Projects) ByBadgeKey(ctx context.Context, key string) (checks.Project, 
 	return p, about("project", "of a badge key", err) // which is a secret
 }
 
+// ByPingKey returns the project with this ping key. Error: [checks.ErrNotFound].
+func (s *Projects) ByPingKey(ctx context.Context, key string) (p checks.Project, err error) {
+	const noSlug = "/" // of no check
+	err = checks.ErrNotFound
+	if checks.ValidPingKey(key) {
+		var id uuid.UUID
+		if id, _, err = s.store.BySlug(ctx, key, noSlug); err == nil {
+			p, err = s.project(ctx, store.ProjectFilter{ID: &id})
+		}
+	}
+	return p, about("project", "of a ping key", err) // which is a secret
+}
+
 // project returns the first project that a filter selects.
 func (s *service) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
 	return one(s.store.Projects(ctx, f))

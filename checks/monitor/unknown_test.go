@@ -109,7 +109,7 @@ func unknownIn(
 		"Create": missing(p.Create(ctx, checks.Spec{})), "Checks": missing(p.Checks(ctx, checks.Query{})), "Tags": missing(p.Tags(ctx)),
 		"CreateChannel": missing(p.CreateChannel(ctx, channel)), "Channels": missing(p.Channels(ctx)), "Keys": missing(p.Keys(ctx)),
 		"StatusPages": missing(p.StatusPages(ctx)), "CreateStatusPage": missing(p.CreateStatusPage(ctx, page)),
-		"Windows": missing(p.Windows(ctx, monitor.WindowQuery{})), "AddWindow": missing(p.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Hour})),
+		"Windows": missing(p.Windows(ctx, checks.WindowQuery{})), "AddWindow": missing(p.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Hour})),
 		"RetryFailed": missing(p.RetryFailed(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
 		"PauseExcept": p.PauseExcept(ctx, "tag", []string{"backup"}),
 	} {

@@ -19,17 +19,9 @@ import (
 // MaxWindows bounds the maintenance windows and snoozes of a project that have not ended.
 const MaxWindows = 200
 
-// WindowQuery selects maintenance windows and snoozes. The zero value selects all that have not ended.
-type WindowQuery struct {
-	// Kind, unless "", selects one kind.
-	Kind gate.WindowKind
-	// EndsAfter selects those that end after an instant, also in the past. Of maintenance, all is kept; of snoozes, those that have not ended.
-	EndsAfter time.Time
-}
-
 // Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which checks
 // one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
-func (p *Project) Windows(ctx context.Context, q WindowQuery) ([]gate.Window, error) {
+func (p *Project) Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Window, error) {
 	found, err := p.windows(ctx, p.store, store.WindowFilter{Kind: q.Kind, EndsAfter: orNow(q.EndsAfter, p.now())})
 	return found, p.about(p.exists(ctx, len(found), err))
 }

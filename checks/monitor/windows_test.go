@@ -42,14 +42,14 @@ func TestWindows(t *testing.T) {
 			}
 			return w
 		}
-		list := func(q monitor.WindowQuery, want ...gate.Window) {
+		list := func(q checks.WindowQuery, want ...gate.Window) {
 			t.Helper()
 			got, err := p.Windows(ctx, q)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 				t.Errorf("windows of %+v: error %v (-want +got):\n%s", q, err, diff)
 			}
 		}
-		list(monitor.WindowQuery{})
+		list(checks.WindowQuery{})
 		recurs := added(nightly())
 		s.clock.Advance(time.Minute)
 		once := hour(gate.Maintenance)
@@ -57,8 +57,8 @@ func TestWindows(t *testing.T) {
 		once = added(once)
 		s.clock.Advance(time.Minute)
 		snooze := added(hour(gate.Snooze))
-		list(monitor.WindowQuery{}, recurs, once, snooze)
-		list(monitor.WindowQuery{Kind: gate.Snooze}, snooze)
+		list(checks.WindowQuery{}, recurs, once, snooze)
+		list(checks.WindowQuery{Kind: gate.Snooze}, snooze)
 		ended, err := p.EndWindow(ctx, once.ID)
 		once.End = s.clock.Now()
 		if err != nil || !ended.Equal(once) {
@@ -67,10 +67,10 @@ func TestWindows(t *testing.T) {
 		if again, err := p.EndWindow(ctx, once.ID); err != nil || !again.Equal(once) {
 			t.Errorf("ended again: %+v, error %v", again, err)
 		}
-		list(monitor.WindowQuery{}, recurs, snooze)
-		list(monitor.WindowQuery{EndsAfter: noon}, recurs, once, snooze)
+		list(checks.WindowQuery{}, recurs, snooze)
+		list(checks.WindowQuery{EndsAfter: noon}, recurs, once, snooze)
 		s.clock.Advance(2 * time.Hour)
-		list(monitor.WindowQuery{}, recurs)
+		list(checks.WindowQuery{}, recurs)
 		const who, maintenance = "person ann@example.org : ", `checks ""→"CHECK" start ""→"2026-03-01T12:01:00Z" end ""→"2026-03-01T13:01:00Z" note ""→"disks"`
 		want := []string{
 			who + `maintenance.create "maintenance" tags ""→"db" start ""→"2026-03-01T12:00:00Z" schedule ""→"0 2 * * *" duration ""→"1h" tz ""→"Europe/Riga"`,
@@ -112,7 +112,7 @@ func TestEndWindow(t *testing.T) {
 		if spans := late.Spans(noon, noon.AddDate(1, 0, 0)); len(spans) != 3 || spans[2].End != s.clock.Now() {
 			t.Errorf("the occurrences are %v", spans)
 		}
-		kept, err := p.Windows(t.Context(), monitor.WindowQuery{EndsAfter: noon})
+		kept, err := p.Windows(t.Context(), checks.WindowQuery{EndsAfter: noon})
 		if err != nil || len(kept) != 1 || !kept[0].Equal(late) {
 			t.Errorf("kept %+v, error %v", kept, err)
 		}
@@ -141,11 +141,11 @@ func TestWindowErrors(t *testing.T) {
 		if _, err := p.EndWindow(t.Context(), w.ID); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("the end of another project's window: %v", err)
 		}
-		if list, err := p.Windows(t.Context(), monitor.WindowQuery{}); err != nil || len(list) > 0 {
+		if list, err := p.Windows(t.Context(), checks.WindowQuery{}); err != nil || len(list) > 0 {
 			t.Errorf("the project has %+v, error %v", list, err)
 		}
 		must(t, s.Projects().Delete(t.Context(), other.ID()))
-		if _, err := other.Windows(t.Context(), monitor.WindowQuery{}); !errors.Is(err, checks.ErrNotFound) {
+		if _, err := other.Windows(t.Context(), checks.WindowQuery{}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("windows of a deleted project: %v", err)
 		}
 	})

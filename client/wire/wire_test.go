@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
@@ -86,6 +87,18 @@ func TestSettingsOfCheck(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, read.Settings().Spec()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+// TestWindowRequests refuses what a request would change.
+func TestWindowRequests(t *testing.T) {
+	for want, w := range map[string]gate.Window{
+		`tags has an item with a blank: "a b"`:            {Duration: time.Minute, Tags: []string{"a b"}},
+		"duration is not a whole number of seconds: 1.5s": {Duration: 1500 * time.Millisecond},
+	} {
+		if _, err := wire.NewWindowRequest(w); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestImportDirection(t *testing.T) {
 		"pings/text":                   {"pings"},
 		"pings/email":                  {"pings", "pings/text"},
 		"checks/declare":               append([]string{"checks", "checks/internal/selection", "checks/monitor", "client"}, leaves...),
-		"client/wire":                  {"checks"},
+		"client/wire":                  {"checks", "checks/gate"},
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/clienttest":            {"channels", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
 
@@ -91,7 +91,7 @@ func TestImportDirection(t *testing.T) {
 
 		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/sessions"},
 		"server/internal/sessions":               {"checks", "checks/monitor", "checks/records"},
-		"server/internal/request":                {"checks"},
+		"server/internal/request":                {"checks", "checks/gate"},
 		"server/internal/limit":                  {},
 		"server/internal/healthchecks":           {"checks", "checks/declare", "checks/monitor", "client"},
 		"server/internal/baseurl":                {},

@@ -5,8 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // Channel is what a request that creates or replaces a channel says. A nil field is absent.
@@ -88,4 +91,43 @@ func (r *reader) textMap(field string) map[string]string {
 		texts[name] = *text
 	}
 	return texts
+}
+
+// Window is what a request that adds a maintenance window or a snooze says. A nil field is absent, and so is a zero time or duration.
+type Window struct {
+	// Checks has UUIDs and slugs.
+	Checks                   []string
+	Tags, Schedule, TZ, Note *string
+	Start, End               time.Time
+	Duration                 time.Duration
+}
+
+// Window reads the fields of a request that adds a window, under the rules of [Body.Create].
+func (b Body) Window() (Window, error) {
+	r := reader{body: b}
+	w := Window{
+		Checks: r.texts("checks"), Tags: r.text("tags"), Start: r.instant("start"), End: r.instant("end"),
+		Schedule: r.text("schedule"), TZ: r.text("tz"), Note: r.text("note"),
+	}
+	if n := r.number(checks.Setting{Name: "duration", Min: 1, Max: int64(gate.MaxWindow / time.Second)}); n != nil {
+		w.Duration = time.Duration(*n) * time.Second
+	}
+	r.text("api_key")
+	return w, r.err
+}
+
+// maxInstant bounds a timestamp in characters.
+const maxInstant = 40
+
+// instant reads a timestamp with an offset.
+func (r *reader) instant(field string) time.Time {
+	text := r.text(field)
+	if text == nil {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if err != nil || len(*text) > maxInstant {
+		r.refuse(field, "is not a time such as 2026-03-15T12:00:00+00:00: %s", shorten(strconv.Quote(*text)))
+	}
+	return t.UTC()
 }

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
+)
+
+const (
+	// maxPingSnooze bounds a snooze by ping key, which every job has.
+	maxPingSnooze = 24 * time.Hour
+	// pastWindows is how long windows are listed that have ended.
+	pastWindows = 366 * 24 * time.Hour
+	// maxNamed bounds the checks that a request names: each slug is a query.
+	maxNamed = 100
+)
+
+// windowEndpoints are the endpoints of the windows of one kind.
+func windowEndpoints(path string, kind gate.WindowKind, add access, by subject) []endpoint {
+	return []endpoint{
+		{http.MethodGet, path, read, noCheck, func(c *call) error { return c.listWindows(kind) }, true},
+		{http.MethodPost, path, add, noCheck, func(c *call) error { return c.addWindow(kind) }, true},
+		{http.MethodGet, path + "/:id", read, by, (*call).getWindow, true},
+		{http.MethodDelete, path + "/:id", write403, by, (*call).endWindow, true},
+	}
+}
+
+// identifyPingKey finds the project of a ping key. A wrong one gets the answer of a ping.
+func (c *call) identifyPingKey(key string) error {
+	project, err := c.mon.Projects().ByPingKey(c.r.Context(), key)
+	if err != nil {
+		return err
+	}
+	c.pingKeyed, c.right = true, checks.Edit
+	c.key = checks.Key{ProjectID: project.ID, ID: uuid.NewSHA1(project.ID, []byte("ping key"))} // for the rate limit
+	return nil
+}
+
+// listWindows answers GET /api/v3/maintenance/ and GET /api/v3/snoozes/.
+func (c *call) listWindows(kind gate.WindowKind) error {
+	query := checks.WindowQuery{Kind: kind}
+	past, now := c.r.URL.Query().Get("past") == "1", c.mon.Now()
+	if past {
+		query.EndsAfter = now.Add(-pastWindows)
+	}
+	list, err := c.mon.Project(c.key.ProjectID).Windows(c.r.Context(), query)
+	if err != nil {
+		return err
+	}
+	if past {
+		list = slices.DeleteFunc(list, func(w gate.Window) bool { return w.End.IsZero() || w.End.After(now) })
+		slices.Reverse(list)
+	}
+	document := wire.Windows{Windows: make([]wire.Window, len(list))}
+	for i, w := range list {
+		document.Windows[i] = c.windowDocument(w)
+	}
+	return c.answer(http.StatusOK, document)
+}
+
+// addWindow answers POST /api/v3/maintenance/ and POST /api/v3/snoozes/.
+func (c *call) addWindow(kind gate.WindowKind) error {
+	wanted, err := requested(c, request.Body.Window)
+	if err != nil {
+		return err
+	}
+	w := gate.Window{Kind: kind, Start: wanted.Start, End: wanted.End, Duration: wanted.Duration}
+	for into, text := range map[*string]*string{&w.Schedule: wanted.Schedule, &w.TZ: wanted.TZ, &w.Note: wanted.Note} {
+		if text != nil {
+			*into = *text
+		}
+	}
+	if wanted.Tags != nil {
+		w.Tags = strings.Fields(*wanted.Tags)
+	}
+	if w.Checks, err = c.namedChecks(wanted.Checks); err != nil {
+		return err
+	}
+	if err := c.mayAdd(w); err != nil {
+		return err
+	}
+	if w, err = c.mon.Project(c.key.ProjectID).AddWindow(c.r.Context(), w); err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.windowDocument(w))
+}
+
+// mayAdd bounds what a ping key adds.
+func (c *call) mayAdd(w gate.Window) error {
+	now := c.mon.Now()
+	if w.Start.IsZero() {
+		w.Start = now
+	}
+	if latest := now.Add(maxPingSnooze); c.pingKeyed && (w.End.After(latest) || w.Start.Add(w.Duration).After(latest)) {
+		return &checks.FieldError{Field: "end", Reason: "is too late: with a ping key, a snooze ends within 24 hours"}
+	}
+	return nil
+}
+
+// namedChecks returns the checks with these UUIDs and slugs. The monitor refuses UUIDs that are not in the project.
+func (c *call) namedChecks(names []string) ([]uuid.UUID, error) {
+	if len(names) > maxNamed {
+		return nil, &checks.FieldError{Field: "checks", Reason: fmt.Sprintf("has %d items, the maximum is %d: select by tags", len(names), maxNamed)}
+	}
+	ids := make([]uuid.UUID, len(names))
+	for i, name := range names {
+		var ok bool
+		if ids[i], ok = parseUUID(name, true); ok {
+			continue
+		}
+		err := checks.ErrNotFound
+		if checks.ValidSlug(name) {
+			var found checks.Snapshot
+			found, err = c.mon.Project(c.key.ProjectID).CheckBySlug(c.r.Context(), name)
+			ids[i] = found.ID
+		}
+		if errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrAmbiguousSlug) {
+			err = &checks.FieldError{Field: "checks", Reason: fmt.Sprintf("has %q, which is neither the UUID nor the slug of one check", cut(name))}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// getWindow answers GET /api/v3/maintenance/<id> and GET /api/v3/snoozes/<id>.
+func (c *call) getWindow() error { return c.answer(http.StatusOK, c.windowDocument(c.window)) }
+
+// endWindow answers DELETE /api/v3/maintenance/<id> and DELETE /api/v3/snoozes/<id>.
+func (c *call) endWindow() error {
+	w, err := c.mon.Project(c.key.ProjectID).EndWindow(c.r.Context(), c.window.ID)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.windowDocument(w))
+}
+
+// windowDocument renders a window for the key of the request.
+func (c *call) windowDocument(w gate.Window) wire.Window {
+	return wire.NewWindow(w, c.mon.Now(), c.right.Edits() || c.key.Scope.SeesIDs())
+}

@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+const (
+	maintenance = "/api/v3/maintenance/"
+	snoozes     = "/api/v3/snoozes/"
+)
+
+// TestWindows plans, lists, reads and ends maintenance windows and snoozes.
+func TestWindows(t *testing.T) {
+	both(t, nil, func(s *site) {
+		check := s.create(object{"slug": "nightly", "tags": "db"})
+		who := "the API key " + s.keys.ReadWrite[:8] + "…"
+		for _, path := range []string{maintenance, snoozes} {
+			kind := map[string]string{maintenance: "maintenance", snoozes: "snooze"}[path]
+			added := s.api("POST", path, object{"checks": []string{"nightly", check["uuid"].(string)}, "tags": "db  web", "duration": 7200, "note": " New disks "}).object(201)
+			want := object{
+				"id": added["id"], "kind": kind, "checks": []any{check["uuid"]}, "tags": "db web", "note": "New disks", "by": who,
+				"start": at(0), "end": at(2 * time.Hour), "created_at": at(0), "active_until": at(2 * time.Hour), "next_start": nil,
+			}
+			s.equal("added", added, want)
+			s.equal("listed", s.api("GET", path, nil).list(200, "windows"), []object{want})
+			s.equal("nothing has ended", s.api("GET", path+"?past=1", nil).list(200, "windows"), []object{})
+			one := path + added["id"].(string)
+			s.equal("read", s.api("GET", one, nil).object(200), want)
+			seen := s.send("GET", one, nil, "X-Api-Key", s.keys.ReadOnly).object(200)
+			s.equal("with a read-only key", []any{seen["checks"], seen["by"]}, []any{[]any{checks.UniqueKey(uuid.MustParse(check["uuid"].(string)))}, nil})
+			other := map[string]string{maintenance: snoozes, snoozes: maintenance}[path]
+			s.api("GET", other+added["id"].(string), nil).refused(404, "not found")
+			s.api("DELETE", other+added["id"].(string), nil).refused(404, "not found")
+
+			later := s.api("POST", path, object{"start": at(time.Hour), "end": at(3 * time.Hour)}).object(201)
+			s.equal("coming", []any{later["active_until"], later["next_start"]}, []any{nil, at(time.Hour)})
+			s.api("DELETE", path+later["id"].(string), nil).object(200)
+			s.api("GET", path+later["id"].(string), nil).refused(404, "not found")
+
+			s.clock.Advance(time.Minute)
+			ended := s.api("DELETE", one, nil).object(200)
+			s.equal("ended", []any{ended["end"], ended["active_until"]}, []any{at(time.Minute), nil})
+			s.equal("none is left", s.api("GET", path, nil).list(200, "windows"), []object{})
+			s.equal("past", s.api("GET", path+"?past=1", nil).list(200, "windows"), []object{ended})
+			s.clock.Advance(-time.Minute)
+		}
+		recurring := s.api("POST", maintenance, object{"schedule": "0 3 * * *", "duration": 3600, "tz": "Europe/Riga"}).object(201)
+		s.equal("recurring", []any{recurring["end"], recurring["next_start"], recurring["tz"]}, []any{nil, "2026-03-16T01:00:00+00:00", "Europe/Riga"})
+	})
+}
+
+// TestBadWindows sends windows that are refused. None is added.
+func TestBadWindows(t *testing.T) {
+	both(t, nil, func(s *site) {
+		other, _ := s.otherProject("Other")
+		theirs, err := s.mon.Project(other.ID).Create(s.Context(), checks.Spec{Slug: new("theirs")})
+		s.must(err)
+		s.create(object{"slug": "twice"})
+		s.create(object{"slug": "twice"})
+		many := make([]string, 101)
+		for _, test := range []struct {
+			fields      object
+			field, text string
+		}{
+			{object{}, "end", "end is missing: a maintenance window always ends; set an end, or a duration"},
+			{object{"duration": 0}, "duration", "duration is too small: 0, the minimum is 1"},
+			{object{"duration": "1h"}, "duration", "duration is not a number"},
+			{object{"end": at(-time.Hour)}, "end", "end is not after the start: 2026-03-15T11:00:00Z, the start is 2026-03-15T12:00:00Z"},
+			{object{"end": "tomorrow"}, "end", `end is not a time such as 2026-03-15T12:00:00+00:00: "tomorrow"`},
+			{object{"duration": 60, "checks": "nightly"}, "checks", "checks is not an array"},
+			{object{"duration": 60, "checks": []string{"nightly"}}, "checks", `checks has "nightly", which is neither the UUID nor the slug of one check`},
+			{object{"duration": 60, "checks": []string{"a\x00b"}}, "checks", `checks has "a\x00b", which is neither the UUID nor the slug of one check`},
+			{object{"duration": 60, "checks": []string{"twice"}}, "checks", `checks has "twice", which is neither the UUID nor the slug of one check`},
+			{object{"duration": 60, "checks": []string{theirs.ID.String()}}, "checks", "checks has a check that is not in the project: " + theirs.ID.String()},
+			{object{"duration": 60, "checks": many}, "checks", "checks has 101 items, the maximum is 100: select by tags"},
+			{object{"duration": 60, "schedule": "0 0 30 2 *"}, "schedule", "schedule is not valid: day of month: no month of the expression has a day 30"},
+		} {
+			s.api("POST", maintenance, test.fields).refusedField(test.field, test.text)
+		}
+		s.api("POST", snoozes, object{}).refusedField("end", "end is missing: a snooze always ends; set an end, or a duration")
+		s.equal("windows", s.api("GET", maintenance, nil).list(200, "windows"), []object{})
+	})
+}
+
+// TestSnoozeByPingKey snoozes as a deploy script does, with one line of curl.
+func TestSnoozeByPingKey(t *testing.T) {
+	each(t, nil, func(s *site) {
+		s = s.another(s.store, monitor.Config{AuditRetention: time.Hour}, server.Config{RateLimit: 8})
+		s.create(object{"slug": "nightly"})
+		key := []string{"X-Ping-Key", s.project.PingKey}
+		added := s.send("POST", snoozes, object{"checks": []string{"nightly"}, "duration": 86400}, key...).object(201)
+		s.equal("who added it", added["by"], any("the ping key"))
+		late := "end is too late: with a ping key, a snooze ends within 24 hours"
+		s.send("POST", snoozes, object{"duration": 86401}, key...).refusedField("end", late)
+		s.send("POST", snoozes, object{"end": at(25 * time.Hour)}, key...).refusedField("end", late)
+		s.send("POST", snoozes, object{"start": at(time.Hour), "duration": 86400}, key...).refusedField("end", late)
+
+		// It opens nothing else, and a wrong one is as unknown as that of a ping.
+		for _, route := range [][2]string{{"GET", snoozes}, {"GET", snoozes + added["id"].(string)}, {"DELETE", snoozes + added["id"].(string)}, {"POST", maintenance}, {"GET", "/api/v3/checks/"}} {
+			s.send(route[0], route[1], nil, key...).refused(401, "missing api key")
+		}
+		for _, wrong := range []string{"", "x", "aaaaaaaaaaaaaaaaaaaaaa", s.project.BadgeKey, s.keys.ReadWrite} {
+			s.send("POST", snoozes, object{"duration": 60}, "X-Ping-Key", wrong).refused(404, "not found")
+		}
+		s.send("POST", snoozes, object{"duration": 60}, "X-Ping-Key", s.project.PingKey, "X-Api-Key", "").refused(401, "missing api key")
+
+		log, err := s.mon.Installation().Audit(s.Context(), audit.Query{Project: s.project.ID})
+		s.must(err)
+		s.equal("the audit log", []any{len(log), log[0].Action, log[0].Actor}, []any{2, "snooze.create", audit.Actor{Kind: audit.PingKey, Address: "127.0.0.1"}})
+		for range 4 {
+			s.send("POST", snoozes, object{"duration": 60}, key...).is(201)
+		}
+		s.send("POST", snoozes, object{"duration": 60}, key...).is(429)
+	})
+}
+
+// TestNothingUndoesASnooze updates a check by the API and sends it failures.
+func TestNothingUndoesASnooze(t *testing.T) {
+	both(t, nil, func(s *site) {
+		check := s.create(object{"slug": "nightly"})
+		added := s.api("POST", snoozes, object{"checks": []string{"nightly"}, "duration": 3600}).object(201)
+		s.api("POST", path(check), object{"name": "renamed", "timeout": 600, "tags": "x"}).is(200)
+		s.api("POST", "/api/v3/checks/", object{"slug": "nightly", "unique": []string{"slug"}, "grace": 60}).is(200)
+		for _, signal := range []string{"/fail", "", "/start", "/log", "/3"} {
+			s.ping(check, signal)
+		}
+		s.api("POST", path(check)+"/pause", nil).is(200)
+		s.api("POST", path(check)+"/resume", nil).is(200)
+		s.equal("the snooze", s.api("GET", snoozes, nil).list(200, "windows"), []object{added})
+		w, err := s.mon.Project(s.project.ID).Windows(s.Context(), checks.WindowQuery{Kind: gate.Snooze})
+		s.must(err)
+		if !w[0].Covers(uuid.MustParse(check["uuid"].(string)), nil) {
+			s.Error("the snooze is no longer about the check")
+		}
+	})
+}
