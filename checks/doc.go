@@ -23,7 +23,8 @@
 //
 // Integrations are alerted when a check goes down, and when it comes up again after that. The rules of a check can put
 // an alert off until several failures in a row, hold it back in quiet hours (package quiet), and repeat it while the
-// check is down. They decide about [Alert] values alone: state and transitions are the same with and without rules.
+// check is down. They decide about [Alert] values alone: state and transitions are the same with and without rules. Package gate
+// is what decides, and knows more rules: maintenance windows, snoozes, acknowledgements, escalation, checks that follow others.
 //
 // # Late pings
 //

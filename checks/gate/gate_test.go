@@ -91,6 +91,7 @@ func TestDecide(t *testing.T) {
 		"the acknowledgement ended": {down, gate.Policies{Ack: gate.Ack{By: "ann", At: at(-9), Until: noon}}, send, send, send},
 		"first step":                {to(first), gate.Policies{Steps: steps}, send, send, send},
 		"second step":               {to(second), gate.Policies{Steps: steps}, wait(at(50), gate.ByStep, ""), drop(gate.ByStep, ""), send},
+		"the earliest of its steps": {to(second), gate.Policies{Steps: []gate.Step{steps[1], {After: time.Minute, Channels: steps[1].Channels}}}, send, send, send},
 		"no step":                   {to(db), gate.Policies{Steps: steps}, send, send, send},
 		"first step, acknowledged":  {to(first), gate.Policies{Steps: steps, Ack: acked}, send, drop(gate.ByAck, "ann"), send},
 		"second step, acknowledged": {to(second), gate.Policies{Steps: steps, Ack: acked}, wait(at(30), gate.ByAck, "ann"), drop(gate.ByAck, "ann"), send},
