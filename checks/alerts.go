@@ -109,6 +109,18 @@ func (c Check) Policies() gate.Policies {
 	return p
 }
 
+// Parent returns the check as the gate sees it when another one follows it. A paused check keeps no alert back.
+func (c Check) Parent(now time.Time) gate.Parent {
+	p := gate.Parent{Name: c.DisplayName()}
+	switch c.Status(now) {
+	case StatusDown:
+		p.Down = true
+	case StatusGrace:
+		p.Late = c.Deadline()
+	}
+	return p
+}
+
 // nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not arrive
 // either, or a run in progress does not end in time. expected is the value of ExpectedAt after that failure. Both are the
 // zero time when no ping is expected any more.

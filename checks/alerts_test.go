@@ -504,3 +504,41 @@ func TestNothingToRememberWithoutRules(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordOnly checks that a record-only check raises no alert, and that its outage is alerted as new when that ends.
+func TestRecordOnly(t *testing.T) {
+	quiet := checks.Spec{Timeout: new(time.Hour), Grace: new(time.Minute), RecordOnly: new(true), RepeatEvery: new(time.Hour)}
+	c := newCheck(t, quiet)
+	c, _, made, _ := c.Ping(pings.Signal{Kind: pings.Failure}, noon)
+	if len(made.Alerts) > 0 || len(made.Transitions) != 1 || c.Stored != checks.StatusDown {
+		t.Errorf("a failure made %+v", made)
+	}
+	if wake := c.Wake(); !wake.IsZero() {
+		t.Errorf("it waits for %v", wake)
+	}
+	up, _, made, _ := c.Ping(pingSuccess, noon.Add(time.Hour))
+	if len(made.Alerts) > 0 || len(made.Transitions) != 1 {
+		t.Errorf("a success made %+v", made)
+	}
+	if _, _, made, _ = up.Ping(pings.Signal{Kind: pings.Failure}, noon.Add(2*time.Hour)); len(made.Alerts) > 0 {
+		t.Errorf("another failure made %+v", made)
+	}
+	heard, made, err := c.Update(checks.Spec{RecordOnly: new(false)}, noon.Add(time.Hour))
+	if err != nil || len(made.Alerts) != 1 || made.Alerts[0].Status != checks.StatusDown || !made.Alerts[0].At.Equal(noon) {
+		t.Errorf("the end of record-only made %+v, %v", made, err)
+	}
+	silent, made, err := heard.Update(checks.Spec{RecordOnly: new(true)}, noon.Add(61*time.Minute))
+	if err != nil || len(made.Alerts) > 0 {
+		t.Errorf("record-only made %+v, %v", made, err)
+	}
+	if silent, made = silent.Settle(noon.Add(5 * time.Hour)); len(made.Alerts) > 0 {
+		t.Errorf("reminders: %+v", made)
+	}
+	if _, _, made, _ = silent.Ping(pingSuccess, noon.Add(6*time.Hour)); len(made.Alerts) != 1 || made.Alerts[0].Status != checks.StatusUp {
+		t.Errorf("the end of an outage that was alerted made %+v", made)
+	}
+	_, made, err = silent.Update(checks.Spec{RecordOnly: new(false), AlertAfter: new(3)}, noon.Add(6*time.Hour))
+	if err != nil || len(made.Alerts) != 1 || made.Alerts[0].Reminder > 0 || !made.Alerts[0].At.Equal(noon) {
+		t.Errorf("the end of record-only made %+v, %v", made, err)
+	}
+}

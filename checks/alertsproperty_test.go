@@ -20,6 +20,7 @@ func drawRules(t *rapid.T) checks.Spec {
 		QuietHours: new(rapid.SampledFrom([]string{
 			"", "13:00-14:00", "22:00-06:00", "00:00-23:00", "Sun 00:00-24:00; 00:00-00:30",
 		}).Draw(t, "quiet_hours")),
+		RecordOnly: new(rapid.IntRange(0, 4).Draw(t, "record_only") == 0),
 	}
 }
 
@@ -36,7 +37,7 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 	check, effects := event(r.check, true)
 	without := check
 	without.AlertAfter, without.RepeatEvery, without.QuietHours = plain.AlertAfter, plain.RepeatEvery, plain.QuietHours
-	without.Alerting = plain.Alerting
+	without.Alerting, without.RecordOnly = plain.Alerting, plain.RecordOnly
 	if diff := cmp.Diff(plain, without); diff != "" {
 		t.Fatalf("the rules have changed the check (-without +with):\n%s", diff)
 	}
@@ -49,6 +50,9 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 			t.Fatalf("at %v: %v, and with rules %v", at, plain.Status(at), check.Status(at))
 		}
 	}
+	if r.check.RecordOnly && !check.RecordOnly && check.Stored == checks.StatusDown { // as new
+		r.told = ""
+	}
 	r.plain, r.check = plain, check
 	r.hear(t, effects)
 }
@@ -57,6 +61,9 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 	waiting := r.check.Alerting.Failures > 0 || !r.check.Alerting.HeldSince.IsZero() // another alert is to follow
 	for i, a := range effects.Alerts {
+		if r.check.RecordOnly && a.Status == checks.StatusDown {
+			t.Fatalf("record-only: %+v", a)
+		}
 		last := i == len(effects.Alerts)-1 && !waiting
 		switch {
 		case !a.RaisedAt.Equal(r.now) || a.At.After(r.now):
@@ -150,7 +157,7 @@ func TestRulesChangeNoState(t *testing.T) {
 			}
 		}
 		ruled.watch(t, ruled.now.Add(5*24*time.Hour))
-		if c := ruled.check; c.Stored == checks.StatusDown && ruled.told != checks.StatusDown {
+		if c := ruled.check; c.Stored == checks.StatusDown && ruled.told != checks.StatusDown && !c.RecordOnly {
 			t.Fatalf("down for days, and told %q: %+v", ruled.told, c.Alerting)
 		} else if c.Stored == checks.StatusUp && ruled.told == checks.StatusDown {
 			t.Fatalf("up, and told down: %+v", c.Alerting)

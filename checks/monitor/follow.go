@@ -2,8 +2,12 @@ package monitor
 
 import (
 	"context"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -23,4 +27,53 @@ func checkAfter(ctx context.Context, tx store.AdminTx, c checks.Check, names boo
 		return err
 	}
 	return g.Check(node, names)
+}
+
+// Related are the checks that a check follows, and those that follow it.
+type Related struct {
+	Parents, Children []checks.Snapshot
+	// Lost are the items of the check's After that count for nothing: no check of the project has that slug or ID, or several have
+	// the slug.
+	Lost []string
+}
+
+// Related returns the checks that a check of the project follows, in the order of its settings, and those that follow it, oldest
+// first. It takes at most five short queries.
+func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err error) {
+	defer describe(&err, "check", c.ID)
+	parents, err := courier.Parents(ctx, p.store, p.id, c)
+	if err != nil {
+		return r, err
+	}
+	now := p.now()
+	var g selection.Graph
+	for _, parent := range parents[c.ID] {
+		r.Parents = append(r.Parents, parent.Snapshot(now))
+		g.Add(selection.NodeOf(parent))
+	}
+	for _, name := range c.Parents() {
+		if len(g.Find(name)) == 0 {
+			r.Lost = append(r.Lost, name)
+		}
+	}
+	nodes, err := p.store.Related(ctx, p.id, nil)
+	if err != nil {
+		return r, err
+	}
+	var own selection.Graph
+	own.Add(selection.NodeOf(c))
+	var ids []uuid.UUID
+	for _, n := range nodes {
+		if n.ID != c.ID && slices.ContainsFunc(n.After, func(name string) bool { return len(own.Find(name)) > 0 }) {
+			ids = append(ids, n.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return r, nil
+	}
+	children, err := p.store.Checks(ctx, store.CheckFilter{ProjectID: &p.id, IDs: ids})
+	for _, child := range children {
+		r.Children = append(r.Children, child.Snapshot(now))
+	}
+	return r, err
 }

@@ -23,6 +23,9 @@ const checksAtOnce = 500
 
 // Checks returns checks, oldest first.
 func (s *database) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+	if f.IDs != nil {
+		return s.readChecks(ctx, f, s.d.among("c.uuid", "uuid"), s.d.list(f.IDs))
+	}
 	var where conditions
 	addSet(&where, "c.uuid", f.ID)
 	addSet(&where, "c.unique_key", f.UniqueKey)

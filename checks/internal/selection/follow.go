@@ -90,44 +90,50 @@ func (g *Graph) Parent(of Node, name string) (Node, error) {
 		return Node{}, fmt.Errorf("names a check that this project does not have: %q", cut(name))
 	case len(found) > 1:
 		return Node{}, fmt.Errorf("names %d checks with the slug %q, use the ID", len(found), cut(name))
-	case found[0].ID == of.ID && found[0].Slug == of.Slug:
+	case found[0].same(of):
 		return Node{}, fmt.Errorf("names the check itself: %q", cut(name))
 	default:
 		return found[0], nil
 	}
 }
 
-// Circle returns a way from a check of the graph over those that it follows back to itself, as names, or nil. Of several checks
-// with a slug, it tries each.
-func (g *Graph) Circle(of Node) []string {
+// Parents returns the checks that a check of the graph follows: those that its names mean, unless they follow it in turn.
+func (g *Graph) Parents(of Node) (parents []Node) {
+	for _, name := range of.After {
+		if parent, err := g.Parent(of, name); err == nil && g.way(parent, of) == nil {
+			parents = append(parents, parent)
+		}
+	}
+	return parents
+}
+
+// way returns a way from a check over those that it follows to another one, the last of them first, or nil. Of several checks with a
+// slug, it tries each.
+func (g *Graph) way(from, to Node) []string {
 	seen := make([]bool, len(g.nodes))
 	var back func(n Node) []string
 	back = func(n Node) []string {
 		for _, name := range n.After {
 			for _, i := range g.find(name) {
 				next := g.nodes[i]
-				if next.ID == of.ID && next.Slug == of.Slug {
-					return []string{next.name()}
+				if next.same(to) {
+					return []string{next.name(), n.name()}
 				}
 				if seen[i] {
 					continue
 				}
 				seen[i] = true
 				if way := back(next); way != nil {
-					return append(way, next.name())
+					return append(way, n.name())
 				}
 			}
 		}
 		return nil
 	}
-	way := back(of)
-	if way == nil {
-		return nil
-	}
-	way = append(way, of.name())
-	slices.Reverse(way)
-	return way
+	return back(from)
 }
+
+func (n Node) same(as Node) bool { return n.ID == as.ID && n.Slug == as.Slug }
 
 func (n Node) name() string { return cmp.Or(n.Slug, n.ID.String()) }
 
@@ -139,7 +145,8 @@ func (g *Graph) Check(of Node, names bool) error {
 			return &checks.FieldError{Field: "after", Reason: err.Error()}
 		}
 	}
-	if way := g.Circle(of); way != nil {
+	if way := g.way(of, of); way != nil {
+		slices.Reverse(way)
 		return &checks.FieldError{Field: "after", Reason: "makes a circle: " + strings.Join(way, " → ")}
 	}
 	return nil

@@ -21,7 +21,7 @@ type Admin interface {
 	Lookup
 	// Update is that of [Ingest].
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
-	// Checks returns checks with their Channels. The filter has an ID, a ProjectID or a BadgeKey. Each check has its
+	// Checks returns checks with their Channels. The filter has an ID, IDs, a ProjectID or a BadgeKey. Each check has its
 	// compiled schedule; see [checks.Plans.Attach].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
 	// EachCheck yields the checks of a project like Checks, but reads them in steps, between which nothing is open. Checks

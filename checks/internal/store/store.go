@@ -67,6 +67,7 @@ type Setting struct {
 // CheckFilter selects checks. A nil field matches all.
 type CheckFilter struct {
 	ID        *uuid.UUID
+	IDs       []uuid.UUID // any of them
 	ProjectID *uuid.UUID
 	UniqueKey *string // the result of [checks.Check.UniqueKey]
 	BadgeKey  *uuid.UUID
