@@ -17,6 +17,7 @@ type drawn struct {
 	event    gate.Event
 	policies gate.Policies
 	quiet    [2]int // minutes of the day; none if they are equal
+	late, up int    // the minutes until whose end one parent is late and another one is down; 0 for none
 }
 
 func draw(t *rapid.T) (d drawn) {
@@ -47,7 +48,10 @@ func draw(t *rapid.T) (d drawn) {
 		p.Windows = append(p.Windows, w)
 	}
 	if maybe("late") {
-		p.Parents = []gate.Parent{{Name: "up"}, {Name: "late", Late: minutes(1, 60, "deadline")}}
+		d.late = rapid.IntRange(1, 60).Draw(t, "deadline")
+	}
+	if maybe("down") {
+		d.up = rapid.IntRange(1, 60).Draw(t, "recovery")
 	}
 	if maybe("acknowledged") {
 		p.Ack = gate.Ack{By: "ann", At: e.At, Until: minutes(-10, 120, "until")}
@@ -59,6 +63,15 @@ func draw(t *rapid.T) (d drawn) {
 		}
 	}
 	return d
+}
+
+// parents are the checks that the check follows, as they are at an instant.
+func (d drawn) parents(now time.Time) []gate.Parent {
+	list := []gate.Parent{{Name: "up"}, {Name: "late"}, {Name: "down", Down: now.Before(at(d.up))}}
+	if now.Before(at(d.late)) {
+		list[1].Late = at(d.late)
+	}
+	return list
 }
 
 func clock(minute int) string { return at(minute - 12*60).Format("15:04") }
@@ -83,7 +96,7 @@ func (d drawn) waits(minute int) bool {
 	}
 	return isQuiet || covered(now) ||
 		e.Failures < p.AlertAfter && e.NextFailure.After(now) ||
-		len(p.Parents) > 0 && p.Parents[1].Late.After(now) ||
+		minute < max(d.late, d.up) ||
 		len(p.Steps) > 0 && p.Steps[0].After > 0 && (from.Add(p.Steps[0].After).After(now) || p.Ack.Until.After(now))
 }
 
@@ -98,6 +111,7 @@ func property(t *rapid.T) {
 				t.Fatalf("asked again only at %v, although it may leave at %v", now, at(minute))
 			}
 		}
+		p.Parents = d.parents(now)
 		decision := gate.Decide(d.event, p, now)
 		if want := d.waits(int(now.Sub(noon) / time.Minute)); (decision.Action == gate.Wait) != want || decision.Action == gate.Drop {
 			t.Fatalf("at %v: %+v, want that it waits: %v", now, decision, want)
@@ -108,9 +122,7 @@ func property(t *rapid.T) {
 		if !decision.Until.After(now) || decision.Until.After(now.Add(14*24*time.Hour)) || decision.Why == "" {
 			t.Fatalf("at %v: %+v", now, decision)
 		}
-		if now = decision.Until; len(p.Parents) > 0 && !p.Parents[1].Late.After(now) {
-			p.Parents = nil // the deadline has passed, and the parent did not go down
-		}
+		now = decision.Until
 	}
 }
 

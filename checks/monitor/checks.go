@@ -312,6 +312,11 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err := s.noteChanged(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
 		return err
 	}
+	if updated.After != l.After || updated.RecordOnly != l.RecordOnly {
+		if err := tx.ReleaseHeld(ctx, l.ProjectID, now); err != nil {
+			return err
+		}
+	}
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
 	return tx.SaveChecks(ctx, []*store.Locked{l})

@@ -105,7 +105,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 			return nil, err
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
-		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Check.QuietHours != "" || !a.Check.Ack.At.IsZero())
+		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
 		if a.Channel.Kind == channels.Group {
 			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}

@@ -25,6 +25,11 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 			governed = append(governed, a)
 		}
 	}
+	parents, err := l.parents(ctx, governed)
+	if err != nil {
+		l.giveBack(l.Now(), queued(alerts)...)
+		return nil, err
+	}
 	var changed []Change
 	err = l.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		now := l.Now()
@@ -39,7 +44,11 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 		}
 		var results []store.DeliveryResult
 		for _, a := range governed {
-			kept, leaves := keep(a, gate.Decide(eventOf(a), of(a), now), lines[a.ID], now)
+			p := of(a)
+			for _, parent := range parents[a.Check.ID] {
+				p.Parents = append(p.Parents, parent.Parent(now))
+			}
+			kept, leaves := keep(a, gate.Decide(eventOf(a), p, now), lines[a.ID], now)
 			if results = append(results, kept...); leaves {
 				leave = append(leave, a)
 			}

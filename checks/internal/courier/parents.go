@@ -2,6 +2,8 @@ package courier
 
 import (
 	"context"
+	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -9,6 +11,28 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// parents returns the checks that those of alerts follow, by the IDs of the followers, with a few queries for each project.
+func (l *loop) parents(ctx context.Context, alerts []store.Alert) (map[uuid.UUID][]checks.Check, error) {
+	var parents map[uuid.UUID][]checks.Check
+	followers := make(map[uuid.UUID][]checks.Check)
+	for _, a := range alerts {
+		if a.Check.After != "" && !a.Flip.Up {
+			followers[a.Check.ProjectID] = append(followers[a.Check.ProjectID], a.Check)
+		}
+	}
+	for project, list := range followers {
+		found, err := Parents(ctx, l.Store, project, list...)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read what checks follow: %w", err)
+		}
+		if parents == nil {
+			parents = make(map[uuid.UUID][]checks.Check)
+		}
+		maps.Copy(parents, found)
+	}
+	return parents, nil
+}
 
 // follows is what Parents needs of a store.
 type follows interface {
@@ -31,6 +55,9 @@ func Parents(ctx context.Context, s follows, projectID uuid.UUID, followers ...c
 	}
 	of, ids := make(map[uuid.UUID][]selection.Node), []uuid.UUID{}
 	for _, c := range followers {
+		if of[c.ID] != nil { // an alert to each of several channels
+			continue
+		}
 		for _, parent := range g.Parents(selection.NodeOf(c)) {
 			of[c.ID], ids = append(of[c.ID], parent), append(ids, parent.ID)
 		}

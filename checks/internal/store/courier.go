@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
 // Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
@@ -36,6 +37,10 @@ type Courier interface {
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
 	// Channels is that of [Lookup].
 	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
+	// Checks is that of [Admin].
+	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// Related is that of [Lookup].
+	Related(ctx context.Context, projectID uuid.UUID, names []string) ([]selection.Node, error)
 	// Escalations is that of [Lookup].
 	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The

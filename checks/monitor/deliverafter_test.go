@@ -1,0 +1,178 @@
+package monitor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// family is an outbox with a dump and an upload that follows it. Both are due every day, and the upload has less grace.
+type family struct {
+	outbox
+	dump, upload checks.Check
+}
+
+func eachFamily(t *testing.T, test func(t *testing.T, f family)) {
+	t.Helper()
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		f := family{outbox: o}
+		f.dump = o.create(t, checks.Spec{Slug: new("dump"), Timeout: new(24 * time.Hour), Grace: new(2 * time.Hour), Channels: new("*")})
+		f.upload = o.create(t, checks.Spec{Slug: new("upload"), Timeout: new(24 * time.Hour), Grace: new(30 * time.Minute), Channels: new("*"), After: new("dump")})
+		o.ping(t, f.dump.ID, pings.Success)
+		o.ping(t, f.upload.ID, pings.Success)
+		test(t, f)
+	})
+}
+
+// heldBy compares what keeps the alert about a check back, "" for nothing.
+func (f family) heldBy(t *testing.T, c checks.Check, want string) {
+	t.Helper()
+	got := ""
+	for _, d := range f.history(t, checks.DeliveryQuery{Check: c.ID, State: checks.DeliveryPending}) {
+		if got = d.HeldBy; d.Held != gate.ByParent {
+			t.Errorf("kept back by %s %s", d.Held, d.HeldBy)
+		}
+	}
+	if got != want {
+		t.Errorf("kept back by %q, want %q", got, want)
+	}
+}
+
+// TestParentDown has a job fail because the one before it did. Its alert waits, through a restart, and follows if it is down still
+// when the other one is up again.
+func TestParentDown(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		f.ping(t, f.dump.ID, pings.Failure)
+		f.ping(t, f.upload.ID, pings.Failure)
+		f.deliver(t, "ops: dump down")
+		f.heldBy(t, f.upload, "dump")
+		for range 3 {
+			f.wait(t, time.Hour)
+			f.Monitor = f.server(t, f.store)
+		}
+		f.ping(t, f.dump.ID, pings.Success)
+		f.deliver(t, "ops: dump up")
+		f.wait(t, gate.AskParent, "ops: upload down")
+		f.ping(t, f.upload.ID, pings.Success)
+		f.deliver(t, "ops: upload up")
+
+		f.ping(t, f.dump.ID, pings.Failure) // both recover
+		f.ping(t, f.upload.ID, pings.Failure)
+		f.deliver(t, "ops: dump down")
+		f.ping(t, f.dump.ID, pings.Success)
+		f.ping(t, f.upload.ID, pings.Success)
+		f.deliver(t, "ops: dump up")
+		f.wait(t, time.Hour)
+		f.ping(t, f.upload.ID, pings.Failure) // the other one is up
+		f.deliver(t, "ops: upload down")
+		f.ping(t, f.dump.ID, pings.Failure) // what was reported before is over at once
+		f.ping(t, f.upload.ID, pings.Success)
+		f.deliver(t, "ops: dump down", "ops: upload up")
+	})
+}
+
+// TestParentLate has a job whose deadline passes before that of the one before it.
+func TestParentLate(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		f.clock.Advance(24 * time.Hour)
+		f.wait(t, 31*time.Minute) // the upload is down, the dump late
+		f.heldBy(t, f.upload, "dump")
+		f.wait(t, time.Hour)
+		f.ping(t, f.dump.ID, pings.Success) // and up
+		f.wait(t, gate.AskParent, "ops: upload down")
+		f.ping(t, f.upload.ID, pings.Success)
+		f.deliver(t, "ops: upload up")
+
+		f.clock.Advance(24*time.Hour - time.Minute)
+		f.wait(t, 32*time.Minute)
+		f.heldBy(t, f.upload, "dump")
+		f.wait(t, 89*time.Minute, "ops: dump down") // its own deadline has passed
+		f.wait(t, time.Minute)
+		f.heldBy(t, f.upload, "dump")
+	})
+}
+
+// TestParentIsNone has parents that keep nothing back: paused, renamed, deleted, shared, and such that follow the check in turn.
+func TestParentIsNone(t *testing.T) {
+	ctx := t.Context()
+	for name, change := range map[string]func(f family) error{
+		"paused":  func(f family) error { _, err := f.Pause(ctx, f.dump.ID); return err },
+		"renamed": func(f family) error { _, err := f.Update(ctx, f.dump.ID, checks.Spec{Slug: new("other")}); return err },
+		"deleted": func(f family) error { _, err := f.Delete(ctx, f.dump.ID); return err },
+		"twin": func(f family) error {
+			_, err := f.Create(ctx, f.project.ID, checks.Spec{Slug: new("dump")})
+			return err
+		},
+		"no more": func(f family) error { _, err := f.Update(ctx, f.upload.ID, checks.Spec{After: new("")}); return err },
+		"circle":  func(f family) error { return f.follow(ctx, f.dump.ID, "upload") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				f.ping(t, f.dump.ID, pings.Failure)
+				f.deliver(t, "ops: dump down")
+				f.ping(t, f.upload.ID, pings.Failure)
+				f.deliver(t)
+				f.heldBy(t, f.upload, "dump")
+				must(t, change(f))
+				f.wait(t, gate.AskParent, "ops: upload down")
+			})
+		})
+	}
+}
+
+// follow writes what a check follows into the database, without a question.
+func (f family) follow(ctx context.Context, id uuid.UUID, after string) error {
+	return f.store.Contract().(store.Store).Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		l, err := tx.LockCheck(ctx, id)
+		if err != nil {
+			return err
+		}
+		l.After, l.SettingsChanged = after, true
+		return tx.SaveChecks(ctx, []*store.Locked{l})
+	})
+}
+
+// TestRecordOnly switches record-only on and off while a check is down.
+func TestRecordOnly(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		set := func(on bool) {
+			t.Helper()
+			_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{RecordOnly: &on})
+			must(t, err)
+		}
+		set(true)
+		f.ping(t, f.dump.ID, pings.Failure)
+		f.ping(t, f.upload.ID, pings.Failure)
+		f.deliver(t) // what only records keeps others back nevertheless
+		f.heldBy(t, f.upload, "dump")
+		f.alertsAre(t, "record-only", f.dump.ID)
+		set(false)
+		f.deliver(t, "ops: dump down")
+		set(true)
+		f.ping(t, f.upload.ID, pings.Success)
+		f.ping(t, f.dump.ID, pings.Success)
+		f.deliver(t, "ops: dump up") // of an outage that was reported
+		f.ping(t, f.dump.ID, pings.Failure)
+		set(false)
+		set(true)
+		f.deliver(t) // the alert was pending, and is dropped
+		f.ping(t, f.dump.ID, pings.Success)
+		f.deliver(t) // nobody has heard that it was down
+		f.ping(t, f.dump.ID, pings.Failure)
+		set(false)
+		set(true)
+		f.deliver(t)
+		set(false)
+		f.deliver(t, "ops: dump down") // as new
+		f.ping(t, f.dump.ID, pings.Success)
+		f.deliver(t, "ops: dump up")
+	})
+}
