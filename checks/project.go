@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // freeChecks is the check limit of the plan free.
@@ -23,8 +25,56 @@ type Project struct {
 	// BadgeKey identifies the project in the URLs of its badges.
 	BadgeKey string
 	// PingKey identifies the project in ping URLs with a slug. It is a secret of 22 lower-case letters and digits.
-	PingKey   string
+	PingKey string
+	// Storm says when alerts leave together. A project is created with [gate.DefaultStorm]; the zero value is off.
+	Storm     gate.Storm
 	CreatedAt time.Time
+}
+
+// ProjectUpdate says what to change about a project. A nil field stays as it is.
+type ProjectUpdate struct {
+	// Name must be new, 1 to 100 characters.
+	Name *string
+	// StormChecks and StormWindow are the fields of [Project].Storm: 2 to 1000 checks, or 0 for off, and 10 seconds to an hour,
+	// in whole seconds.
+	StormChecks *int
+	StormWindow *time.Duration
+}
+
+// The settings of a project.
+var (
+	stormChecks = Setting{Name: "storm_checks", Zero: 0, Min: gate.MinStormChecks, Max: gate.MaxStormChecks, Optional: true}
+	stormWindow = Setting{Name: "storm_window", Zero: time.Duration(0), Min: int64(gate.MinStormWindow / time.Second), Max: int64(gate.MaxStormWindow / time.Second)}
+)
+
+// StormSettings describes the settings of [ProjectUpdate] to those who read them.
+func StormSettings() (checks, window Setting) { return stormChecks, stormWindow }
+
+// Of returns the project with the change. Error: *[FieldError].
+func (c ProjectUpdate) Of(p Project) (Project, error) {
+	if c.Name != nil {
+		p.Name = *c.Name
+		if err := ValidateProjectName(p.Name); err != nil {
+			return Project{}, err
+		}
+	}
+	if n := c.StormChecks; n != nil {
+		if p.Storm.Checks = *n; *n != 0 {
+			if err := stormChecks.validNumber(int64(*n)); err != nil {
+				return Project{}, err
+			}
+		}
+	}
+	if d := c.StormWindow; d != nil {
+		p.Storm.Window = *d
+		if err := stormWindow.validPeriod(*d); err != nil {
+			return Project{}, err
+		}
+	}
+	if p.Storm.Checks > 0 && p.Storm.Window == 0 { // they were off from the beginning
+		p.Storm.Window = gate.DefaultStorm().Window
+	}
+	return p, nil
 }
 
 // CheckLimit returns how many checks the account of the project may have, 0 for any number.

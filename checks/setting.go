@@ -112,14 +112,18 @@ func count(row Setting, in func(*Spec) **int) Setting {
 func period(row Setting, in func(*Spec) **time.Duration) Setting {
 	row.Min, row.Max = int64(MinPeriod/time.Second), int64(MaxPeriod/time.Second)
 	return field(row, in, func(d time.Duration, _ time.Time) error {
-		switch {
-		case d == 0 && row.Optional:
+		if d == 0 && row.Optional {
 			return nil
-		case d%time.Second != 0:
-			return refuse(row.Name, "is not a whole number of seconds: %v", d)
 		}
-		return row.validNumber(int64(d / time.Second))
+		return row.validPeriod(d)
 	})
+}
+
+func (s Setting) validPeriod(d time.Duration) error {
+	if d%time.Second != 0 {
+		return refuse(s.Name, "is not a whole number of seconds: %v", d)
+	}
+	return s.validNumber(int64(d / time.Second))
 }
 
 func (s Setting) validNumber(n int64) error {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -45,7 +46,7 @@ func TestProjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "created", made, checks.Project{ID: stored.ID, Name: "shop", Account: "shops", Plan: "free", MaxChecks: 7, PingKey: stored.PingKey})
+	equal(t, "created", made, checks.Project{ID: stored.ID, Name: "shop", Account: "shops", Plan: "free", MaxChecks: 7, PingKey: stored.PingKey, Storm: gate.DefaultStorm()})
 	for _, text := range []string{keys.ReadWrite, keys.ReadOnly} {
 		if key, err := s.mon.Projects().Authenticate(t.Context(), text); err != nil || key.ProjectID != made.ID || key.Scope.Right().Edits() != (text == keys.ReadWrite) {
 			t.Errorf("%v, %v", key, err)
@@ -67,6 +68,16 @@ func TestProjects(t *testing.T) {
 	}
 	renamed, err := c.RenameProject(t.Context(), made.ID, "market")
 	equal(t, "renamed", []any{renamed.Name, err}, []any{"market", error(nil)})
+	stormy, err := c.UpdateProject(t.Context(), made.ID, checks.ProjectUpdate{StormChecks: new(3), StormWindow: new(2 * time.Minute)})
+	equal(t, "settings of storms", []any{stormy.Name, stormy.Storm, err}, []any{"market", gate.Storm{Checks: 3, Window: 2 * time.Minute}, error(nil)})
+	for field, update := range map[string]checks.ProjectUpdate{
+		"storm_checks": {StormChecks: new(1)}, "storm_window": {StormWindow: new(time.Second / 2)},
+	} {
+		_, err := c.UpdateProject(t.Context(), made.ID, update)
+		if refused, ok := errors.AsType[*checks.FieldError](err); !ok || refused.Field != field {
+			t.Errorf("%+v: %v, want an error about %s", update, err, field)
+		}
+	}
 	if err := c.DeleteProject(t.Context(), made.ID); err != nil {
 		t.Error(err)
 	}

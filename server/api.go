@@ -85,7 +85,7 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/projects", admin, noProject, (*call).listProjects, true},
 		{http.MethodPost, "/api/v3/projects", admin, noProject, (*call).createProject, true},
 		{http.MethodGet, "/api/v3/projects/:id", admin, byProject, (*call).getProject, true},
-		{http.MethodPut, "/api/v3/projects/:id", admin, byProject, (*call).renameProject, true},
+		{http.MethodPut, "/api/v3/projects/:id", admin, byProject, (*call).updateProject, true},
 		{http.MethodDelete, "/api/v3/projects/:id", admin, byProject, (*call).deleteProject, true},
 		{http.MethodPost, "/api/v3/projects/:id/ping-key", admin, byProject, (*call).rotatePingKey, true},
 		{http.MethodGet, "/api/v3/status-pages", admin, noCheck, (*call).listStatusPages, true},

@@ -133,7 +133,7 @@ func TestDocumentedFields(t *testing.T) {
 			wire.ChannelRequest
 			Key string `json:"api_key"`
 		}{},
-		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "RenameProject": wire.ProjectRequest{},
+		"StatusPage": wire.StatusPage{}, "StatusPageList": wire.StatusPages{}, "UpdateProject": wire.ProjectRequest{},
 		"WindowList": wire.Windows{}, "Window": wire.Window{}, "WindowRequest": struct {
 			wire.WindowRequest
 			Key string `json:"api_key"`

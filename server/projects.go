@@ -3,8 +3,10 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
@@ -40,7 +42,10 @@ func (c *call) createProject() error {
 	if !c.installation {
 		return errNotInstallation
 	}
-	wanted, err := c.projectRequest()
+	wanted, err := requested(c, request.Body.Project)
+	if err == nil && wanted.Name == nil {
+		err = &checks.FieldError{Field: "name", Reason: "is missing"}
+	}
 	if err != nil {
 		return err
 	}
@@ -54,6 +59,13 @@ func (c *call) createProject() error {
 	if wanted.MaxChecks != nil {
 		spec.MaxChecks = int(*wanted.MaxChecks)
 	}
+	if wanted.StormChecks != nil || wanted.StormWindow != nil {
+		given, err := checks.ProjectUpdate{StormChecks: wanted.StormChecks, StormWindow: wanted.StormWindow}.Of(checks.Project{Storm: gate.DefaultStorm()})
+		if err != nil {
+			return err
+		}
+		spec.Storm = given.Storm
+	}
 	project, keys, err := c.mon.Projects().Create(c.r.Context(), spec)
 	if err != nil {
 		return err
@@ -63,9 +75,9 @@ func (c *call) createProject() error {
 	})
 }
 
-// renameProject answers PUT /api/v3/projects/<id>.
-func (c *call) renameProject() error {
-	wanted, err := c.projectRequest()
+// updateProject answers PUT /api/v3/projects/<id>.
+func (c *call) updateProject() error {
+	wanted, err := requested(c, request.Body.Project)
 	if err != nil {
 		return err
 	}
@@ -81,7 +93,9 @@ func (c *call) renameProject() error {
 	if n := wanted.MaxChecks; n != nil && *n != int64(c.project.MaxChecks) {
 		return &checks.FieldError{Field: "max_checks", Reason: fmt.Sprintf("cannot change: it is %d", c.project.MaxChecks)}
 	}
-	project, err := c.mon.Projects().Rename(c.r.Context(), c.project.ID, *wanted.Name)
+	project, err := c.mon.Projects().Update(c.r.Context(), c.project.ID, checks.ProjectUpdate{
+		Name: wanted.Name, StormChecks: wanted.StormChecks, StormWindow: wanted.StormWindow,
+	})
 	if err != nil {
 		return err
 	}
@@ -105,17 +119,9 @@ func (c *call) deleteProject() error {
 	return c.answer(http.StatusOK, projectDocument(c.project))
 }
 
-// projectRequest reads the body of a request that creates or renames a project. It has a Name.
-func (c *call) projectRequest() (request.Project, error) {
-	wanted, err := requested(c, request.Body.Project)
-	if err == nil && wanted.Name == nil {
-		err = &checks.FieldError{Field: "name", Reason: "is missing"}
-	}
-	return wanted, err
-}
-
 func projectDocument(p checks.Project) wire.Project {
 	return wire.Project{
 		ID: p.ID.String(), Name: p.Name, Account: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks, PingKey: p.PingKey,
+		StormChecks: p.Storm.Checks, StormWindow: int64(p.Storm.Window / time.Second),
 	}
 }

@@ -133,7 +133,7 @@ func administer(url, installation string, project uuid.UUID) {
 	page := as[*ogen.StatusPage](c.CreateStatusPage(ctx, &ogen.StatusPageRequest{Slug: "ogen", Title: "Jobs"}, ogen.CreateStatusPageParams{Project: of}))
 	as[*ogen.StatusPage](c.DeleteStatusPage(ctx, ogen.DeleteStatusPageParams{Project: of, ID: page.ID}))
 	fresh := as[*ogen.CreatedProject](c.CreateProject(ctx, &ogen.CreateProject{Name: "By ogen"}))
-	as[*ogen.Project](c.RenameProject(ctx, &ogen.RenameProject{Name: "Renamed"}, ogen.RenameProjectParams{ID: fresh.ID}))
+	as[*ogen.Project](c.UpdateProject(ctx, &ogen.UpdateProject{Name: ogen.NewOptString("Renamed")}, ogen.UpdateProjectParams{ID: fresh.ID}))
 	as[*ogen.Project](c.DeleteProject(ctx, ogen.DeleteProjectParams{ID: fresh.ID}))
 	as[*ogen.ProjectList](c.ListProjects(ctx))
 }

@@ -122,7 +122,7 @@ equal("pages", len(call("listStatusPages", 200, **admin).status_pages), 1)
 call("deleteStatusPage", 200, page.id, **admin)
 fresh = call("createProject", 201, key=installation, body=model("CreateProject", name="Python"))
 equal("a name in use", call("createProject", 409, key=installation, body=model("CreateProject", name="Python")).error, "already exists")
-equal("the project", call("renameProject", 200, fresh.id, key=installation, body=model("RenameProject", name="Snake")).name, "Snake")
+equal("the project", call("updateProject", 200, fresh.id, key=installation, body=model("UpdateProject", name="Snake")).name, "Snake")
 call("deleteProject", 200, fresh.id, key=installation)
 
 # The server.

@@ -3,6 +3,7 @@ package declare
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -28,6 +29,9 @@ type Project struct {
 	Account   string
 	Plan      string
 	MaxChecks *int
+	// StormChecks and StormWindow are those of [checks.ProjectUpdate]. Nil leaves the setting of the project alone.
+	StormChecks *int
+	StormWindow *time.Duration
 	// Channels are the channels, with unique names. Nil leaves the channels of the project alone.
 	Channels []Channel
 	// Checks are the checks, with unique slugs. Nil leaves the checks of the project alone.

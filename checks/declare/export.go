@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
@@ -22,6 +23,9 @@ func Export(state State) Project {
 	}
 	if state.Project.MaxChecks > 0 {
 		p.MaxChecks = new(state.Project.MaxChecks)
+	}
+	if storm := state.Project.Storm; storm != gate.DefaultStorm() && !state.SettingsHidden {
+		p.StormChecks, p.StormWindow = &storm.Checks, &storm.Window
 	}
 	if state.SettingsHidden {
 		p.remark("Left out: the channels and the status pages, which the API shows only to admin keys.")

@@ -166,10 +166,29 @@ func (p *parser) project(n *yaml.Node) Project {
 			}
 			project.MaxChecks = new(int(limit))
 		}},
+		{"storm_checks", func(n *yaml.Node) {
+			if count, ok := p.integer(n, "storm_checks").(int); ok {
+				project.StormChecks = &count
+				p.storm(n, checks.ProjectUpdate{StormChecks: &count})
+			}
+		}},
+		{"storm_window", func(n *yaml.Node) {
+			if window, ok := p.period(n, "storm_window").(time.Duration); ok {
+				project.StormWindow = &window
+				p.storm(n, checks.ProjectUpdate{StormWindow: &window})
+			}
+		}},
 	}, p.lists(&project)...)
 	project.places = p.object(n, "a project", keys)
 	p.require(project.places, "a project", "name")
 	return project
+}
+
+// storm reports a setting of storms that is out of its bounds.
+func (p *parser) storm(n *yaml.Node, given checks.ProjectUpdate) {
+	if _, err := given.Of(checks.Project{}); err != nil {
+		p.add(position(n), "%v", err)
+	}
 }
 
 // name reads the name of a project, an account or a channel. It returns "" and reports an error if the name is invalid.

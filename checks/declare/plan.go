@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -160,6 +161,14 @@ func (p *projectPlanner) create() {
 	if p.want.MaxChecks != nil {
 		spec.MaxChecks = *p.want.MaxChecks
 	}
+	update := checks.ProjectUpdate{StormChecks: p.want.StormChecks, StormWindow: p.want.StormWindow}
+	if update != (checks.ProjectUpdate{}) { // the parser has checked the values
+		project, _ := update.Of(checks.Project{Storm: gate.DefaultStorm()})
+		spec.Storm = project.Storm
+		for _, f := range p.stormFields(gate.DefaultStorm()) {
+			fields = append(fields, Field{Name: f.Name, New: f.New})
+		}
+	}
 	p.change(p.want.places.of("name"), Change{
 		Action: Create, Type: "project", Name: spec.Name, Fields: set(fields),
 		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
@@ -193,9 +202,31 @@ func optional(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// compare reports differences of the project itself, which no change can fix.
+// stormFields returns the differences between the settings of storms of the file and those of the project.
+func (p *projectPlanner) stormFields(have gate.Storm) (fields []Field) {
+	if n := p.want.StormChecks; n != nil && *n != have.Checks {
+		fields = append(fields, Field{Name: "storm_checks", Old: strconv.Itoa(have.Checks), New: strconv.Itoa(*n)})
+	}
+	if d := p.want.StormWindow; d != nil && *d != have.Window {
+		fields = append(fields, Field{Name: "storm_window", Old: checks.ValueText(have.Window), New: checks.ValueText(*d)})
+	}
+	return fields
+}
+
+// compare plans the changes of the project itself, and reports the differences that no change can fix.
 func (p *projectPlanner) compare() {
 	want, have := p.want, p.have.Project
+	if fields := p.stormFields(have.Storm); p.admin && len(fields) > 0 {
+		update := checks.ProjectUpdate{StormChecks: want.StormChecks, StormWindow: want.StormWindow}
+		p.change(want.places.of(fields[0].Name), Change{
+			Action: Update, Type: "project", Name: want.Name, Fields: fields,
+			run: func(ctx context.Context, a *applying, id uuid.UUID) error {
+				return a.admin.UpdateProject(ctx, id, update)
+			},
+		})
+	} else if len(fields) > 0 {
+		p.note("the API shows storm_checks and storm_window of the project %q only to admin keys, so the plan neither compares nor changes them", want.Name)
+	}
 	for _, f := range []struct{ name, want, have string }{
 		{"account", want.Account, have.Account},
 		{"plan", want.Plan, have.Plan},

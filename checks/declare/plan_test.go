@@ -1,6 +1,7 @@
 package declare_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -283,6 +284,38 @@ f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	if _, err := s.mon.Projects().ByName(t.Context(), "fresh"); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("project fresh: %v", err)
 	}
+}
+
+// TestStorms changes when alerts of a project are sent together. A file without the settings leaves them alone.
+func TestStorms(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	const file = "projects:\n- name: backups\n  storm_checks: 3\n  storm_window: 2m\n"
+	equal(t, "created", s.apply(file, declare.Options{}), "project \"backups\"\n  + project \"backups\"\n      + storm_checks: 3\n      + storm_window: 2m\n")
+	equal(t, "the same", s.apply(file, declare.Options{}), "")
+	equal(t, "without", s.apply("projects:\n- name: backups\n", declare.Options{}), "")
+	if got := s.export("backups"); !strings.Contains(got, "storm_checks: 3\n    storm_window: 2m\n") {
+		t.Error(got)
+	}
+	off := strings.Replace(file, "3", "0", 1)
+	equal(t, "off", s.apply(off, declare.Options{}), "project \"backups\"\n  ~ project \"backups\"\n      ~ storm_checks: 3 -> 0\n")
+	p, err := declare.NewPlan(t.Context(), remoteOnly{declare.OnMonitor(s.mon)}, mustParse(t, file), nil)
+	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "storm_checks and storm_window") {
+		t.Errorf("%v, %v, %v", p.Changes, p.Notes, err)
+	}
+	_, err = parse(t, "projects:\n- name: a\n  storm_checks: 1\n  storm_window: 5s\n- name: b\n  storm_checks: many\n  storm_window: 2h\n")
+	equal(t, "errors", err.Error(), `f.yaml:3:17: storm_checks is too small: 1, the minimum is 2
+f.yaml:4:17: storm_window is too small: 5, the minimum is 10
+f.yaml:6:17: storm_checks is not a whole number: "many"
+f.yaml:7:17: storm_window is too large: 7200, the maximum is 3600`)
+}
+
+// remoteOnly is a target that manages only checks, and shows a project as the API does to a read-write key.
+type remoteOnly struct{ declare.Target }
+
+func (r remoteOnly) Read(ctx context.Context, project string) (declare.State, error) {
+	state, err := r.Target.Read(ctx, project)
+	state.Project, state.SettingsHidden = checks.Project{Name: project}, true
+	return state, err
 }
 
 // A plan for a read-write key neither creates projects and channels nor compares settings and status pages.

@@ -166,9 +166,14 @@ func (a admin) ofInstallation(ctx context.Context) (bool, error) {
 
 func (a admin) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
 	project, keys, err := a.client.CreateProject(ctx, checks.Project{
-		Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
+		Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks, Storm: spec.Storm,
 	})
 	return project, monitor.Keys(keys), err
+}
+
+func (a admin) UpdateProject(ctx context.Context, id uuid.UUID, update checks.ProjectUpdate) error {
+	_, err := a.client.UpdateProject(ctx, id, update)
+	return err
 }
 
 // CreateChannel upserts, so that a retried request creates no second channel.

@@ -84,6 +84,7 @@ func TestInstallation(t *testing.T) {
 		{"again", company, [3]int{}},
 		{"changed", strings.NewReplacer("channels: everyone", "channels: pager", "0 3 * * *", "0 4 * * *", "title: Our", "title: All", `"ops,pager"}}`, "pager}}",
 			"- {slug: hourly, timeout: 1h,", "- {slug: daily,", "{env: OPS}", "ops@example.org").Replace(company), [3]int{1, 4, 1}},
+		{"storms", "projects: [{name: backups, storm_checks: 3}]", [3]int{0, 1, 0}},
 		{"pruned", "projects: [{name: backups, channels: [], checks: [], status_pages: []}, {name: shop, channels: [], checks: []}]", [3]int{0, 0, 7}},
 	} {
 		p, here := planOn(t, far, step.file, prune), planOn(t, local, step.file, prune)

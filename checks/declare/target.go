@@ -45,6 +45,8 @@ type Administrator interface {
 	Target
 	// CreateProject creates a project and returns it with its keys.
 	CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error)
+	// UpdateProject changes the settings of a project that are not nil.
+	UpdateProject(ctx context.Context, id uuid.UUID, update checks.ProjectUpdate) error
 	// CreateChannel creates a channel with the ProjectID, Kind, Name, Settings and Sources of c.
 	CreateChannel(ctx context.Context, c channels.Channel) error
 	// UpdateChannel replaces the Settings and Sources of the channel that the ID and ProjectID of c identify. A setting
@@ -104,6 +106,11 @@ func (l local) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error {
 func (l local) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
 	project, keys, err := l.mon.Projects().Create(ctx, spec)
 	return project, keys, bare(err)
+}
+
+func (l local) UpdateProject(ctx context.Context, id uuid.UUID, update checks.ProjectUpdate) error {
+	_, err := l.mon.Projects().Update(ctx, id, update)
+	return bare(err)
 }
 
 // CreateChannel upserts, so that two programs that apply the same file at once create only one channel.

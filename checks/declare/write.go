@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // Write writes the document as a YAML file for [Parse], with keys in a fixed order. For a setting with a source, it
@@ -61,6 +63,12 @@ func (p Project) node() *yaml.Node {
 	}
 	if p.MaxChecks != nil {
 		add(n, "max_checks", plain(strconv.Itoa(*p.MaxChecks)))
+	}
+	if p.StormChecks != nil {
+		add(n, "storm_checks", plain(strconv.Itoa(*p.StormChecks)))
+	}
+	if p.StormWindow != nil {
+		add(n, "storm_window", text(checks.ValueText(*p.StormWindow)))
 	}
 	p.writeLists(n)
 	return n

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
@@ -36,6 +38,9 @@ type ProjectSpec struct {
 	Plan string
 	// MaxChecks is the account's check limit. Default: the plan's.
 	MaxChecks int
+	// Storm says when alerts leave together, within the bounds of [checks.ProjectUpdate]. 0 Checks with a Window are off.
+	// Default: [gate.DefaultStorm].
+	Storm gate.Storm
 	// First asks for the first project of the installation: if there is one already, the error is [checks.ErrExists]. If
 	// several servers start at once, one of them creates it.
 	First bool
@@ -92,7 +97,9 @@ func (s *service) newProject(spec ProjectSpec) (checks.Project, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: cmp.Or(spec.Account, "default"), Plan: cmp.Or(spec.Plan, "paid"), MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(publicKeyLength), PingKey: cmp.Or(spec.PingKey, randomText(publicKeyLength)), CreatedAt: s.now(),
+		Storm: cmp.Or(spec.Storm, gate.DefaultStorm()),
 	}
+	_, err := checks.ProjectUpdate{StormChecks: &p.Storm.Checks, StormWindow: &p.Storm.Window}.Of(p)
 	switch {
 	case p.Plan != "free" && p.Plan != "paid":
 		return checks.Project{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
@@ -101,7 +108,7 @@ func (s *service) newProject(spec ProjectSpec) (checks.Project, error) {
 	case p.MaxChecks < 0:
 		return checks.Project{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
 	}
-	return p, errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account))
+	return p, errors.Join(checks.ValidateProjectName(p.Name), checks.ValidateName("account", p.Account), err)
 }
 
 // List returns all projects, by name.
@@ -148,8 +155,15 @@ func (s *service) project(ctx context.Context, f store.ProjectFilter) (checks.Pr
 // Rename changes the name of a project and returns the project. Other processes may use the old name for 5 seconds more.
 // Errors: *[checks.FieldError]; [checks.ErrExists] for a name in use; [checks.ErrNotFound].
 func (s *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
+	return s.Update(ctx, id, checks.ProjectUpdate{Name: &name})
+}
+
+// Update changes a project and returns it. With settings of storms, alerts that wait for others are asked about at once. Other
+// processes may use the old name for 5 seconds more. Errors: *[checks.FieldError]; [checks.ErrExists] for a name in use;
+// [checks.ErrNotFound].
+func (s *Projects) Update(ctx context.Context, id uuid.UUID, update checks.ProjectUpdate) (p checks.Project, err error) {
 	defer describe(&err, "project", id)
-	if err := checks.ValidateProjectName(name); err != nil {
+	if _, err := update.Of(checks.Project{}); err != nil {
 		return checks.Project{}, err
 	}
 	defer s.cached.forget()
@@ -157,10 +171,20 @@ func (s *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (p che
 		if p, err = tx.LockAccount(ctx, id); err != nil {
 			return err
 		}
-		changes := add(nil, "name", p.Name, name)
-		p.Name = name
+		was := p
+		if p, err = update.Of(was); err != nil {
+			return err
+		}
+		changes := add(nil, "name", was.Name, p.Name)
+		changes = add(changes, "storm_checks", strconv.Itoa(was.Storm.Checks), strconv.Itoa(p.Storm.Checks))
+		changes = add(changes, "storm_window", checks.ValueText(was.Storm.Window), checks.ValueText(p.Storm.Window))
 		if err := tx.SaveProject(ctx, p); err != nil {
 			return err
+		}
+		if p.Storm != was.Storm {
+			if err := tx.ReleaseHeld(ctx, id, s.now()); err != nil {
+				return err
+			}
 		}
 		return s.noteChanged(ctx, tx, aboutProject(p, "project.update", changes...))
 	})

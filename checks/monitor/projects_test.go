@@ -6,11 +6,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -78,6 +80,48 @@ func TestRename(t *testing.T) {
 		}
 		if _, err := s.Projects().Rename(t.Context(), other.ID, ""); err == nil {
 			t.Error("an empty name")
+		}
+	})
+}
+
+func TestStormSettings(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		other, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
+		must(t, err)
+		want := other
+		if want.Storm != gate.DefaultStorm() {
+			t.Errorf("a new project has %+v", want.Storm)
+		}
+		for _, u := range []checks.ProjectUpdate{{StormChecks: new(0)}, {StormWindow: new(90 * time.Second)}, {StormChecks: new(1000), StormWindow: new(time.Hour)}, {}} {
+			want, err = u.Of(want)
+			must(t, err)
+			got, err := s.Projects().Update(t.Context(), other.ID, u)
+			same(t, got, want, err)
+			got, err = s.Projects().ByID(t.Context(), other.ID)
+			same(t, got, want, err)
+		}
+		for text, u := range map[string]checks.ProjectUpdate{
+			"storm_checks is too small: 1, the minimum is 2":                    {StormChecks: new(1)},
+			"storm_checks is too large: 1001, the maximum is 1000":              {StormChecks: new(1001)},
+			"storm_checks is too small: -1, the minimum is 2":                   {StormChecks: new(-1), Name: new("lost")},
+			"storm_window is too small: 9, the minimum is 10":                   {StormWindow: new(9 * time.Second)},
+			"storm_window is too large: 3601, the maximum is 3600":              {StormWindow: new(time.Hour + time.Second)},
+			"storm_window is not a whole number of seconds: 10.5s":              {StormWindow: new(10500 * time.Millisecond)},
+			"name is too long: 101 characters, the maximum is 100 [not stored]": {Name: new(strings.Repeat("x", 101)), StormChecks: new(7)},
+		} {
+			_, err := s.Projects().Update(t.Context(), other.ID, u)
+			if refused, ok := errors.AsType[*checks.FieldError](err); !ok || !strings.HasPrefix(text, refused.Error()) {
+				t.Errorf("%v, want %s", err, text)
+			}
+		}
+		got, err := s.Projects().ByID(t.Context(), other.ID)
+		same(t, got, want, err)
+		off, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "off", Storm: gate.Storm{Window: time.Minute}})
+		if err != nil || off.Storm.On() {
+			t.Errorf("%+v, %v", off.Storm, err)
+		}
+		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "bad", Storm: gate.Storm{Checks: 1, Window: time.Minute}}); err == nil {
+			t.Error("a project with a storm of 1 check")
 		}
 	})
 }

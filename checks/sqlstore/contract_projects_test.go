@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -57,15 +58,16 @@ func testProjects(t *testing.T, f fixture) {
 	}
 }
 
-// testRename: saving a project that is there changes its name and its ping key alone.
+// testRename: saving a project that is there changes its name, its ping key and its settings alone.
 func testRename(t *testing.T, f fixture) {
 	other := f.addProject(t, newProject("other"))
 	rename := func(p checks.Project) error {
 		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, p) })
 	}
 	want, changed := f.project, f.project
-	want.Name, want.PingKey = "renamed", "p"
+	want.Name, want.PingKey, want.Storm = "renamed", "p", gate.Storm{Checks: 3, Window: 90 * time.Second}
 	changed.Name, changed.BadgeKey, changed.PingKey, changed.CreatedAt = "renamed", "b", "p", noon.Add(time.Hour)
+	changed.Storm = want.Storm
 	must(t, rename(changed))
 	same(t, "renamed project", f.projects(t, store.ProjectFilter{ID: &want.ID}), []checks.Project{want})
 	changed.Name = other.Name

@@ -2,11 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -28,15 +30,31 @@ type projectRow struct {
 	BadgeKey  string    `bun:"badge_key"`
 	PingKey   string    `bun:"ping_key"`
 	CreatedAt int64     `bun:"created_at"`
+	// StormChecks and StormWindow are NULL in rows of servers that do not know them.
+	StormChecks *int64 `bun:"storm_checks"`
+	StormWindow *int64 `bun:"storm_window"`
 
 	Account   string `bun:"account,scanonly"`
 	Plan      string `bun:"plan,scanonly"`
 	MaxChecks int    `bun:"max_checks,scanonly"`
 }
 
+// storm returns the setting of columns, which may be NULL.
+func storm(checks, seconds *int64) gate.Storm {
+	s := gate.DefaultStorm()
+	if checks != nil {
+		s.Checks = int(*checks)
+	}
+	if seconds != nil {
+		s.Window = time.Duration(*seconds) * time.Second
+	}
+	return s
+}
+
 func (r *projectRow) project() (checks.Project, error) {
 	return checks.Project{
-		ID: r.ID, Name: r.Name, Account: r.Account, Plan: r.Plan, MaxChecks: r.MaxChecks,
+		Storm: storm(r.StormChecks, r.StormWindow),
+		ID:    r.ID, Name: r.Name, Account: r.Account, Plan: r.Plan, MaxChecks: r.MaxChecks,
 		BadgeKey: r.BadgeKey, PingKey: r.PingKey, CreatedAt: instant(r.CreatedAt),
 	}, nil
 }
@@ -69,7 +87,7 @@ func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) er
 	return t.SaveProject(ctx, p)
 }
 
-// SaveProject adds a project, and its account if that is new, or writes the name and the ping key of a project.
+// SaveProject adds a project, and its account if that is new, or writes the name, the ping key and the settings of a project.
 func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: p.Plan, MaxChecks: p.MaxChecks}
 	q := t.tx().NewInsert().Model(&account).Returning("id")
@@ -83,8 +101,10 @@ func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	}
 	row := projectRow{
 		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
+		StormChecks: new(int64(p.Storm.Checks)), StormWindow: new(int64(p.Storm.Window / time.Second)),
 	}
-	_, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").Exec(ctx)
+	_, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").
+		Set("storm_checks = EXCLUDED.storm_checks").Set("storm_window = EXCLUDED.storm_window").Exec(ctx)
 	return translate(err)
 }
 

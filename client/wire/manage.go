@@ -83,6 +83,10 @@ type Project struct {
 	// MaxChecks is how many checks the project may have, or 0 for as many as its plan allows.
 	MaxChecks int    `json:"max_checks"`
 	PingKey   string `json:"ping_key"`
+	// StormChecks is how many checks must go down, or come up, within StormWindow seconds for their alerts to be sent together, or
+	// 0 for never.
+	StormChecks int   `json:"storm_checks"`
+	StormWindow int64 `json:"storm_window"`
 }
 
 // Projects is the response with the projects that a key may see.
@@ -97,13 +101,15 @@ type CreatedProject struct {
 	APIKeyReadOnly string `json:"api_key_readonly"`
 }
 
-// ProjectRequest is the body of a request that creates or renames a project. To rename one, the other fields may be left
-// out or have the values that the project has.
+// ProjectRequest is the body of a request that creates or changes a project. Only a new project needs a name. In a change, account,
+// plan and max_checks may be left out or have the values that the project has.
 type ProjectRequest struct {
-	Name      string  `json:"name"`
-	Account   *string `json:"account,omitempty"`
-	Plan      *string `json:"plan,omitempty"`
-	MaxChecks *int    `json:"max_checks,omitempty"`
+	Name        *string `json:"name,omitempty"`
+	Account     *string `json:"account,omitempty"`
+	Plan        *string `json:"plan,omitempty"`
+	MaxChecks   *int    `json:"max_checks,omitempty"`
+	StormChecks *int    `json:"storm_checks,omitempty"`
+	StormWindow *int64  `json:"storm_window,omitempty"`
 }
 
 // StatusPage is a status page.

@@ -56,7 +56,7 @@ type AdminTx interface {
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// SaveProject adds a project, or writes the Name and the PingKey of one that is there. The error is [checks.ErrExists] for a name or
+	// SaveProject adds a project, or writes the Name, the PingKey and Storm of one that is there. The error is [checks.ErrExists] for a name or
 	// a ping key that is in use.
 	//
 	// The account of a project is its Account with its Plan: two projects belong to one account if both are equal. A

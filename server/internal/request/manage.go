@@ -37,18 +37,27 @@ func (b Body) Channel() (Channel, error) {
 	return c, r.err
 }
 
-// Project is what a request that creates or renames a project says. A nil field is absent.
+// Project is what a request that creates or changes a project says. A nil field is absent.
 type Project struct {
 	Name, Account, Plan *string
 	MaxChecks           *int64
+	StormChecks         *int
+	StormWindow         *time.Duration
 }
 
-// Project reads the fields of a request that creates or renames a project, under the rules of [Body.Create].
+// Project reads the fields of a request that creates or changes a project, under the rules of [Body.Create].
 func (b Body) Project() (Project, error) {
 	r := reader{body: b}
+	stormChecks, stormWindow := checks.StormSettings()
 	p := Project{
 		Name: r.text("name"), Account: r.text("account"), Plan: r.text("plan"),
 		MaxChecks: r.number(checks.Setting{Name: "max_checks", Max: math.MaxInt32}),
+	}
+	if n := r.number(stormChecks); n != nil {
+		p.StormChecks = new(int(*n))
+	}
+	if n := r.number(stormWindow); n != nil {
+		p.StormWindow = new(time.Duration(*n) * time.Second)
 	}
 	r.text("api_key")
 	return p, r.err

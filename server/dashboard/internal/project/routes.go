@@ -16,6 +16,7 @@ func Register(s *ui.Site) {
 
 	s.Look("GET /projects/{project}/settings", settingsPage)
 	s.Own("POST /projects/{project}/settings", renameProject)
+	s.Own("POST /projects/{project}/grouping", saveGrouping)
 	s.Change("GET /projects/{project}/export", export)
 	s.Own("GET /projects/{project}/delete", deleteProjectPage)
 	s.Own("POST /projects/{project}/delete", deleteProject)

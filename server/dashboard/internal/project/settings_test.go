@@ -24,6 +24,24 @@ func TestRenameProject(t *testing.T) {
 	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("settings"), url.Values{"name": {"x"}}).Is(http.StatusForbidden)
 }
 
+func TestGrouping(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.Owner()
+	save := func(checks, window string) *pagetest.Answer {
+		return b.Post(s.Path("grouping"), url.Values{"storm_checks": {checks}, "storm_window": {window}})
+	}
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("from 5 checks within 1 min", `value="5"`, `value="1m"`)
+	save("x", "1m").Is(http.StatusBadRequest).Has("Not saved: the number of checks is not a number.", `value="x"`)
+	save("1", "1m").Is(http.StatusBadRequest).Has("Not saved: the number of checks is too small: 1, the minimum is 2.", `aria-invalid="true"`)
+	save("5", "1 min").Is(http.StatusBadRequest).Has("Not saved: the window is not a duration such as 1m or 90s.")
+	save("5", "2h").Is(http.StatusBadRequest).Has("Not saved: the window in seconds is too large: 7200, the maximum is 3600.")
+	save(" 3 ", "90s").Is(http.StatusSeeOther)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Saved.", "from 3 checks within 1 min 30 s", `value="1m30s"`)
+	save("0", "90s").Is(http.StatusSeeOther)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("<dd>off</dd>")
+	s.SignedIn(s.Keys.ReadWrite).Post(s.Path("grouping"), url.Values{"storm_checks": {"3"}, "storm_window": {"1m"}}).Is(http.StatusForbidden)
+}
+
 func TestProjectSettings(t *testing.T) {
 	s, _ := pagetest.WithReceiver(t)
 	s.Create(checks.Spec{Name: new("backup"), Slug: new("backup")})

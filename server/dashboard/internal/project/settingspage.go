@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
@@ -17,21 +19,28 @@ import (
 // settingsView is the data of the page of settings.
 type settingsView struct {
 	ui.Counts
-	Name    string // what stands in the form to rename the project
-	Problem ui.Problem
+	// Name, StormChecks and StormWindow are what stands in the forms.
+	Name                     string
+	StormChecks, StormWindow string
+	Problem                  ui.Problem
 }
 
 // settingsPage shows what a project is and leads to its settings.
 func settingsPage(q *ui.Request) error {
-	return showSettings(q, http.StatusOK, q.Project.Name, "")
+	return showSettings(q, http.StatusOK, newSettings(q))
 }
 
-func showSettings(q *ui.Request, status int, name, problem string) error {
-	counts, err := q.Count()
-	if err != nil {
+// newSettings returns a view with the settings of the project.
+func newSettings(q *ui.Request) settingsView {
+	storm := q.Project.Storm
+	return settingsView{Name: q.Project.Name, StormChecks: strconv.Itoa(storm.Checks), StormWindow: checks.ValueText(storm.Window)}
+}
+
+func showSettings(q *ui.Request, status int, v settingsView) (err error) {
+	if v.Counts, err = q.Count(); err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "settings", "Settings", settingsView{counts, name, ui.Problem{Text: problem, Field: "name"}})
+	return q.RenderStatus(status, "settings", "Settings", v)
 }
 
 // renameProject changes the name of a project.
@@ -39,15 +48,46 @@ func renameProject(q *ui.Request) error {
 	name := strings.TrimSpace(q.R.PostForm.Get("name"))
 	_, err := q.Mon.Projects().Rename(q.Ctx(), q.Project.ID, name)
 	refused, isName := errors.AsType[*checks.FieldError](err)
+	v := newSettings(q)
+	v.Name = name
 	switch {
 	case isName:
-		return showSettings(q, http.StatusBadRequest, name, "Not saved: the name "+refused.Reason+".")
+		v.Problem = ui.Problem{Text: "Not saved: the name " + refused.Reason + ".", Field: "name"}
+		return showSettings(q, http.StatusBadRequest, v)
 	case errors.Is(err, checks.ErrExists):
-		return showSettings(q, http.StatusConflict, name, "Not saved: another project has this name.")
+		v.Problem = ui.Problem{Text: "Not saved: another project has this name.", Field: "name"}
+		return showSettings(q, http.StatusConflict, v)
 	case err != nil:
 		return err
 	}
 	q.Notice("Renamed.")
+	return q.Redirect("/projects/%s/settings", q.Project.ID)
+}
+
+// saveGrouping changes when alerts are sent together.
+func saveGrouping(q *ui.Request) error {
+	v := newSettings(q)
+	v.StormChecks, v.StormWindow = strings.TrimSpace(q.R.PostForm.Get("storm_checks")), strings.TrimSpace(q.R.PostForm.Get("storm_window"))
+	n, err := strconv.Atoi(v.StormChecks)
+	if err != nil {
+		v.Problem = ui.Problem{Text: "Not saved: the number of checks is not a number.", Field: "storm_checks"}
+		return showSettings(q, http.StatusBadRequest, v)
+	}
+	window, err := time.ParseDuration(v.StormWindow)
+	if err != nil {
+		v.Problem = ui.Problem{Text: "Not saved: the window is not a duration such as 1m or 90s.", Field: "storm_window"}
+		return showSettings(q, http.StatusBadRequest, v)
+	}
+	_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})
+	if refused, ok := errors.AsType[*checks.FieldError](err); ok {
+		what := map[string]string{"storm_checks": "the number of checks ", "storm_window": "the window in seconds "}[refused.Field]
+		v.Problem = ui.Problem{Text: "Not saved: " + what + refused.Reason + ".", Field: refused.Field}
+		return showSettings(q, http.StatusBadRequest, v)
+	}
+	if err != nil {
+		return err
+	}
+	q.Notice("Saved.")
 	return q.Redirect("/projects/%s/settings", q.Project.ID)
 }
 

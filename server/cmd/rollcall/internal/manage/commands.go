@@ -6,6 +6,7 @@ type Commands struct {
 	Project struct {
 		Create projectCreateCmd `cmd:"" help:"Create a project and print its keys, which cannot be shown again."`
 		List   projectListCmd   `cmd:"" help:"List the projects."`
+		Set    projectSetCmd    `cmd:"" help:"Change the name of a project, or when its alerts are sent together."`
 		Delete projectDeleteCmd `cmd:"" help:"Delete a project with its checks, keys and integrations."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage projects."`
 

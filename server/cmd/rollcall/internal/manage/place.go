@@ -21,6 +21,7 @@ type place interface {
 	// Projects returns the projects. On a server it needs an admin key, as all but project and target do.
 	Projects(ctx context.Context) ([]checks.Project, error)
 	CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error)
+	UpdateProject(ctx context.Context, id uuid.UUID, change checks.ProjectUpdate) (checks.Project, error)
 	DeleteProject(ctx context.Context, id uuid.UUID) error
 	RotatePingKey(ctx context.Context, id uuid.UUID) (checks.Project, error)
 	// project returns the project with a name. With a read-write key it is that of the key, which has no name.
@@ -139,6 +140,10 @@ func (d onDatabase) Projects(ctx context.Context) ([]checks.Project, error) {
 
 func (d onDatabase) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
 	return d.mon.Projects().Create(ctx, spec)
+}
+
+func (d onDatabase) UpdateProject(ctx context.Context, id uuid.UUID, change checks.ProjectUpdate) (checks.Project, error) {
+	return d.mon.Projects().Update(ctx, id, change)
 }
 
 func (d onDatabase) DeleteProject(ctx context.Context, id uuid.UUID) error {

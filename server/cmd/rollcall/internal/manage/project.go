@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -144,6 +145,59 @@ func (c projectListCmd) Run(ctx context.Context, a *App) error {
 		return list.print(c.JSONFlag, a.Stdout, each(projects, func(p checks.Project) listedProject {
 			return listedProject{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()}
 		}))
+	})
+}
+
+type projectSetCmd struct {
+	Name        string         `arg:"" help:"Name of the project."`
+	NewName     *string        `name:"name" env:"-" placeholder:"NAME" help:"Another name, 1 to 100 characters. No other project may have it."`
+	StormChecks *int           `env:"-" placeholder:"N" help:"How many checks must go down, or come up, within --storm-window for one message about all of them: 2 to 1000, or 0 for a message about each."`
+	StormWindow *time.Duration `env:"-" placeholder:"DURATION" help:"The window of --storm-checks, and the longest time that an alert waits for others: 10s to 1h."`
+	placeFlags
+	console.JSONFlag
+}
+
+// changedDoc is a project with its settings, in JSON.
+type changedDoc struct {
+	projectDoc
+	StormChecks int   `json:"storm_checks"`
+	StormWindow int64 `json:"storm_window"`
+}
+
+func (projectSetCmd) Help() string {
+	return `The first alert is always sent at once. PagerDuty and others that keep incidents, webhooks and commands get one alert for
+each check in any case.
+
+With --json: ` + keys[changedDoc]() + `, where storm_window is in seconds.
+
+Example:
+
+    rollcall project set backups --storm-checks 3 --storm-window 2m`
+}
+
+func (c projectSetCmd) Run(ctx context.Context, a *App) error {
+	change := checks.ProjectUpdate{Name: c.NewName, StormChecks: c.StormChecks, StormWindow: c.StormWindow}
+	if change == (checks.ProjectUpdate{}) {
+		return console.Usagef("nothing to change: give --name, --storm-checks or --storm-window")
+	}
+	return c.in(ctx, a, false, func(at place) error {
+		p, err := named(ctx, at, c.Name)
+		if err != nil {
+			return err
+		}
+		changed, err := at.UpdateProject(ctx, p.ID, change)
+		if errors.Is(err, checks.ErrExists) {
+			return fmt.Errorf("project %q exists already", *c.NewName)
+		}
+		if err != nil {
+			return err
+		}
+		together := "each alert is sent alone"
+		if s := changed.Storm; s.On() {
+			together = fmt.Sprintf("alerts about %s within %s are sent together", prose.Count(s.Checks, "check"), prose.LongDuration(s.Window))
+		}
+		document := changedDoc{newProjectDoc(changed), changed.Storm.Checks, int64(changed.Storm.Window / time.Second)}
+		return c.Say(a.Stdout, document, "Changed the project %q: %s.", changed.Name, together)
 	})
 }
 
