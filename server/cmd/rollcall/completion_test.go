@@ -30,7 +30,7 @@ func need(t *testing.T, name, pkg string) string {
 func TestCompletions(t *testing.T) {
 	root := model(t).Node
 	for line, want := range map[string]string{
-		"s":                                 "schedule serve",
+		"s":                                 "schedule serve snooze",
 		"gen":                               "", // hidden
 		"project ":                          "create delete list",
 		"--database sqlite:x.db project cr": "create",
@@ -86,7 +86,7 @@ type completionCase struct{ line, want string }
 // completionCases have one of each kind of completion, and what is special to a shell. All shells complete them, in a
 // directory with the files of [completionDir].
 var completionCases = []completionCase{
-	{"rollcall s", "schedule serve"},
+	{"rollcall s", "schedule serve snooze"},
 	{"rollcall --database 'postgres://u@[::1]:5432/x' key rev", "revoke"},
 	{"rollcall project create --pl", "--plan"},
 	{"rollcall project create backups --plan=f", "--plan=free"},

@@ -278,12 +278,21 @@ func parseSetting(s checks.Setting, text string) (any, error) {
 		}
 		return n, nil
 	}
+	d, err := parsePeriod(text)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// parsePeriod reads a number of seconds, or a duration.
+func parsePeriod(text string) (time.Duration, error) {
 	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
 		text += "s"
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, errors.New("neither a number of seconds nor a duration such as 90s, 30m or 24h")
+		return 0, errors.New("neither a number of seconds nor a duration such as 90s, 30m or 24h")
 	}
 	return d, nil
 }

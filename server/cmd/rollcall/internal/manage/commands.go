@@ -45,8 +45,21 @@ type Commands struct {
 		Move     checkMoveCmd     `cmd:"" help:"Move a check to another project, with its log and flips."`
 		Pause    checkPauseCmd    `cmd:"" help:"Pause a check: it is not watched until it is resumed or its next ping arrives."`
 		Resume   checkResumeCmd   `cmd:"" help:"Resume a paused check, which is new until its next ping."`
+		Snooze   checkSnoozeCmd   `cmd:"" help:"Keep alerts about a check back for a time."`
 		Set      checkSetCmd      `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
+
+	Maintenance struct {
+		Start maintenanceStartCmd          `cmd:"" help:"Start or plan maintenance, during which checks alert nobody that they are down."`
+		End   windowEndCmd[ofMaintenance]  `cmd:"" help:"End maintenance now, or cancel it before it starts."`
+		List  windowListCmd[ofMaintenance] `cmd:"" help:"List maintenance that is running or planned."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Keep alerts back during planned work."`
+
+	Snooze struct {
+		Start snoozeStartCmd          `cmd:"" help:"Keep alerts back for a time, for checks, tags or the whole project."`
+		End   windowEndCmd[ofSnooze]  `cmd:"" help:"End snoozes now."`
+		List  windowListCmd[ofSnooze] `cmd:"" help:"List the snoozes that are running or planned."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Keep alerts back until a time."`
 
 	Deliveries struct {
 		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project with the state of their delivery."`

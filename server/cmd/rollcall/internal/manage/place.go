@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
@@ -35,6 +36,7 @@ type project struct {
 	checks.Project // without its ID, its name and its ping key for a read-write key
 	checks.Manager
 	integrations
+	windows
 	// mon is the monitor of the database. It is nil on a server.
 	mon *monitor.Monitor
 }
@@ -47,6 +49,13 @@ type integrations interface {
 	assign(ctx context.Context, check, channel uuid.UUID) (added bool, err error)
 	// reach returns integrations with their settings, as far as the key may see them, and what becomes of their alerts.
 	reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error)
+}
+
+// windows are the maintenance windows and snoozes of a project.
+type windows interface {
+	Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Window, error)
+	AddWindow(ctx context.Context, w gate.Window) (gate.Window, error)
+	EndWindow(ctx context.Context, id uuid.UUID) (gate.Window, error)
 }
 
 // placeFlags select the place of a command.
@@ -160,7 +169,7 @@ func (d onDatabase) project(ctx context.Context, name string) (project, error) {
 		return project{}, err
 	}
 	p := d.mon.Project(found.ID)
-	return project{found, p, stored{p, d.mon}, d.mon}, nil
+	return project{found, p, stored{p, d.mon}, p, d.mon}, nil
 }
 
 func (d onDatabase) target() (declare.Target, bool) { return declare.OnMonitor(d.mon), true }
@@ -178,7 +187,7 @@ func (s onServer) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (
 
 func (s onServer) project(ctx context.Context, name string) (project, error) {
 	if !s.HasAdminKey() {
-		return project{Manager: s.Client, integrations: remote(s)}, nil
+		return project{Manager: s.Client, integrations: remote(s), windows: s.Client}, nil
 	}
 	list, err := s.Projects(ctx)
 	if err != nil {
@@ -188,11 +197,11 @@ func (s onServer) project(ctx context.Context, name string) (project, error) {
 	switch {
 	case i >= 0:
 		c := s.Project(list[i].ID)
-		return project{Project: list[i], Manager: c, integrations: remote{c}}, nil
+		return project{Project: list[i], Manager: c, integrations: remote{c}, windows: c}, nil
 	case len(list) != 1 || name != DefaultProject: // a key of one project needs no name
 		return project{}, checks.ErrNotFound
 	}
-	return project{Project: list[0], Manager: s.Client, integrations: remote(s)}, nil
+	return project{Project: list[0], Manager: s.Client, integrations: remote(s), windows: s.Client}, nil
 }
 
 func (s onServer) target() (declare.Target, bool) { return declare.OnServer(s.Client), s.HasAdminKey() }
