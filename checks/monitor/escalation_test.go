@@ -161,3 +161,126 @@ func TestEscalationWithoutChannel(t *testing.T) {
 		must(t, o.Projects().Delete(t.Context(), o.project.ID))
 	})
 }
+
+// TestEscalationChanged applies a changed policy to an outage that is going on.
+func TestEscalationChanged(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		c := p.job(t, "job", "boss")
+		p.ping(t, c.ID, pings.Failure)
+		p.ping(t, p.job(t, "twin", "").ID, pings.Failure)
+		p.after(t, 0, "mail: job down", "mail: twin down")
+		p.clock.Set(noon.Add(5 * time.Minute))
+		p.set(t, step(0, p.mail), step(30*time.Minute, p.pager)) // boss is one of the integrations of job only
+		p.after(t, 5*time.Minute, "boss: job down")
+		p.after(t, 15*time.Minute)
+		p.after(t, 30*time.Minute, "pager: job down", "pager: twin down")
+		p.clock.Set(noon.Add(40 * time.Minute))
+		p.set(t, step(0, p.mail), step(2*time.Hour, p.boss))
+		p.after(t, 3*time.Hour)
+	})
+}
+
+// TestEscalationUp is silent to those whose step has not come when the check is up again, and tells all others.
+func TestEscalationUp(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.after(t, 15*time.Minute, "pager: job down")
+		p.clock.Set(noon.Add(20 * time.Minute))
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 20*time.Minute, "mail: job up", "pager: job up")
+		p.clock.Set(noon.Add(30 * time.Minute)) // a second outage within the hour that boss would have waited
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 30*time.Minute, "mail: job down")
+		p.after(t, time.Hour, "pager: job down")
+		p.after(t, 90*time.Minute, "boss: job down")
+		p.clock.Set(noon.Add(2 * time.Hour))
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 2*time.Hour, "boss: job up", "mail: job up", "pager: job up")
+		for _, d := range o.history(t, checks.DeliveryQuery{State: checks.DeliveryPending}) {
+			t.Errorf("left: %+v", d)
+		}
+	})
+}
+
+// TestEscalationReminders sends reminders to those that have the alert.
+func TestEscalationReminders(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		spec := checks.Spec{Name: new("job"), Channels: new(""), RepeatEvery: new(25 * time.Minute)}
+		p.ping(t, p.outbox.create(t, spec).ID, pings.Failure)
+		remind := func(after time.Duration, want ...string) {
+			t.Helper()
+			p.clock.Set(noon.Add(after))
+			_, err := p.Sweep(t.Context())
+			must(t, err)
+			p.after(t, after, want...)
+		}
+		remind(0, "mail: job down")
+		remind(15*time.Minute, "pager: job down")
+		remind(25*time.Minute, "mail: job down", "pager: job down")
+		remind(50*time.Minute, "mail: job down", "pager: job down")
+		remind(time.Hour, "boss: job down")
+		remind(75*time.Minute, "boss: job down", "mail: job down", "pager: job down")
+	})
+}
+
+// TestEscalationGroup notifies the members of a group at its step, and one that has a step of its own at that.
+func TestEscalationGroup(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		all := o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
+		p.set(t, step(0, p.mail), step(15*time.Minute, all), step(time.Hour, p.boss))
+		p.ping(t, p.job(t, "job", "").ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.after(t, 15*time.Minute, "pager: job down")
+		p.after(t, time.Hour, "boss: job down")
+		p.after(t, 2*time.Hour)
+	})
+}
+
+// TestEscalationServers sends each alert once, by whichever of two servers is there, also if one dies between two steps.
+func TestEscalationServers(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() database) {
+		o := newOutbox(t, open(), nil)
+		p := newPolicy(t, o)
+		p.ping(t, p.job(t, "job", "").ID, pings.Failure)
+		p.after(t, 0, "mail: job down") // by the server that dies now
+		one, two := o.server(t, open()), o.server(t, open())
+		for _, after := range []time.Duration{15*time.Minute - time.Second, 15 * time.Minute, time.Hour} {
+			p.clock.Set(noon.Add(after))
+			together(2, func(i int) {
+				if _, err := []*monitor.Monitor{one, two}[i].Deliver(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if diff := cmp.Diff([]string{"pager: job down", "boss: job down"}, p.received()); diff != "" {
+			t.Errorf("received (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestEscalationText says in the alert of a later step that nobody has answered.
+func TestEscalationText(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		p.ping(t, p.job(t, "job", "").ID, pings.Failure)
+		var got []string
+		for _, after := range []time.Duration{0, 15 * time.Minute, time.Hour} {
+			p.clock.Set(noon.Add(after))
+			_, err := p.Deliver(t.Context())
+			must(t, err)
+		}
+		for _, n := range p.all() {
+			_, text, _ := strings.Cut(n.Verdict, "Nobody")
+			got = append(got, text)
+		}
+		if diff := cmp.Diff([]string{"", " has acknowledged it for 15 min.", " has acknowledged it for 1 h."}, got); diff != "" {
+			t.Errorf("alerts (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -35,8 +35,8 @@ func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
 }
 
 // insertDeliveries adds a delivery of an alert for each channel of the check and of the escalation policy of its project. That of
-// a later step is kept back from the outset; while it is, the channel gets no reminder. The statement locks the channels: on
-// PostgreSQL, another transaction could otherwise delete one before the commit and leave its delivery behind.
+// a later step is kept back from the outset. The statement locks the channels: on PostgreSQL, another transaction could otherwise
+// delete one before the commit and leave its delivery behind.
 var insertDeliveries = statement{
 	sqlite: toChannels + `(SELECT ?1 AS flip_id, ?2 AS check_id, ?3 AS up, ?4 AS reminder, ?5 AS since, ?6 AS at) AS a
 		JOIN rollcall_channels AS ch ON ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = ?2 ` + ofPolicy + `?2)
@@ -56,9 +56,7 @@ const (
 	toChannels = deliveriesOf + `ch.id, a.at + coalesce(e.after, 0), CASE WHEN e.after > 0 THEN '` + string(gate.ByStep) + `' ELSE '' END, a.at + e.after FROM `
 	ofPolicy   = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
-	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up
-		WHERE a.reminder = 0 OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.state = 'pending'
-			AND k.check_id = a.check_id AND k.channel_id = ch.id AND k.reminder = 0 AND k.held_until > a.at)`
+	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
 
 	// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
 	deliveriesOf = `INSERT INTO rollcall_deliveries (flip_id, check_id, reminder, since, state, created_at, channel_id, due_at, held, held_until)

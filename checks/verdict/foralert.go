@@ -45,4 +45,11 @@ func (b *builder) alertDown(flip Flip, reminder int) {
 		b.say(emphasis("Down"), plain(" since "), since(flip.At), plain("."))
 	}
 	b.reason(flip.Transition)
+	switch ack := b.Check.Ack; {
+	case b.Unanswered <= 0 || !flip.UpAt.IsZero():
+	case !ack.At.IsZero():
+		b.say(emphasis("Its acknowledgement by "+prose.Line(ack.By, maxName)+" has ended"), plain(", and the escalation policy goes on."))
+	default:
+		b.say(emphasis("Nobody has acknowledged it for "+prose.Duration(b.Unanswered)), plain("."))
+	}
 }

@@ -21,6 +21,9 @@ type Input struct {
 	// Deliveries are those of the alert about the newest transition, and of its reminders, in any order. Those with a Close are
 	// ignored.
 	Deliveries []checks.Delivery
+	// Unanswered is for how long nobody has taken on the outage that a later step of an escalation policy alerts, or 0. Only
+	// [ForAlert] says so.
+	Unanswered time.Duration
 	// Receivers are the integrations that get the alerts of the check; see [Receivers].
 	Receivers []Receiver
 }

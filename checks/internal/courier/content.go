@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -90,11 +91,12 @@ type subject struct {
 	check    uuid.UUID
 	flip     store.AlertFlip
 	reminder int
+	waited   bool // for its step of the escalation policy
 }
 
 // of returns a function that says in words what an alert is about, for the output of its ping.
 func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
-	about := subject{a.Check.ID, a.Flip, a.Reminder}
+	about := subject{a.Check.ID, a.Flip, a.Reminder, escalated(a)}
 	if v[about] == nil {
 		var once sync.Once
 		var text string
@@ -121,7 +123,15 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 	if a.Flip.Up {
 		flip.To = checks.StatusUp
 	}
+	if escalated(a) {
+		in.Unanswered = now.Sub(a.CreatedAt)
+	}
 	return verdict.ForAlert(in, flip, a.Reminder).Text(nil)
+}
+
+// escalated reports whether an alert that a check is down is that of a later step of the escalation policy.
+func escalated(a store.Alert) bool {
+	return a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck)
 }
 
 // describe returns the description of a check for alerts.

@@ -93,8 +93,8 @@ func eventOf(a store.Alert) gate.Event {
 	switch {
 	case a.Flip.Up:
 		e.Kind = gate.Up
-	case a.Reminder > 0:
-		e.Kind = gate.Reminder
+	case a.Reminder > 0: // the alert was raised then or later; if it still waits, its reminders end with it
+		e.Kind, e.At = gate.Reminder, a.Flip.At
 	}
 	return e
 }
@@ -116,9 +116,13 @@ func policiesOf(ctx context.Context, tx store.CourierTx, alerts []store.Alert) (
 	for _, w := range found {
 		windows[w.ProjectID] = append(windows[w.ProjectID], w.Window)
 	}
+	if err != nil {
+		return nil, err
+	}
+	steps, err := tx.Escalations(ctx, f.Projects)
 	return func(a store.Alert) gate.Policies {
 		p := a.Check.Policies()
-		p.Windows = windows[a.Check.ProjectID]
+		p.Windows, p.Steps = windows[a.Check.ProjectID], steps[a.Check.ProjectID]
 		return p
 	}, err
 }

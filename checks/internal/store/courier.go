@@ -41,8 +41,6 @@ type Courier interface {
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
 	// Related is that of [Lookup].
 	Related(ctx context.Context, projectID uuid.UUID, names []string) ([]selection.Node, error)
-	// Escalations is that of [Lookup].
-	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
@@ -73,6 +71,8 @@ type CourierTx interface {
 	LockPolicies(ctx context.Context, projectIDs []uuid.UUID) error
 	// Windows is that of [Lookup].
 	Windows(ctx context.Context, f WindowFilter) ([]Window, error)
+	// Escalations is that of [Lookup].
+	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
 	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
 	// of its claimed delivery.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
