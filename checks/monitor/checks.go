@@ -312,14 +312,12 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err := s.noteChanged(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
 		return err
 	}
-	if updated.After != l.After || updated.RecordOnly != l.RecordOnly {
-		if err := tx.ReleaseHeld(ctx, l.ProjectID, now); err != nil {
-			return err
-		}
-	}
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
-	return tx.SaveChecks(ctx, []*store.Locked{l})
+	if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil || len(changes) == 0 {
+		return err
+	}
+	return tx.ReleaseHeld(ctx, updated.ProjectID, now) // what the policies see of it may have changed
 }
 
 // lockCheck locks a check of the project.

@@ -57,7 +57,10 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 				return err
 			}
 		}
-		return tx.SaveChecks(ctx, []*store.Locked{l})
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, to, p.now())
 	})
 	c.Tags = slices.Clone(c.Tags) // the store may keep the others
 	return p.snapshot(id, c, err)

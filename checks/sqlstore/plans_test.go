@@ -168,8 +168,10 @@ func exchange(ctx context.Context, tx store.Tx, results []store.DeliveryResult, 
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
-	_, err = tx.LockLines(ctx, []int64{claimed[0].ID, claimed[len(claimed)-1].ID})
-	return claimed, err
+	if _, err := tx.LockLines(ctx, []int64{claimed[0].ID, claimed[len(claimed)-1].ID}); err != nil {
+		return nil, err
+	}
+	return claimed, tx.ReleaseHeld(ctx, uuid.Nil, claim.Now)
 }
 
 // fillOutbox makes one real check with a flip and copies its rows.

@@ -98,7 +98,7 @@ func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now 
 		return err
 	}
 	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET due_at = ?0, held_until = ?0
-		WHERE state = 'pending' AND held_until > ?0 AND due_at = held_until
-			AND check_id IN (SELECT c.id FROM rollcall_checks AS c WHERE c.project_id = ?1)`, micros(now), projectID).Exec(ctx)
+		WHERE state = 'pending' AND due_at > ?0 AND due_at = held_until
+			AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = check_id AND c.project_id = ?1)`, micros(now), projectID).Exec(ctx)
 	return translate(err)
 }

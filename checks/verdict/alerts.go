@@ -85,7 +85,11 @@ func (b *builder) told() {
 	if list := of(checks.DeliverySuperseded); len(list) > 0 {
 		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(labelsOf(list))...), plain("."))...)
 	}
-	if list := of(checks.DeliverySkipped); len(list) > 0 {
+	list := of(checks.DeliverySkipped)
+	for _, d := range cut(slices.DeleteFunc(slices.Clone(list), func(d checks.Delivery) bool { return d.Error == "" })) {
+		b.say(labelOf(d), plain(" was not notified"+errorText(d.Error)+"."))
+	}
+	if list = slices.DeleteFunc(list, func(d checks.Delivery) bool { return d.Error != "" }); len(list) > 0 {
 		verb, alerts := " do", "recovery"
 		if len(list) == 1 {
 			verb = " does"
@@ -142,6 +146,10 @@ func (b *builder) sent(list []checks.Delivery) {
 
 // pending tells about a delivery on its way.
 func (b *builder) pending(d checks.Delivery) {
+	if d.Held != "" {
+		b.say(labelOf(d), plain(" will be notified "), Part{Kind: Instant, At: d.Due, adverbial: true}, plain(" at the earliest"+errorText(d.Held.Words(d.HeldBy))+"."))
+		return
+	}
 	if d.Error == "" {
 		b.say(labelOf(d), plain(" is being notified."))
 		return

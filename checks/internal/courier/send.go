@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -114,6 +115,30 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 		if after, found := channels.RetryDelay(err); found && after > 0 {
 			l.pause(s.ChannelID, l.Now().Add(min(after, maxRetryAfter)))
 		}
+	}
+	return nowOpen, err
+}
+
+// notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
+// a panic into an error. It returns what is open at the receiver afterwards.
+func (c *Courier) notify(
+	ctx context.Context, notifier channels.Notifier, to channels.Channel, open string, content func(context.Context) channels.Notification,
+) (nowOpen string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			nowOpen, err = open, fmt.Errorf("panic: %v", r)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	to.Settings = maps.Clone(to.Settings)
+	keeper, keeps := notifier.(channels.IncidentNotifier)
+	if !keeps {
+		return "", notifier.Notify(ctx, to, content(ctx))
+	}
+	nowOpen, err = keeper.NotifyIncident(ctx, to, content(ctx), open)
+	if len(nowOpen) > channels.MaxIncident {
+		return open, fmt.Errorf("the notifier returned %d bytes about the incident, the maximum is %d", len(nowOpen), channels.MaxIncident)
 	}
 	return nowOpen, err
 }

@@ -348,14 +348,17 @@ func (r deliveryRow) Word() string {
 
 // Hint says what the state means, where that is not obvious.
 func (r deliveryRow) Hint() string {
-	switch r.State {
-	case checks.DeliverySuperseded:
+	switch {
+	case r.State == checks.DeliverySuperseded:
 		return "replaced by a newer alert about this check"
-	case checks.DeliverySkipped:
-		if r.Status == "up" {
-			return "this integration does not send recovery alerts"
-		}
+	case r.State == checks.DeliverySkipped && r.Error != "":
+		return r.Error
+	case r.State == checks.DeliverySkipped && r.Status == "up":
+		return "this integration does not send recovery alerts"
+	case r.State == checks.DeliverySkipped:
 		return "this integration does not send down alerts"
+	case r.Held != "":
+		return r.Held.Words(r.HeldBy)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -27,11 +28,13 @@ type deliveriesListCmd struct {
 func (deliveriesListCmd) Help() string {
 	return `An alert is pending until it is sent. It has failed if the receiver refused it permanently or accepted none of the attempts
 of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
-alerts about that status. Rollcall keeps alerts as long as flips. ` + needsDatabase + `
+alerts about that status, or if a policy dropped it, which error names. Rollcall keeps alerts as long as flips. ` + needsDatabase + `
 
 With --json: an array of ` + keys[deliveryDoc]() + `, where due and finished are null if there is no such time.
 recipient is the one of several recipients that the alert is retried for alone, or empty. close says why the receiver's
-incident is closed without an alert, and is empty for an alert.
+incident is closed without an alert, and is empty for an alert. held is the policy that keeps a pending alert back until due, or
+dropped a skipped one: maintenance, snooze, after, acknowledged, escalation, quiet_hours, storm or record_only, or empty. held_by
+is whom or what it names, such as the note of a maintenance window.
 
 Examples:
 
@@ -61,6 +64,8 @@ type deliveryDoc struct {
 	Created     string               `json:"created"`
 	Due         *string              `json:"due"`
 	Finished    *string              `json:"finished"`
+	Held        gate.Why             `json:"held"`
+	HeldBy      string               `json:"held_by"`
 	Error       string               `json:"error"`
 }
 
@@ -69,7 +74,8 @@ func newDeliveryDoc(d checks.Delivery) deliveryDoc {
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
 		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind, Recipient: d.Recipient,
 		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts,
-		Created: console.Timestamp(d.CreatedAt), Due: console.OptionalTimestamp(d.Due), Finished: console.OptionalTimestamp(d.FinishedAt), Error: d.Error,
+		Created: console.Timestamp(d.CreatedAt), Due: console.OptionalTimestamp(d.Due), Finished: console.OptionalTimestamp(d.FinishedAt),
+		Held: d.Held, HeldBy: d.HeldBy, Error: d.Error,
 	}
 }
 
@@ -97,7 +103,12 @@ var deliveryList = list[deliveryDoc]{
 	{"STATE", func(d deliveryDoc) string { return string(d.State) }},
 	{"ATTEMPTS", func(d deliveryDoc) string { return strconv.Itoa(d.Attempts) }},
 	{"NEXT OR END", func(d deliveryDoc) string { return console.Or(cmp.Or(d.Due, d.Finished)) }},
-	{"ERROR", func(d deliveryDoc) string { return d.Error }},
+	{"ERROR", func(d deliveryDoc) string {
+		if d.State == checks.DeliveryPending && d.Held != "" {
+			return d.Held.Words(d.HeldBy)
+		}
+		return d.Error
+	}},
 }
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *App) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"regexp"
@@ -13,30 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
-
-// notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
-// a panic into an error. It returns what is open at the receiver afterwards.
-func (c *Courier) notify(
-	ctx context.Context, notifier channels.Notifier, to channels.Channel, open string, content func(context.Context) channels.Notification,
-) (nowOpen string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			nowOpen, err = open, fmt.Errorf("panic: %v", r)
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	to.Settings = maps.Clone(to.Settings)
-	keeper, keeps := notifier.(channels.IncidentNotifier)
-	if !keeps {
-		return "", notifier.Notify(ctx, to, content(ctx))
-	}
-	nowOpen, err = keeper.NotifyIncident(ctx, to, content(ctx), open)
-	if len(nowOpen) > channels.MaxIncident {
-		return open, fmt.Errorf("the notifier returned %d bytes about the incident, the maximum is %d", len(nowOpen), channels.MaxIncident)
-	}
-	return nowOpen, err
-}
 
 // errorText makes the text of a notifier's error safe to show to users: one line without the secrets of the channel and
 // without private addresses, at most [MaxError] characters long.
