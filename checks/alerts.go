@@ -59,7 +59,7 @@ type alerting struct {
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	alerted := c.Stored == StatusDown && c.Alerting.Failures == 0
 	held := c.Alerting.HeldSince
-	c.Stored, c.StoredSince = t.To, t.At
+	c.Stored, c.StoredSince, c.Ack = t.To, t.At, gate.Ack{}
 	effects.Transitions = append(effects.Transitions, t)
 	c.Alerting = alerting{Since: t.At, HeldSince: held}
 	switch {

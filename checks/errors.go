@@ -14,6 +14,10 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNotPaused reports a resume of a check that is not paused.
 	ErrNotPaused = errors.New("check is not paused")
+	// ErrNotDown reports an acknowledgement of a check that is not down.
+	ErrNotDown = errors.New("check is not down")
+	// ErrAcknowledged reports an acknowledgement of an outage that somebody else has acknowledged.
+	ErrAcknowledged = errors.New("already acknowledged")
 	// ErrChanged reports that something else has changed the check.
 	ErrChanged = errors.New("the check has changed")
 	// ErrCheckLimit reports that the account has as many checks as its plan allows.

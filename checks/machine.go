@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -256,13 +257,13 @@ func (c Check) endRuns(ping *pings.Ping) Check {
 }
 
 // Pause turns monitoring off until the check is resumed or, without ManualResume, pinged. It ends the run in progress
-// and drops alerts that are held back. Pings received before it no longer change the status.
+// and drops alerts that are held back and the acknowledgement. Pings received before it no longer change the status.
 func (c Check) Pause(now time.Time) (Check, Effects) {
 	now = instant(now)
 	c, effects := c.Settle(now)
 	c.StoredSince = later(now, c.newest())
 	c.Stored = StatusPaused
-	c.Alerting = alerting{}
+	c.Alerting, c.Ack = alerting{}, gate.Ack{}
 	c.Runs = c.Runs.Only()
 	return c, effects
 }
@@ -280,7 +281,7 @@ func (c Check) Resume(now time.Time) (Check, error) {
 }
 
 // Restore undoes a pause or a resume at an instant, which is State.StoredSince after it: the check gets the status, the last
-// ping, the runs in progress and the alerts of the state before, which [Check.Settle] had settled at that instant. The error
+// ping, the runs in progress, the alerts and the acknowledgement of the state before, which [Check.Settle] had settled at that instant. The error
 // is [ErrChanged] if the check was pinged, paused or resumed since; nothing has changed then.
 func (c Check) Restore(before State, at time.Time) (Check, error) {
 	after := StatusPaused
@@ -290,7 +291,8 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 	if c.Stored != after || !c.StoredSince.Equal(at) || c.NPings != before.NPings {
 		return c, ErrChanged
 	}
-	c.Stored, c.StoredSince, c.LastPing, c.Alerting = before.Stored, before.StoredSince, before.LastPing, before.Alerting
+	c.Stored, c.StoredSince, c.LastPing = before.Stored, before.StoredSince, before.LastPing
+	c.Alerting, c.Ack = before.Alerting, before.Ack
 	c.Runs = c.Runs.Only(before.Runs.Open()...)
 	return c, nil
 }

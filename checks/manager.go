@@ -20,7 +20,7 @@ import (
 // concurrent use.
 //
 // The errors are the same on both. They match [ErrNotFound], [ErrExists], [ErrCheckLimit], [ErrNotPaused],
-// [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
+// [ErrNotDown], [ErrAcknowledged], [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
 // *[FieldError] for a setting, a range or an identifier that is refused, and a *[channels.SelectError] for a channel that does
 // not exist. What belongs to another project is not found. A client has more errors: those of its key and of other programs.
 //
@@ -46,6 +46,11 @@ type Manager interface {
 	Pause(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Resume makes a paused check new.
 	Resume(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// Acknowledge says who takes the outage of a check that is down on, so that reminders and escalation stop. If somebody else
+	// has it, the error is ErrAcknowledged unless the spec takes it over.
+	Acknowledge(ctx context.Context, id uuid.UUID, spec AckSpec) (Snapshot, error)
+	// Unacknowledge gives an outage back, if anybody has it.
+	Unacknowledge(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Delete removes a check with its log and returns it as it was.
 	Delete(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Pings returns the pings of a check that the query selects, newest first, without their bodies.
@@ -137,6 +142,10 @@ type Snapshot struct {
 	// NextPing is when the next ping is expected; from a client, in whole seconds.
 	NextPing time.Time
 
+	// Ack is the acknowledgement of the outage, if there is one that holds at the instant; from a client, its times are in whole
+	// seconds.
+	Ack gate.Ack
+
 	// Channels are the channels that receive the alerts.
 	Channels []uuid.UUID
 
@@ -173,6 +182,6 @@ func (c Check) Snapshot(now time.Time) Snapshot {
 	return Snapshot{
 		ID: c.ID, UniqueKey: c.UniqueKey(), Settings: c.Settings,
 		Status: c.Status(now), NPings: c.NPings, Started: c.Started(now), LastPing: c.LastPing, NextPing: c.NextPing(now),
-		Channels: c.Channels, Check: &c,
+		Ack: c.Acknowledged(now), Channels: c.Channels, Check: &c,
 	}
 }

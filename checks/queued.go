@@ -3,6 +3,7 @@ package checks
 import (
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -45,7 +46,7 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 func (c Check) enterQuietly(t Transition) Check {
 	before := c.Alerting
 	alerted := c.Stored == StatusDown && before.Failures == 0
-	c.Stored, c.StoredSince = t.To, t.At
+	c.Stored, c.StoredSince, c.Ack = t.To, t.At, gate.Ack{}
 	c.Alerting = alerting{Since: t.At, HeldSince: before.HeldSince}
 	if !before.HeldSince.IsZero() {
 		c.Alerting.Next = before.Next // the end of the quiet hours

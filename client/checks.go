@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
@@ -159,6 +160,25 @@ func (c *Client) Resume(ctx context.Context, id uuid.UUID) (checks.Snapshot, err
 	})
 }
 
+// Acknowledge says who takes the outage of a check on; without spec.By, the key does. Errors: a *[checks.FieldError],
+// [checks.ErrNotDown], [checks.ErrAcknowledged] if somebody else has it, whose text says who, and [checks.ErrNotFound].
+func (c *Client) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.AckSpec) (checks.Snapshot, error) {
+	name := "acknowledge check " + id.String()
+	if err := spec.Validate(); err != nil { // the request has whole seconds
+		return checks.Snapshot{}, fmt.Errorf("client: %s: %w", name, err)
+	}
+	document := wire.AckRequest{For: int64(spec.For / time.Second), Note: spec.Note, By: spec.By, TakeOver: spec.TakeOver}
+	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id) + "/acknowledge", body: document, idempotent: true})
+}
+
+// Unacknowledge gives the outage of a check back, if anybody has it. The error is [checks.ErrNotFound] if the check does not
+// exist.
+func (c *Client) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
+	return c.change(ctx, call{
+		name: "unacknowledge check " + id.String(), method: http.MethodDelete, path: checkPath(id) + "/acknowledge", idempotent: true,
+	})
+}
+
 // Delete deletes a check with its log for good and returns its last state. The error is [checks.ErrNotFound] if it does
 // not exist.
 func (c *Client) Delete(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
@@ -185,6 +205,9 @@ func checkOf(d wire.Check) (checks.Snapshot, error) {
 		Status:    checks.Status(d.Status), NPings: d.NPings, Started: d.Started,
 		LastPing: timeOf(d.LastPing), NextPing: timeOf(d.NextPing),
 		PingURL: d.PingURL, BadgeURL: d.BadgeURL,
+	}
+	if a := d.Acknowledged; a != nil {
+		c.Ack = gate.Ack{By: a.By, Note: a.Note, At: timeOf(a.At), Until: timeOf(a.Until)}
 	}
 	if d.UUID == "" && d.UniqueKey == "" {
 		return checks.Snapshot{}, errors.New("the response is not a check: it has neither uuid nor unique_key")

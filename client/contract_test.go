@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -48,7 +49,8 @@ var _, _ project = (*client.Client)(nil), (*monitor.Project)(nil)
 func meaning(err error) string {
 	var parts []string
 	for name, target := range map[string]error{
-		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused, "limit": checks.ErrCheckLimit, "ambiguous": checks.ErrAmbiguousSlug,
+		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused, 
+		"not down": checks.ErrNotDown, "acknowledged": checks.ErrAcknowledged, "limit": checks.ErrCheckLimit, "ambiguous": checks.ErrAmbiguousSlug,
 		"exists": checks.ErrExists, "body unavailable": checks.ErrBodyUnavailable, "unavailable": checks.ErrUnavailable,
 		"unauthorized": client.ErrUnauthorized, "rate limited": client.ErrRateLimited, "not rollcall": client.ErrNotRollcall,
 		"canceled": context.Canceled, "deadline": context.DeadlineExceeded, "edit": errEdit,
@@ -246,6 +248,38 @@ func TestContractOfIterators(t *testing.T) {
 	})
 }
 
+// TestContractOfAcknowledgements: who has an outage reads alike on both.
+func TestContractOfAcknowledgements(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		c, err := sides["monitor"].Create(t.Context(), checks.Spec{})
+		if err == nil {
+			_, err = s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for side, p := range sides {
+			acked, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{By: side, For: time.Hour, Note: "disk full", TakeOver: true})
+			at := s.mon.Now().Truncate(time.Second)
+			want := gate.Ack{By: side, Note: "disk full", At: at, Until: at.Add(time.Hour)}
+			acked.Ack.At, acked.Ack.Until = acked.Ack.At.Truncate(time.Second), acked.Ack.Until.Truncate(time.Second)
+			if diff := cmp.Diff(want, acked.Ack); diff != "" || err != nil {
+				t.Errorf("%s: error %v\n%s", side, err, diff)
+			}
+			for other, p := range sides {
+				if _, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{By: "Bert"}); meaning(err) != "acknowledged" || !strings.Contains(err.Error(), "by "+side+" since ") {
+					t.Errorf("%s, of %s: error %v", other, side, err)
+				}
+			}
+		}
+		for side, p := range sides {
+			if c, err := p.Unacknowledge(t.Context(), c.ID); err != nil || c.Ack != (gate.Ack{}) {
+				t.Errorf("%s: %+v, error %v", side, c.Ack, err)
+			}
+		}
+	})
+}
+
 // TestContractOfEndedContexts calls every method with a context that has ended.
 func TestContractOfEndedContexts(t *testing.T) {
 	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
@@ -282,6 +316,8 @@ func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[
 		"Update":           func(p project) error { return second(p.Update(ctx, check, checks.Spec{})) },
 		"Pause":            func(p project) error { return second(p.Pause(ctx, check)) },
 		"Resume":           func(p project) error { return second(p.Resume(ctx, check)) },
+		"Acknowledge":      func(p project) error { return second(p.Acknowledge(ctx, check, checks.AckSpec{})) },
+		"Unacknowledge":    func(p project) error { return second(p.Unacknowledge(ctx, check)) },
 		"Delete":           func(p project) error { return second(p.Delete(ctx, check)) },
 		"Pings":            func(p project) error { return second(checks.Collect(p.Pings(ctx, check, checks.PingQuery{}))) },
 		"PingBody":         func(p project) error { return second(p.PingBody(ctx, check, 1)) },
@@ -363,6 +399,10 @@ func (w world) refusedChecks(ctx context.Context) map[string]refusal {
 		"unknown field":     {`field: unique has an unexpected item: "id", the allowed ones are name, slug, tags, timeout and grace`, func(p project) error { return third(p.Upsert(ctx, checks.Spec{}, "id")) }},
 		"update":            {"field: grace is too small: 1, the minimum is 60", func(p project) error { return second(p.Update(ctx, w.check.ID, checks.Spec{Grace: new(time.Second)})) }},
 		"job without slug":  {"field: slug is empty", func(p project) error { return second(p.Register(ctx, checks.Spec{})) }},
+		"acknowledge": {"not down", func(p project) error { return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{By: "Anna"})) }},
+		"acknowledge for a second": {"field: for is too small: 1, the minimum is 60", func(p project) error {
+			return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{For: time.Second}))
+		}},
 		"pause without tag": {"field: tag is empty", func(p project) error { return p.PauseExcept(ctx, "", []string{"a"}) }},
 		"pause all":         {"field: slugs is empty: that would pause every check with the tag", func(p project) error { return p.PauseExcept(ctx, "a", nil) }},
 	}

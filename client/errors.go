@@ -44,6 +44,7 @@ var (
 //   - [checks.ErrCheckLimit] for 403 of [Client.Create] and [Client.Upsert];
 //   - [checks.ErrNotFound] for 404, and for 403 about something that belongs to another project;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
+//   - [checks.ErrNotDown] and [checks.ErrAcknowledged] for 409 of [Client.Acknowledge];
 //   - [checks.ErrExists] for 409 of the methods that create, rename or update a project or a status page;
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
 //   - *[channels.SelectError] for 400 if the response names the field channels, *[channels.SettingError] if it names the
@@ -154,6 +155,12 @@ func (f refusal) ofAPI(k call) error {
 			return checks.ErrNotFound
 		}
 		return ErrNotRollcall
+	case http.StatusConflict:
+		for _, cause := range []error{checks.ErrNotDown, checks.ErrAcknowledged} {
+			if strings.HasPrefix(document.Error, cause.Error()) {
+				return cause
+			}
+		}
 	case http.StatusBadRequest:
 		switch field := clean(document.Field); {
 		case field == "":

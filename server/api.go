@@ -76,6 +76,8 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges, false},
 		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status, false},
 		// Beyond the specification.
+		{http.MethodPost, "/api/v3/checks/:id/acknowledge", write403, byUUID, (*call).acknowledgeCheck, true},
+		{http.MethodDelete, "/api/v3/checks/:id/acknowledge", write403, byUUID, (*call).unacknowledgeCheck, true},
 		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats, true},
 		{http.MethodPost, "/api/v3/channels", admin, noCheck, (*call).createChannel, true},
 		{http.MethodGet, "/api/v3/channels/:id", admin, byChannel, (*call).getChannel, true},

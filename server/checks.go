@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // listChecks answers server/API.md section 4.1. An empty filter matches all checks.
@@ -104,6 +105,31 @@ func (c *call) deleteCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
+// acknowledgeCheck acknowledges an outage. Somebody who is signed in does so in their own name.
+func (c *call) acknowledgeCheck() error {
+	spec, err := requested(c, request.Body.Ack)
+	if err != nil {
+		return err
+	}
+	if c.signed {
+		spec.By = ""
+	}
+	check, err := c.mon.Project(c.check.ProjectID).Acknowledge(c.r.Context(), c.check.ID, spec)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
+// unacknowledgeCheck gives an outage back.
+func (c *call) unacknowledgeCheck() error {
+	check, err := c.mon.Project(c.check.ProjectID).Unacknowledge(c.r.Context(), c.check.ID)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
 // answerChanged answers create, update, pause, resume and delete, which add subject and subject_fail.
 func (c *call) answerChanged(status int, changed checks.Snapshot) error {
 	document := c.inCurrent(changed)
@@ -123,6 +149,9 @@ func (c *call) inCurrent(check checks.Snapshot) *wire.Check {
 		BadgeURL: c.base.Text + badges.CheckPath(check.Check.BadgeKey.String(), badges.SVG, false),
 	}
 	d.SetSettings(check.Settings)
+	if a := check.Ack; a.By != "" {
+		d.Acknowledged = &wire.Ack{By: a.By, At: wire.NewTime(a.At), Until: wire.NewTime(a.Until), Note: a.Note}
+	}
 	if !c.right.Edits() && !c.key.Scope.SeesIDs() {
 		d.UniqueKey = check.UniqueKey
 		return d

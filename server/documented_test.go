@@ -142,6 +142,10 @@ func TestDocumentedExamples(t *testing.T) {
 				if strings.HasSuffix(o.Path, "/resume") {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
 				}
+				if strings.HasSuffix(o.Path, "/acknowledge") {
+					s.api("DELETE", "/api/v3/checks/"+values["id"]+"/acknowledge", nil).is(200)
+					s.send("POST", "/ping/"+values["id"]+"/fail", nil).is(200)
+				}
 				if answer := admin.sendTo(o, values, string(data)); answer.status >= http.StatusMultipleChoices {
 					s.Errorf("example %s of %s is refused: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
 				}

@@ -80,6 +80,8 @@ var statuses = []struct {
 	{request.ErrBody, http.StatusBadRequest, ""},
 	{checks.ErrNotFound, http.StatusNotFound, errNotFound.text},
 	{checks.ErrNotPaused, http.StatusConflict, checks.ErrNotPaused.Error()},
+	{checks.ErrNotDown, http.StatusConflict, checks.ErrNotDown.Error()},
+	{checks.ErrAcknowledged, http.StatusConflict, ""}, // the error's text says who has it
 	{checks.ErrAmbiguousSlug, http.StatusConflict, checks.ErrAmbiguousSlug.Error()},
 	{checks.ErrExists, http.StatusConflict, checks.ErrExists.Error()},
 	{checks.ErrCheckLimit, http.StatusForbidden, ""}, // the error's text has the limit

@@ -28,6 +28,7 @@ const (
 	Program     Kind = "program"      // a program that embeds the monitor
 	Ping        Kind = "ping"         // a ping that created its check
 	PingKey     Kind = "ping key"     // the holder of the ping key of a project
+	Link        Kind = "link"         // who opened the link of an alert, by the name that they gave
 )
 
 // Actor is who makes a change.

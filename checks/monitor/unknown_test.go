@@ -79,8 +79,9 @@ func unknownIn(
 	missing := func(_ any, err error) error { return err }
 	errs := map[string]error{
 		"Check": missing(p.Check(ctx, c.ID)), "Update": missing(p.Update(ctx, c.ID, checks.Spec{})), "Pause": missing(p.Pause(ctx, c.ID)),
-		"UpdateFunc": missing(p.UpdateFunc(ctx, c.ID, func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })),
-		"Resume":     missing(p.Resume(ctx, c.ID)), "Delete": missing(p.Delete(ctx, c.ID)),
+		"UpdateFunc":  missing(p.UpdateFunc(ctx, c.ID, func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })),
+		"Acknowledge": missing(p.Acknowledge(ctx, c.ID, checks.AckSpec{})), "Unacknowledge": missing(p.Unacknowledge(ctx, c.ID)),
+		"Resume": missing(p.Resume(ctx, c.ID)), "Delete": missing(p.Delete(ctx, c.ID)),
 		"Restore":  missing(p.Restore(ctx, c.ID, c.State, c.CreatedAt)),
 		"Transfer": missing(p.Transfer(ctx, c.ID, c.ProjectID)), "Pings": missing(checks.Collect(p.Pings(ctx, c.ID, checks.PingQuery{}))), "PingBody": missing(p.PingBody(ctx, c.ID, 1)),
 		"PingWithBody": missing(p.PingWithBody(ctx, c.ID, 1)),

@@ -3,6 +3,7 @@ package verdict
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
@@ -19,6 +20,7 @@ func (b *builder) explainDown() {
 		b.reason(b.last)
 		b.failedAgain(b.last)
 	}
+	b.acknowledged()
 	b.running()
 	b.alerts()
 	b.nextRun()
@@ -154,6 +156,22 @@ func (b *builder) failedAgain(t checks.Transition) {
 	if last := b.Check.LastPing; last.After(t.At) {
 		b.say(plain("It reported another failure, most recently "), when(last), plain("."))
 	}
+}
+
+// acknowledged says who has the outage, since when, until when and why.
+func (b *builder) acknowledged() {
+	a := b.Check.Acknowledged(b.Now)
+	if a.By == "" {
+		return
+	}
+	parts := []Part{emphasis("Acknowledged"), plain(" by " + prose.Line(a.By, checks.MaxName) + " "), when(a.At)}
+	if !a.Until.IsZero() {
+		parts = append(parts, plain(" until "), since(a.Until))
+	}
+	if note := strings.TrimRight(prose.Line(a.Note, maxNote), "."); note != "" {
+		parts = append(parts, plain(": "+note))
+	}
+	b.say(append(parts, plain("."))...)
 }
 
 // nextRun tells when a check that is down is scheduled next.

@@ -13,6 +13,7 @@ import (
 const (
 	maxName  = 60  // characters of the name of an integration
 	maxError = 200 // characters of an error
+	maxNote  = 300 // characters of the note of an acknowledgement
 )
 
 // recent is how long a check that is up tells about its recovery.

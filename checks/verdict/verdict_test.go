@@ -106,6 +106,14 @@ func (s *story) update(spec checks.Spec, at time.Time) *story {
 	return s.apply(c, effects)
 }
 
+func (s *story) acknowledge(spec checks.AckSpec, at time.Time) *story {
+	c, effects, err := s.in.Check.Acknowledge(spec, at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.apply(c, effects)
+}
+
 func (s *story) with(deliveries ...checks.Delivery) *story {
 	s.in.Deliveries = deliveries
 	return s
@@ -295,6 +303,12 @@ func TestExplain(t *testing.T) {
 		{"reminded", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).settle(at(22, 7, 20)).with(sent("ops", late),
 			checks.Delivery{ChannelName: "ops", State: "sent", Reminder: 1, FinishedAt: at(22, 7, 20)}), at(22, 8, 0),
 			missed + "*ops* was notified at 03:20:00. Reminder 1 was sent at 07:20; the next is due at 11:20. " + tomorrow},
+		{"acknowledged", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).acknowledge(checks.AckSpec{By: "Anna"}, at(22, 3, 30)).with(sent("ops", late)), at(23, 1, 0),
+			"Down since yesterday 03:20. The run expected yesterday 03:00 Europe/Riga did not report within its grace of 20 min; last success on Sat 03:04. " +
+				"Acknowledged by Anna yesterday 03:30. *ops* was notified yesterday 03:20:00. Next run due at 03:00."},
+		{"acknowledged until a time", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).
+			acknowledge(checks.AckSpec{By: "Anna", For: 2 * time.Hour, Note: "the disk is full, a new one comes."}, at(22, 3, 30)).with(sent("ops", late)), at(22, 4, 0),
+			missed + "Acknowledged by Anna at 03:30 until 05:30: the disk is full, a new one comes. *ops* was notified at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
 		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Failure, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
 			"Down since 03:02 Europe/Riga. The job reported a failure; last success yesterday 03:04. " +
 				"No one has been notified yet: the job reported late, so the alert waits for another failure. " + tomorrow},

@@ -44,6 +44,8 @@ type Check struct {
 	RecordOnly  bool   `json:"record_only,omitempty"`
 	After       string `json:"after,omitempty"` // comma-separated slugs or IDs of checks
 
+	Acknowledged *Ack `json:"acknowledged,omitempty"` // while somebody has the outage
+
 	BadgeURL string `json:"badge_url"`
 
 	UniqueKey string `json:"unique_key,omitempty"` // only with a read-only key
@@ -59,6 +61,22 @@ type Check struct {
 	// "" in the responses of create, update, pause, resume and delete, left out elsewhere.
 	Subject     *string `json:"subject,omitempty"`
 	SubjectFail *string `json:"subject_fail,omitempty"`
+}
+
+// Ack is an acknowledgement of the outage of a check.
+type Ack struct {
+	By    string `json:"by"`
+	At    *Time  `json:"at"`
+	Until *Time  `json:"until"` // null if only the outage ends it
+	Note  string `json:"note"`
+}
+
+// AckRequest is the body of a request that acknowledges the outage of a check.
+type AckRequest struct {
+	For      int64  `json:"for,omitempty"` // seconds
+	Note     string `json:"note,omitempty"`
+	By       string `json:"by,omitempty"`
+	TakeOver bool   `json:"take_over,omitempty"`
 }
 
 // Checks is the response of section 4.1 of the API.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -72,6 +73,28 @@ func (b Body) Create() (CheckCreate, error) {
 		return CheckCreate{}, r.err
 	}
 	return c, nil
+}
+
+// Ack reads the fields of a request that acknowledges an outage, under the rules of [Body.Create].
+func (b Body) Ack() (checks.AckSpec, error) {
+	r := reader{body: b}
+	var spec checks.AckSpec
+	seconds := r.number(checks.Setting{Name: "for", Min: int64(checks.MinAck / time.Second), Max: int64(checks.MaxAck / time.Second), Optional: true})
+	note, by, over := r.text("note"), r.text("by"), r.boolean("take_over")
+	r.text("api_key")
+	if r.err != nil {
+		return spec, r.err
+	}
+	if seconds != nil {
+		spec.For = time.Duration(*seconds) * time.Second
+	}
+	for text, into := range map[*string]*string{note: &spec.Note, by: &spec.By} {
+		if text != nil {
+			*into = *text
+		}
+	}
+	spec.TakeOver = over != nil && *over
+	return spec, nil
 }
 
 // Update reads the fields of a request that updates a check, under the rules of [Body.Create].

@@ -30,6 +30,7 @@ var nouns = map[string]string{
 // verbs say what happened, by the second part of an action.
 var verbs = map[string]string{
 	"create": "was created", "delete": "was deleted", "pause": "was paused", "resume": "was resumed", "move": "was moved", "end": "was ended",
+	"acknowledge": "was acknowledged", "unacknowledge": "is no longer acknowledged",
 	"restore": "went back to its state before the last pause or resume", "role": "got another role",
 }
 
@@ -70,6 +71,9 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 func whoOf(a audit.Actor, address bool) string {
 	a.Name = words.Name(a.Name, "")
 	who := a.Words()
+	if a.Kind == audit.Link {
+		who += ", by the link of an alert"
+	}
 	if address && a.Address != "" {
 		who += " from " + a.Address
 	}

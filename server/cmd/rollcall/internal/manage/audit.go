@@ -20,11 +20,16 @@ const auditRetention = 365 * 24 * time.Hour
 
 // CommandActor says in the audit log that a command of this machine's user makes the changes.
 func CommandActor(ctx context.Context) context.Context {
-	actor := audit.Actor{Kind: audit.CommandLine}
-	if current, err := user.Current(); err == nil {
-		actor.Name = current.Username
+	return audit.WithActor(ctx, audit.Actor{Kind: audit.CommandLine, Name: commandUser()})
+}
+
+// commandUser returns the user of this machine who runs the command, or "".
+func commandUser() string {
+	current, err := user.Current()
+	if err != nil {
+		return ""
 	}
-	return audit.WithActor(ctx, actor)
+	return current.Username
 }
 
 type auditCmd struct {
@@ -110,6 +115,8 @@ var auditList = list[auditDoc]{
 			who = "key " + who
 		case d.Actor.Kind == audit.CommandLine && d.Actor.Name != "":
 			who += " (command line)"
+		case d.Actor.Kind == audit.Link:
+			who += " (link of an alert)"
 		}
 		return who
 	}},

@@ -27,17 +27,32 @@ type CheckDoc struct {
 	TZ          string        `json:"tz"`
 	RecordOnly  bool          `json:"record_only"`
 	After       []string      `json:"after"`
+	// Acknowledged is nil unless somebody has the outage.
+	Acknowledged *ackDoc `json:"acknowledged"`
+}
+
+// ackDoc is an acknowledgement in the JSON of this command line.
+type ackDoc struct {
+	By    string  `json:"by"`
+	At    string  `json:"at"`
+	Until *string `json:"until"`
+	Note  string  `json:"note"`
 }
 
 var checkDocHelp = keys[CheckDoc]() + `, where next_ping is null if no ping is expected, max_runtime and repeat_every are in
-seconds, after lists slugs or UUIDs, and an unset setting is 0, false, [] or "".`
+seconds, after lists slugs or UUIDs, and an unset setting is 0, false, [] or "". acknowledged is null or ` + keys[ackDoc]() + `,
+where until is null if it ends with the outage.`
 
 func newCheckDoc(c checks.Snapshot) CheckDoc {
-	return CheckDoc{
+	d := CheckDoc{
 		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: console.OptionalTimestamp(c.NextPing),
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...),
 	}
+	if a := c.Ack; a.By != "" {
+		d.Acknowledged = &ackDoc{a.By, console.Timestamp(a.At), console.OptionalTimestamp(a.Until), a.Note}
+	}
+	return d
 }
 
 // CheckList is how checks are listed.
@@ -68,6 +83,12 @@ var CheckList = list[CheckDoc]{
 			return "yes"
 		}
 		return ""
+	}},
+	{"ACKNOWLEDGED BY", func(d CheckDoc) string {
+		if d.Acknowledged == nil {
+			return ""
+		}
+		return d.Acknowledged.By
 	}},
 }
 

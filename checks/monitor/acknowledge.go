@@ -1,0 +1,81 @@
+package monitor
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// Acknowledge says who takes the outage of a check that is down on: reminders and escalation stop until the check is up again, or
+// until a time. An empty spec.By stands for the actor of the context (see package audit). Of two people at once the first has it,
+// and the error tells the second who. Errors: *[checks.FieldError], [checks.ErrNotFound], [checks.ErrNotDown],
+// [checks.ErrAcknowledged].
+func (p *Project) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.AckSpec) (checks.Snapshot, error) {
+	if err := spec.Validate(); err != nil {
+		return checks.Snapshot{}, about("check", id, err)
+	}
+	if strings.TrimSpace(spec.By) == "" {
+		who := []rune(audit.ActorOf(ctx).Words())
+		spec.By = string(who[:min(len(who), checks.MaxName)])
+	}
+	return p.acknowledge(ctx, id, "check.acknowledge", func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error) {
+		return c.Acknowledge(spec, now)
+	})
+}
+
+// Unacknowledge gives the outage of a check back, so that reminders and escalation go on. If nobody has it, nothing changes.
+// Error: [checks.ErrNotFound].
+func (p *Project) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
+	return p.acknowledge(ctx, id, "check.unacknowledge", func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error) {
+		c, effects := c.Unacknowledge(now)
+		return c, effects, nil
+	})
+}
+
+// acknowledge changes the acknowledgement of a check, in one transaction with the entry in the audit log and with the
+// release of alerts that the gate keeps back.
+func (p *Project) acknowledge(
+	ctx context.Context, id uuid.UUID, action string, change func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error),
+) (checks.Snapshot, error) {
+	now := p.now()
+	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+		if err := p.mayJudge(ctx, tx, l, now); err != nil {
+			return err
+		}
+		before := l.Acknowledged(now)
+		changed, effects, err := change(l.Check, now)
+		if err != nil {
+			return err
+		}
+		l.Apply(changed, effects)
+		if err := p.noteChanged(ctx, tx, aboutCheck(l.Check, action, ackChanges(before, l.Acknowledged(now))...)); err != nil {
+			return err
+		}
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, p.id, now)
+	})
+}
+
+// ackChanges returns what differs between two acknowledgements.
+func ackChanges(from, to gate.Ack) []audit.Change {
+	changes := add(nil, "by", from.By, to.By)
+	changes = add(changes, "until", untilText(from), untilText(to))
+	return add(changes, "note", from.Note, to.Note)
+}
+
+// untilText says when an acknowledgement ends.
+func untilText(a gate.Ack) string {
+	if a.Until.IsZero() {
+		return ""
+	}
+	return a.Until.Format("2006-01-02 15:04 MST")
+}
