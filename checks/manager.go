@@ -83,7 +83,7 @@ type PingQuery struct {
 type WindowQuery struct {
 	// Kind, unless "", selects one kind.
 	Kind gate.WindowKind
-	// EndsAfter selects those that end after an instant, also in the past. Of maintenance, all is kept; of snoozes, those that have not ended.
+	// EndsAfter, unless it is the zero time, also selects those that have ended after an instant. They are kept as long as flips.
 	EndsAfter time.Time
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Times says how a check spent a span of time. The three add up to the span.
+// Times says how a check spent a span of time. The four add up to the span.
 type Times struct {
 	// Up includes the grace time, in which a check still counts as up.
 	Up time.Duration
@@ -15,15 +15,17 @@ type Times struct {
 	Down time.Duration
 	// Unwatched is when the check was neither up nor down: before its first flip, and from a pause to the next flip.
 	Unwatched time.Duration
+	// Maintenance is the time within maintenance windows in which the check was down. It counts neither as Up nor as Down.
+	Maintenance time.Duration
 }
 
 // Add returns the times of two spans together.
 func (t Times) Add(u Times) Times {
-	return Times{Up: t.Up + u.Up, Down: t.Down + u.Down, Unwatched: t.Unwatched + u.Unwatched}
+	return Times{Up: t.Up + u.Up, Down: t.Down + u.Down, Unwatched: t.Unwatched + u.Unwatched, Maintenance: t.Maintenance + u.Maintenance}
 }
 
-// Availability returns the share of the watched time in which the check was up, from 0 to 1. Time in which it was paused
-// or otherwise unwatched does not count. ok is false if the check was not watched at all.
+// Availability returns the share of the watched time in which the check was up, from 0 to 1. Time in which it was paused,
+// otherwise unwatched, or down within maintenance does not count. ok is false if the check was not watched at all.
 func (t Times) Availability() (share float64, ok bool) {
 	if t.Up+t.Down == 0 {
 		return 0, false
@@ -32,7 +34,7 @@ func (t Times) Availability() (share float64, ok bool) {
 }
 
 // Percent returns the availability for people, such as "99.87 %", or "" if the check was not watched at all. It cuts after
-// two decimals: "100%" says that the check was never down.
+// two decimals: "100%" says that the check was never down outside maintenance.
 func (t Times) Percent() string {
 	share, ok := t.Availability()
 	switch {
@@ -114,6 +116,38 @@ func Split(list []Flip, bounds []time.Time, pauses ...time.Time) []Times {
 			}
 		}
 		into = c.into
+	}
+	return spans
+}
+
+// SplitMaintained is [Split] for a check with maintenance windows: where they cover a time in which the check was down, that is in
+// Maintenance instead of Down. The stretches of maintenance are those that [Join] returns.
+func SplitMaintained(list []Flip, bounds, pauses []time.Time, maintenance []Span) []Times {
+	if len(bounds) < 2 || len(maintenance) == 0 || bounds[len(bounds)-1].Before(bounds[0]) {
+		return Split(list, bounds, pauses...)
+	}
+	edges := slices.Clone(bounds)
+	for _, m := range maintenance {
+		for _, at := range []time.Time{m.Start, m.End} {
+			if at.After(bounds[0]) && at.Before(bounds[len(bounds)-1]) {
+				edges = append(edges, at)
+			}
+		}
+	}
+	slices.SortFunc(edges, time.Time.Compare)
+	spans := make([]Times, len(bounds)-1)
+	span, next := 0, 0
+	for i, t := range Split(list, edges, pauses...) {
+		for span < len(spans)-1 && !edges[i].Before(bounds[span+1]) {
+			span++
+		}
+		for next < len(maintenance) && !edges[i].Before(maintenance[next].End) {
+			next++
+		}
+		if next < len(maintenance) && !edges[i].Before(maintenance[next].Start) {
+			t.Maintenance, t.Down = t.Down, 0
+		}
+		spans[span] = spans[span].Add(t)
 	}
 	return spans
 }

@@ -18,17 +18,17 @@ func TestStats(t *testing.T) {
 		s.ping(check, "/fail") // 23:00
 		s.clock.Advance(3 * time.Hour)
 		first := object{
-			"date": "2026-03-15", "runs": 2.0, "failures": 1.0, "up": 39558.25, "down": 3600.0, "unwatched": 43241.75,
+			"date": "2026-03-15", "runs": 2.0, "failures": 1.0, "up": 39558.25, "down": 3600.0, "unwatched": 43241.75, "maintenance": 0.0,
 			"availability": 39558.25 / 43158.25, "durations": object{"count": 1.0, "sum": 41.5, "min": 41.5, "max": 41.5},
 		}
 		second := object{
-			"date": "2026-03-16", "runs": 0.0, "failures": 0.0, "up": 0.0, "down": 7200.0, "unwatched": 0.0, "availability": 0.0, "durations": nil,
+			"date": "2026-03-16", "runs": 0.0, "failures": 0.0, "up": 0.0, "down": 7200.0, "unwatched": 0.0, "maintenance": 0.0, "availability": 0.0, "durations": nil,
 		}
 		total := object{
-			"runs": 2.0, "failures": 1.0, "up": 39558.25, "down": 10800.0, "unwatched": 43241.75, "availability": 39558.25 / 50358.25,
+			"runs": 2.0, "failures": 1.0, "up": 39558.25, "down": 10800.0, "unwatched": 43241.75, "maintenance": 0.0, "availability": 39558.25 / 50358.25,
 			"durations": first["durations"],
 		}
-		none := object{"runs": 0.0, "failures": 0.0, "up": 0.0, "down": 0.0, "unwatched": 0.0, "availability": nil, "durations": nil}
+		none := object{"runs": 0.0, "failures": 0.0, "up": 0.0, "down": 0.0, "unwatched": 0.0, "maintenance": 0.0, "availability": nil, "durations": nil}
 		key := s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["unique_key"].(string)
 		read := func(query string) object {
 			s.Helper()

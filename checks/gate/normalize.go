@@ -27,6 +27,8 @@ const (
 
 	maxSchedule = 100 // characters
 	maxTag      = 500 // characters
+	// minApart is the least time between the beginnings of two occurrences. Clock changes may bring a few closer together: maxClose.
+	minApart, maxClose = time.Hour, 4
 	// maxLooked and lookAhead bound how many occurrences of a schedule are looked at, and how far ahead.
 	maxLooked, lookAhead = 400, 2 * 366 * 24 * time.Hour
 )
@@ -53,7 +55,8 @@ func refuse(field, format string, args ...any) error {
 
 // Normalize returns a new window as it is kept, or a *[Error]. Without a Start it begins now. One without a Schedule may have a
 // Duration instead of an End. A window that occurs once ends within 366 days; the occurrences of a recurring one take 1 minute to
-// 30 days, and must leave time between them. Only maintenance recurs. Instants become UTC in whole microseconds, and each check and tag
+// 30 days, begin an hour apart at least, and
+// must leave time between them. Only maintenance recurs. Instants become UTC in whole microseconds, and each check and tag
 // is listed once. The ID, By and CreatedAt stay.
 func (w Window) Normalize(now time.Time) (Window, error) {
 	if w.Kind != Maintenance && w.Kind != Snooze {
@@ -156,17 +159,24 @@ func (w Window) recurs(now time.Time) error {
 		}
 		return refuse("schedule", "never occurs before the end: the end is %s", w.End.Format(time.RFC3339))
 	}
-	joined, end := 0, first.End
-	begin := latest(first.Start, o.Start).Add(-1)
-	horizon := begin.Add(lookAhead)
-	for n := range maxLooked {
-		if begin = o.begin(begin); begin.IsZero() || begin.After(horizon) {
+	joined, near := 0, 0
+	last := o.begin(first.Start.Add(-1))
+	horizon := last.Add(lookAhead)
+	for range maxLooked {
+		begin := o.begin(last)
+		if begin.IsZero() || begin.After(horizon) {
 			break
 		}
-		if joined++; n == 0 || begin.After(end) {
-			joined = 1
+		if begin.Sub(last) < minApart {
+			near++
 		}
-		if end = begin.Add(w.Duration); joined > maxJoined {
+		if joined++; begin.After(last.Add(w.Duration)) {
+			joined = 0
+		}
+		switch last = begin; {
+		case near > maxClose:
+			return refuse("schedule", "begins a window more than once an hour: begin less often, and set a longer duration")
+		case joined > maxJoined:
 			return refuse("schedule", "begins again before the %v of the occurrence before are over, more than %d times in a row: begin less often, or shorten the duration",
 				w.Duration, maxJoined)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // WindowKind says what a window is for.
@@ -57,9 +58,6 @@ func (w Window) Covers(check uuid.UUID, tags []string) bool {
 // maxJoined bounds the occurrences that follow one another without a break.
 const maxJoined = 100
 
-// Span is a stretch of time: Start <= t < End.
-type Span struct{ Start, End time.Time }
-
 // At reports whether an instant is within an occurrence of the window, and when that ends. Occurrences that overlap or follow at
 // once count as one; after 100 of those, until may be too early: ask again then.
 func (w Window) At(now time.Time) (until time.Time, in bool) {
@@ -81,7 +79,7 @@ func (w Window) Next(now time.Time) (start, end time.Time, ok bool) {
 }
 
 // Spans returns the stretches of time of the window between two instants, cut there, in order. None of them touches another.
-func (w Window) Spans(from, to time.Time) (list []Span) {
+func (w Window) Spans(from, to time.Time) (list []flips.Span) {
 	o := w.occurrences()
 	for at := from; at.Before(to); {
 		s, ok := o.next(at)
@@ -89,26 +87,26 @@ func (w Window) Spans(from, to time.Time) (list []Span) {
 			break
 		}
 		at = s.End
-		list = append(list, Span{latest(s.Start, from), earliest(s.End, to)})
+		list = append(list, flips.Span{Start: latest(s.Start, from), End: earliest(s.End, to)})
 	}
-	return Join(list)
+	return flips.Join(list)
 }
 
-// Join returns stretches of time in order, with those that overlap or touch made one. Empty ones are left out. It may change
-// the list.
-func Join(list []Span) []Span {
-	slices.SortFunc(list, func(a, b Span) int { return a.Start.Compare(b.Start) })
-	joined := list[:0]
-	for _, s := range list {
-		switch last := len(joined) - 1; {
-		case !s.Start.Before(s.End):
-		case last >= 0 && !s.Start.After(joined[last].End):
-			joined[last].End = latest(joined[last].End, s.End)
-		default:
-			joined = append(joined, s)
-		}
+// Covered returns a function that tells in which stretches of time between two instants any of the windows is about a check. It is
+// for many checks: the occurrences of the windows are found once.
+func Covered(windows []Window, from, to time.Time) func(check uuid.UUID, tags []string) []flips.Span {
+	spans := make([][]flips.Span, len(windows))
+	for i, w := range windows {
+		spans[i] = w.Spans(from, to)
 	}
-	return joined
+	return func(check uuid.UUID, tags []string) (list []flips.Span) {
+		for i, w := range windows {
+			if w.Covers(check, tags) {
+				list = append(list, spans[i]...)
+			}
+		}
+		return flips.Join(list)
+	}
 }
 
 // times are the schedule of a window in its zone.
@@ -160,15 +158,15 @@ func (w Window) Equal(v Window) bool {
 }
 
 // next returns the first stretch of time that ends after an instant.
-func (o occurrences) next(at time.Time) (s Span, ok bool) {
+func (o occurrences) next(at time.Time) (s flips.Span, ok bool) {
 	if o.times.schedule == nil {
-		return Span{o.Start, o.End}, o.Start.Before(o.End) && at.Before(o.End)
+		return flips.Span{Start: o.Start, End: o.End}, o.Start.Before(o.End) && at.Before(o.End)
 	}
 	begin := o.begin(at.Add(-o.Duration))
 	if begin.IsZero() {
-		return Span{}, false
+		return flips.Span{}, false
 	}
-	s = Span{begin, begin.Add(o.Duration)}
+	s = flips.Span{Start: begin, End: begin.Add(o.Duration)}
 	for range maxJoined {
 		if begin = o.begin(begin); begin.IsZero() || begin.After(s.End) {
 			break

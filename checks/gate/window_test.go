@@ -13,9 +13,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
-func spansText(loc *time.Location, list []gate.Span) (text []string) {
+func spansText(loc *time.Location, list []flips.Span) (text []string) {
 	for _, s := range list {
 		text = append(text, s.Start.In(loc).Format("Jan 2 15:04 -07:00")+" to "+s.End.In(loc).Format("Jan 2 15:04 -07:00"))
 	}
@@ -88,12 +89,12 @@ func TestWindowMinutes(t *testing.T) {
 		const before = 700
 		in := model(t, w, at(-before), minutes+2*before)
 		within := func(m int) bool { return in[m+before] }
-		var spans []gate.Span
+		var spans []flips.Span
 		for m := range minutes {
 			if n := len(spans); within(m) && n > 0 && spans[n-1].End.Equal(at(m)) {
 				spans[n-1].End = at(m + 1)
 			} else if within(m) {
-				spans = append(spans, gate.Span{Start: at(m), End: at(m + 1)})
+				spans = append(spans, flips.Span{Start: at(m), End: at(m + 1)})
 			}
 		}
 		if diff := cmp.Diff(spans, w.Spans(from, at(minutes))); diff != "" {
@@ -142,16 +143,6 @@ func model(t *rapid.T, w gate.Window, from time.Time, minutes int) []bool {
 	return in
 }
 
-func TestJoin(t *testing.T) {
-	span := func(a, b int) gate.Span {
-		return gate.Span{Start: noon.Add(time.Duration(a) * time.Minute), End: noon.Add(time.Duration(b) * time.Minute)}
-	}
-	got := gate.Join([]gate.Span{span(10, 20), span(0, 5), span(5, 7), span(12, 15), span(30, 30), span(40, 35), span(19, 25)})
-	if diff := cmp.Diff([]gate.Span{span(0, 7), span(10, 25)}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestNormalize(t *testing.T) {
 	riga := time.FixedZone("", 2*60*60)
 	check := uuid.New()
@@ -168,6 +159,9 @@ func TestNormalize(t *testing.T) {
 		"without a zone, all but Sunday": {
 			gate.Window{Kind: gate.Maintenance, Schedule: "@daily", Duration: 12 * time.Hour},
 			gate.Window{Kind: gate.Maintenance, Schedule: "@daily", Duration: 12 * time.Hour, TZ: "UTC", Start: noon}},
+		"the first of two moves by a clock change": {
+			gate.Window{Kind: gate.Maintenance, Schedule: "30 2,3 * * *", Duration: time.Minute, TZ: "Europe/Riga"},
+			gate.Window{Kind: gate.Maintenance, Schedule: "30 2,3 * * *", Duration: time.Minute, TZ: "Europe/Riga", Start: noon}},
 	} {
 		if got, err := test.w.Normalize(noon); err != nil || !cmp.Equal(test.want, got) {
 			t.Errorf("%s: error %v (-want +got):\n%s", name, err, cmp.Diff(fmt.Sprintf("%+v", test.want), fmt.Sprintf("%+v", got)))
@@ -211,7 +205,8 @@ func TestNormalizeErrors(t *testing.T) {
 		{recurring, func(w *gate.Window) { w.Schedule = "0 0 30 2 *" }, "schedule is not valid: "},
 		{recurring, func(w *gate.Window) { w.End = noon.Add(time.Hour) }, "schedule never occurs before the end: the end is 2026-03-02T13:00:00Z"},
 		{recurring, func(w *gate.Window) { w.End = noon }, "end is not after the start: "},
-		{recurring, func(w *gate.Window) { w.Schedule = "* * * * *" }, "schedule begins again before the 1h0m0s of the occurrence before are over, more than 100 times in a row"},
+		{recurring, func(w *gate.Window) { w.Schedule = "0,30 2 * * *" }, "schedule begins a window more than once an hour: begin less often, and set a longer duration"},
+		{recurring, func(w *gate.Window) { w.Schedule = "0 * * * *" }, "schedule begins again before the 1h0m0s of the occurrence before are over, more than 100 times in a row"},
 		{recurring, func(w *gate.Window) { w.Duration = 24 * time.Hour }, "schedule begins again before the 24h0m0s of the occurrence before are over"},
 	} {
 		w := test.of

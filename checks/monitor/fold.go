@@ -92,12 +92,14 @@ func (p *pruner) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([
 		return nil, err
 	}
 	_, effects := c.Settle(before) // for a deadline that no watcher has seen yet
-	return foldsOf(c, append(history, effects.Transitions...), months, before), nil
+	// As with flips: nobody prunes windows that a month to fold may need.
+	maintenance, err := p.maintenance(ctx, c, later(c.CreatedAt, foldedUntil(months), before.AddDate(0, -maxFolds, 0)), before)
+	return foldsOf(c, append(history, effects.Transitions...), months, maintenance, before), err
 }
 
 // foldsOf returns the months before an instant that are not folded yet, and for which the transitions of the check say
 // something. The last month before the instant is always among them.
-func foldsOf(c checks.Check, history []checks.Transition, months []store.Month, before time.Time) []store.Fold {
+func foldsOf(c checks.Check, history []checks.Transition, months []store.Month, maintenance []flips.Span, before time.Time) []store.Fold {
 	last := before.AddDate(0, -1, 0)
 	start := foldedUntil(months)
 	complete := start
@@ -115,7 +117,7 @@ func foldsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 	var folds []store.Fold
 	for ; start.Before(before); start = start.AddDate(0, 1, 0) {
 		end := start.AddDate(0, 1, 0)
-		folds = append(folds, store.Fold{Start: start, Days: flips.Split(list, days(start, end.Add(-1)), pauses...)})
+		folds = append(folds, store.Fold{Start: start, Days: flips.SplitMaintained(list, days(start, end.Add(-1)), pauses, maintenance)})
 	}
 	return folds
 }

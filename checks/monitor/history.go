@@ -179,7 +179,7 @@ func ofCheck[T any](ctx context.Context, id uuid.UUID, read func() ([]T, error))
 	}
 }
 
-// Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
+// Downtime returns how a check spent the time between two instants, exactly; see [flips.SplitMaintained]. It knows pauses, maintenance, and
 // the change of an overdue check that the watcher has not recorded yet. The span begins no earlier than the check was
 // created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
 // before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
@@ -196,7 +196,9 @@ func (p *Project) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 	_, effects := c.Settle(now)
 	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
 	list, pauses := statusesOf(c, history, flips.RetentionBoundary(now))
-	return flips.Downtime(list, later(from, c.CreatedAt), earlier(to, now), pauses...), nil
+	from, to = later(from, c.CreatedAt), earlier(to, now)
+	maintenance, err := p.maintenance(ctx, c, from, to)
+	return flips.SplitMaintained(list, []time.Time{from, to}, pauses, maintenance)[0], about("check", id, err)
 }
 
 // Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.

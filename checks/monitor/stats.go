@@ -16,7 +16,7 @@ import (
 var errChanging = errors.New("the check changed while its totals were read")
 
 // Stats returns what a check did on each UTC day from that of one instant to that of another, both included, at most 366 days: its runs and
-// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
+// their durations, and the time up, down, unwatched and down in maintenance, exactly. Days before the check was created and after the current
 // one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
 // of the watched time in which the check was up.
 //
@@ -42,20 +42,26 @@ func (p *Project) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 		if err != nil {
 			return nil, about("check", id, err)
 		}
+		maintenance, err := p.maintenance(ctx, c, later(from.UTC().Truncate(24*time.Hour), c.CreatedAt, foldedUntil(months)), now)
+		if err != nil {
+			return nil, about("check", id, err)
+		}
 		// If a day left the state of the check meanwhile, it may be missing or counted twice.
 		again, err := p.check(ctx, id)
 		if err != nil {
 			return nil, about("check", id, err)
 		}
 		if again.History.Today.Date.Equal(c.History.Today.Date) {
-			return statsOf(c, history, months, from, to, now), nil
+			return statsOf(c, history, months, maintenance, from, to, now), nil
 		}
 	}
 	return nil, about("check", id, errChanging)
 }
 
 // statsOf joins the stored months with what the check and its transitions add.
-func statsOf(c checks.Check, history []checks.Transition, months []store.Month, from, to, now time.Time) []checks.DayStats {
+func statsOf(
+	c checks.Check, history []checks.Transition, months []store.Month, maintenance []flips.Span, from, to, now time.Time,
+) []checks.DayStats {
 	from, to = later(from.UTC().Truncate(24*time.Hour), c.CreatedAt.UTC().Truncate(24*time.Hour)), earlier(to, now)
 	bounds := days(from, to)
 	if len(bounds) == 0 {
@@ -71,7 +77,7 @@ func statsOf(c checks.Check, history []checks.Transition, months []store.Month, 
 	dates := slices.Clone(bounds[:len(bounds)-1])
 	bounds[len(bounds)-1] = earlier(bounds[len(bounds)-1], now)
 	result := make([]checks.DayStats, len(dates))
-	for i, times := range flips.Split(list, bounds, pauses...) {
+	for i, times := range flips.SplitMaintained(list, bounds, pauses, maintenance) {
 		result[i] = checks.DayStats{Day: checks.Day{Date: dates[i]}, Times: times}
 	}
 	day := func(date time.Time) *checks.DayStats {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -26,6 +27,21 @@ type ledger struct {
 	transitions []checks.Transition
 	runs        []checks.Run
 	timed       []bool
+	maintenance []gate.Window // daily at two o'clock, or once
+}
+
+// maintained reports whether a minute is within maintenance.
+func (l *ledger) maintained(at time.Time) bool {
+	return slices.ContainsFunc(l.maintenance, func(w gate.Window) bool {
+		begin := w.Start
+		if w.Schedule != "" {
+			begin = at.Truncate(24 * time.Hour).Add(2 * time.Hour)
+			if at.Sub(begin) >= w.Duration {
+				return false
+			}
+		}
+		return !begin.Before(w.Start) && !at.Before(begin) && (w.End.IsZero() || at.Before(w.End))
+	})
 }
 
 func (l *ledger) settle(c checks.Check, effects checks.Effects) {
@@ -77,10 +93,12 @@ func (l *ledger) stats(now time.Time) []checks.DayStats {
 			for ; next < len(overdue.transitions) && !overdue.transitions[next].At.After(at); next++ {
 				status = overdue.transitions[next].To
 			}
-			switch status {
-			case checks.StatusUp:
+			switch {
+			case status == checks.StatusUp:
 				d.Times.Up += time.Minute
-			case checks.StatusDown:
+			case status == checks.StatusDown && l.maintained(at):
+				d.Times.Maintenance += time.Minute
+			case status == checks.StatusDown:
 				d.Times.Down += time.Minute
 			default:
 				d.Times.Unwatched += time.Minute
@@ -124,7 +142,26 @@ func TestStatsCountEverything(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(rt, "prune") == 0 {
 				s.prune(t)
 			}
-			switch do := rapid.IntRange(0, 9).Draw(rt, "event"); do {
+			switch do := rapid.IntRange(0, 11).Draw(rt, "event"); do {
+			case 10:
+				length := time.Duration(rapid.IntRange(1, 20*60).Draw(rt, "window")) * time.Minute
+				w := gate.Window{Kind: gate.Maintenance, Start: now.Add(time.Duration(rapid.IntRange(-24*60, 24*60).Draw(rt, "start")) * time.Minute)}
+				if rapid.Bool().Draw(rt, "recurs") {
+					w.Schedule, w.Duration = "0 2 * * *", length
+				} else {
+					w.End = slices.MaxFunc([]time.Time{w.Start, now}, time.Time.Compare).Add(length)
+				}
+				w, err := on(mon).of(t.Context(), c.ID).AddWindow(t.Context(), w)
+				must(t, err)
+				l.maintenance = append(l.maintenance, w)
+			case 11:
+				if n := len(l.maintenance); n > 0 && (l.maintenance[n-1].End.IsZero() || l.maintenance[n-1].End.After(now)) {
+					w, err := on(mon).of(t.Context(), c.ID).EndWindow(t.Context(), l.maintenance[n-1].ID)
+					must(t, err)
+					if l.maintenance[n-1] = w; !w.Start.Before(w.End) {
+						l.maintenance = l.maintenance[:n-1]
+					}
+				}
 			case 0:
 				_, err := mon.Sweep(t.Context())
 				must(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // MaxWindows bounds the maintenance windows and snoozes of a project that have not ended.
@@ -159,6 +160,16 @@ func (p *Project) windows(ctx context.Context, from windowReader, f store.Window
 		list[i] = w.Window
 	}
 	return list, err
+}
+
+// maintenance returns the stretches of time in which a check was in maintenance, from an instant until now.
+func (s *service) maintenance(ctx context.Context, c checks.Check, from, now time.Time) ([]flips.Span, error) {
+	found, err := s.store.Windows(ctx, store.WindowFilter{Projects: []uuid.UUID{c.ProjectID}, Kind: gate.Maintenance, EndsAfter: from})
+	windows := make([]gate.Window, len(found))
+	for i, w := range found {
+		windows[i] = w.Window
+	}
+	return gate.Covered(windows, from, now)(c.ID, c.TagList()), err
 }
 
 // windowReader is the store, or a transaction.

@@ -166,12 +166,14 @@ type storedDay struct {
 	checks.Totals
 	Down      time.Duration `json:"down,omitzero"`
 	Unwatched time.Duration `json:"unwatched,omitzero"`
+
+	Maintenance time.Duration `json:"maintenance,omitzero"`
 }
 
 func encodeMonth(m *store.Month) (string, error) {
 	stored := storedMonth{monthVersion, make([]storedDay, len(m.Days))}
 	for i, d := range m.Days {
-		stored.Days[i] = storedDay{d.Date.Day(), d.Totals, d.Times.Down, d.Times.Unwatched}
+		stored.Days[i] = storedDay{d.Date.Day(), d.Totals, d.Times.Down, d.Times.Unwatched, d.Times.Maintenance}
 	}
 	text, err := json.Marshal(stored)
 	return string(text), err
@@ -191,7 +193,8 @@ func (r *monthRow) decode(m *store.Month) error {
 	for _, d := range stored.Days {
 		day := checks.DayStats{Day: checks.Day{Date: m.Start.AddDate(0, 0, d.Day-1), Totals: d.Totals}}
 		if r.folded {
-			day.Times = flips.Times{Up: wholeDay - d.Down - d.Unwatched, Down: d.Down, Unwatched: d.Unwatched}
+			day.Times = flips.Times{Down: d.Down, Unwatched: d.Unwatched, Maintenance: d.Maintenance}
+			day.Times.Up = wholeDay - d.Down - d.Unwatched - d.Maintenance
 		}
 		m.Days = append(m.Days, day)
 	}

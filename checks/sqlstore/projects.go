@@ -123,7 +123,7 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 			return err
 		}
 	}
-	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_status_pages", "rollcall_keys"} {
+	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_status_pages", "rollcall_windows", "rollcall_keys"} {
 		if _, err := t.tx().NewDelete().Table(table).Where("project_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}

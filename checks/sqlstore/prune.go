@@ -207,13 +207,17 @@ func (s *database) expiredUpTo(ctx context.Context, db querier, ids []int64, old
 	return err
 }
 
-// PruneFlips removes flips and pauses older than an instant, and finished deliveries that were created before it.
+// PruneFlips removes flips and pauses older than an instant, windows that ended before it, and finished deliveries that were
+// created before it.
 func (s *database) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before, pause); err != nil {
 		return 0, err
 	}
 	if _, err := s.removeOld(ctx, "rollcall_pauses", "at < ?", before, pause); err != nil {
+		return 0, err
+	}
+	if _, err := s.removeOld(ctx, "rollcall_windows", "ends_at < ?", before, pause); err != nil {
 		return 0, err
 	}
 	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)
@@ -223,7 +227,7 @@ func (s *database) PruneFlips(ctx context.Context, before time.Time, pause func(
 // month there can be many.
 func (s *database) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
 	for {
-		var ids []int64
+		var ids []string // integers or UUIDs
 		err := s.db.NewSelect().Table(table).Column("id").Where(older, micros(before)).Limit(removeAtOnce).Scan(ctx, &ids)
 		if err != nil || len(ids) == 0 {
 			return removed, translate(err)

@@ -29,6 +29,7 @@ type StatsSum struct {
 	Up           float64    `json:"up"`
 	Down         float64    `json:"down"`
 	Unwatched    float64    `json:"unwatched"`
+	Maintenance  float64    `json:"maintenance"`  // down within maintenance windows, and neither in up nor in down
 	Availability *float64   `json:"availability"` // up / (up + down), null if both are 0
 	Durations    *Durations `json:"durations"`    // null if no run has a duration
 }
@@ -57,6 +58,7 @@ func newStatsSum(d checks.DayStats) StatsSum {
 	s := StatsSum{
 		Runs: d.Runs, Failures: d.Failures,
 		Up: d.Times.Up.Seconds(), Down: d.Times.Down.Seconds(), Unwatched: d.Times.Unwatched.Seconds(),
+		Maintenance: d.Times.Maintenance.Seconds(),
 	}
 	if share, ok := d.Times.Availability(); ok {
 		s.Availability = &share
@@ -75,6 +77,7 @@ func (d StatsDay) Stats() (checks.DayStats, error) {
 	}
 	s := checks.DayStats{Day: checks.Day{Date: date, Totals: checks.Totals{Runs: d.Runs, Failures: d.Failures}}}
 	s.Times.Up, s.Times.Down, s.Times.Unwatched = durationOf(d.Up), durationOf(d.Down), durationOf(d.Unwatched)
+	s.Times.Maintenance = durationOf(d.Maintenance)
 	if u := d.Durations; u != nil {
 		s.Timed, s.Sum, s.Min, s.Max = u.Count, durationOf(u.Sum), durationOf(u.Min), durationOf(u.Max)
 	}

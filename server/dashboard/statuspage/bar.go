@@ -20,15 +20,15 @@ const (
 
 // bar draws days from left to right. The height of a day is the part of it that was watched, and red from the bottom is
 // the part of that in which the check was down. A day that was not watched is a stub. Days with nothing to tell are one
-// path, and the others have a title.
+// path, and the others have a title. Time down for maintenance is as if not watched, but has a title.
 func bar(list []day) template.HTML {
 	var whole, stubs, others strings.Builder
 	for n, d := range list {
 		x := n * dayStep
 		switch {
-		case d.watched() == 0:
+		case d.watched() == 0 && d.maintained == 0:
 			fmt.Fprintf(&stubs, "M%d %dh%dv%dh-%dz", x, barHeight-stub, dayWidth, stub, dayWidth)
-		case d.down == 0 && d.unwatched == 0:
+		case d.up == d.length():
 			fmt.Fprintf(&whole, "M%d 0h%dv%dh-%dz", x, dayWidth, barHeight, dayWidth)
 		default:
 			others.WriteString(dayParts(x, d))
@@ -57,6 +57,10 @@ func dayParts(x int, d day) string {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "<g><title>%s: %s</title>", dateText(d.date), dayText(d))
+	if d.watched() == 0 {
+		height = 0
+		fmt.Fprintf(&out, `<path class="n" d="M%d %dh%dv%dh-%dz"/>`, x, barHeight-stub, dayWidth, stub, dayWidth)
+	}
 	if green := height - red; green > 0 {
 		fmt.Fprintf(&out, `<path class="u" d="M%d %dh%dv%dh-%dz"/>`, x, barHeight-height, dayWidth, green, dayWidth)
 	}
@@ -69,7 +73,7 @@ func dayParts(x int, d day) string {
 
 // dayText says how a check spent a day.
 func dayText(d day) string {
-	if d.watched() == 0 {
+	if d.unwatched == d.length() {
 		return "not monitored"
 	}
 	var parts []string
@@ -78,6 +82,9 @@ func dayText(d day) string {
 	}
 	if d.down > 0 {
 		parts = append(parts, "down "+prose.Duration(d.down))
+	}
+	if d.maintained > 0 {
+		parts = append(parts, "down for maintenance "+prose.Duration(d.maintained))
 	}
 	if d.unwatched > 0 {
 		parts = append(parts, "not monitored "+prose.Duration(d.unwatched))
@@ -96,7 +103,7 @@ func barText(list []day) string {
 		if d.down > 0 {
 			bad = append(bad, dateText(d.date)+" for "+prose.Duration(d.down))
 		}
-		if d.watched() == 0 {
+		if d.watched() == 0 && d.maintained == 0 {
 			idle++
 		}
 	}

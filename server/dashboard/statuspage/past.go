@@ -15,6 +15,7 @@ const (
 	unwatched condition = iota // new, paused, not yet created, or not known any more
 	up
 	down
+	maintained // down within maintenance, which is no downtime
 )
 
 func conditionOf(s checks.Status) condition {
@@ -69,15 +70,18 @@ func past(c checks.Check, history []checks.Transition, known, now time.Time) []s
 
 // day says how a check spent a day in UTC, or the part of it until now.
 type day struct {
-	date                time.Time
-	up, down, unwatched time.Duration
+	date time.Time
+
+	up, down, unwatched, maintained time.Duration
 }
 
-func (d day) length() time.Duration  { return d.up + d.down + d.unwatched }
+func (d day) length() time.Duration  { return d.up + d.down + d.unwatched + d.maintained }
 func (d day) watched() time.Duration { return d.up + d.down }
 
 // times returns how the check spent the day.
-func (d day) times() flips.Times { return flips.Times{Up: d.up, Down: d.down, Unwatched: d.unwatched} }
+func (d day) times() flips.Times {
+	return flips.Times{Up: d.up, Down: d.down, Unwatched: d.unwatched, Maintenance: d.maintained}
+}
 
 func (d *day) add(was condition, took time.Duration) {
 	switch was {
@@ -85,9 +89,33 @@ func (d *day) add(was condition, took time.Duration) {
 		d.up += took
 	case down:
 		d.down += took
+	case maintained:
+		d.maintained += took
 	default:
 		d.unwatched += took
 	}
+}
+
+// maintain returns spans in which the time down within maintenance has a condition of its own.
+func maintain(spans []span, maintenance []flips.Span) (list []span) {
+	for _, s := range spans {
+		for _, m := range maintenance {
+			if s.was != down || !m.Start.Before(s.to) || !m.End.After(s.from) {
+				continue
+			}
+			if m.Start.After(s.from) {
+				list = append(list, span{s.from, m.Start, down})
+				s.from = m.Start
+			}
+			end := earlier(m.End, s.to)
+			list = append(list, span{s.from, end, maintained})
+			s.from = end
+		}
+		if s.from.Before(s.to) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // barDays is how many days a bar has: 90 and the current one.
@@ -136,7 +164,8 @@ func withOlder(list []day, older []checks.DayStats, known time.Time) []day {
 		d := &list[i]
 		n, found := slices.BinarySearchFunc(older, d.date, func(s checks.DayStats, date time.Time) int { return s.Date.Compare(date) })
 		if found && d.date.Before(known) {
-			d.up, d.down, d.unwatched = older[n].Times.Up, older[n].Times.Down, older[n].Times.Unwatched
+			t := older[n].Times
+			d.up, d.down, d.unwatched, d.maintained = t.Up, t.Down, t.Unwatched, t.Maintenance
 		}
 	}
 	return list
@@ -148,6 +177,7 @@ func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.T
 func sum(list []day) (total day) {
 	for _, d := range list {
 		total.up, total.down, total.unwatched = total.up+d.up, total.down+d.down, total.unwatched+d.unwatched
+		total.maintained += d.maintained
 	}
 	return total
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -28,16 +29,17 @@ const (
 type project struct {
 	work sync.Mutex // held while the database is read and a page is made
 
-	version   int                               // counts changes that the pages made so far may show
-	changed   int                               // counts changes of checks, also of those that no page shows
-	loaded    int                               // the value of changed when checks were read
-	loadedAt  time.Time                         // by the clock of the monitor
-	checks    []checks.Check                    // all of the project
-	known     time.Time                         // the instant from which histories are known
-	histories map[uuid.UUID][]checks.Transition // of the checks on pages, unless they have changed since
-	older     map[uuid.UUID][]checks.DayStats   // of the same checks, their days before known
-	rendered  map[uuid.UUID]*rendered           // by page
-	failing   failing
+	version     int                               // counts changes that the pages made so far may show
+	changed     int                               // counts changes of checks, also of those that no page shows
+	loaded      int                               // the value of changed when checks were read
+	loadedAt    time.Time                         // by the clock of the monitor
+	checks      []checks.Check                    // all of the project
+	maintenance []gate.Window                     // in the days of the bars, read with the checks
+	known       time.Time                         // the instant from which histories are known
+	histories   map[uuid.UUID][]checks.Transition // of the checks on pages, unless they have changed since
+	older       map[uuid.UUID][]checks.DayStats   // of the same checks, their days before known
+	rendered    map[uuid.UUID]*rendered           // by page
+	failing     failing
 }
 
 // rendered is a page as readers get it.
@@ -148,6 +150,8 @@ type facts struct {
 	older     map[uuid.UUID][]checks.DayStats
 	known     time.Time
 	version   int
+
+	maintenance []gate.Window // of the project, in the days of the bars
 }
 
 // load returns the facts for a page. It reads those that are not known.
@@ -161,12 +165,17 @@ func (c *cache) load(ctx context.Context, p *project, page checks.StatusPage, no
 		p.histories, p.older = make(map[uuid.UUID][]checks.Transition), make(map[uuid.UUID][]checks.DayStats)
 	}
 	all := p.checks
+	f.maintenance = p.maintenance
 	f.histories, f.older = maps.Clone(p.histories), maps.Clone(p.older)
 	read := p.loaded != changed || p.expired(shownBy(page, all), now)
 	c.mu.Unlock()
 
 	if read {
 		if all, err = checks.Stored(c.mon.Project(page.ProjectID).Checks(ctx, checks.Query{})); err != nil {
+			return f, err
+		}
+		q := checks.WindowQuery{Kind: gate.Maintenance, EndsAfter: firstDay(now)}
+		if f.maintenance, err = c.mon.Project(page.ProjectID).Windows(ctx, q); err != nil {
 			return f, err
 		}
 	}
@@ -178,7 +187,7 @@ func (c *cache) load(ctx context.Context, p *project, page checks.StatusPage, no
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if read {
-		p.checks, p.loaded, p.loadedAt = all, changed, now
+		p.checks, p.maintenance, p.loaded, p.loadedAt = all, f.maintenance, changed, now
 	}
 	if p.version == f.version { // otherwise the next request makes the page again
 		maps.Copy(p.histories, f.histories)

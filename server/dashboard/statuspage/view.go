@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -67,7 +68,7 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	known := f.known
 	v := &view{Title: words.Name(p.Title, "Status"), Description: p.Description, First: firstDay(now), Known: known}
 	var all counts
-	created := now
+	created, maintenance := now, gate.Covered(f.maintenance, v.First, now)
 	for _, c := range f.checks {
 		created = earlier(created, c.CreatedAt)
 		status := c.Status(now)
@@ -76,7 +77,7 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 			v.next = next
 		}
 		spans := past(c, f.histories[c.ID], known, now)
-		history := withOlder(days(spans, now), f.older[c.ID], known)
+		history := withOlder(days(maintain(spans, maintenance(c.ID, c.TagList())), now), f.older[c.ID], known)
 		s := service{Name: nameOf(c), State: words.State(status), Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
 		v.Services = append(v.Services, s)
 		for _, o := range outages(spans, known, v.First) {

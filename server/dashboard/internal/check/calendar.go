@@ -60,12 +60,15 @@ func newCalendar(days []checks.DayStats, now time.Time) calendar {
 
 // dayWords returns the class and the words of a day.
 func dayWords(d checks.DayStats) (class, words string) {
-	if d.Times.Up+d.Times.Down == 0 {
+	if d.Times.Up+d.Times.Down+d.Times.Maintenance == 0 {
 		return "none", "not monitored"
 	}
 	runs := ""
+	if d.Times.Maintenance > 0 {
+		runs = ", down for maintenance " + prose.Duration(d.Times.Maintenance)
+	}
 	if d.Runs > 0 {
-		runs = ", " + prose.Count(int(d.Runs), "run")
+		runs += ", " + prose.Count(int(d.Runs), "run")
 		if d.Failures > 0 {
 			runs += fmt.Sprintf(", %d failed", d.Failures)
 		}
@@ -75,6 +78,8 @@ func dayWords(d checks.DayStats) (class, words string) {
 		return "bad", "down " + prose.Duration(d.Times.Down) + runs
 	case d.Times.Down > 0:
 		return "some", "down " + prose.Duration(d.Times.Down) + runs
+	case d.Times.Up == 0:
+		return "none", strings.TrimPrefix(runs, ", ")
 	}
 	return "good", "up" + runs
 }
@@ -84,9 +89,11 @@ type monthStats struct {
 	Name      string
 	Available string
 	Down      string
-	Runs      int64
-	Failures  int64
-	Average   string
+	// Maintenance is the time down within maintenance, which is not in Down, or "".
+	Maintenance string
+	Runs        int64
+	Failures    int64
+	Average     string
 }
 
 // monthsOf sums days up by month, the newest first, for the current month and the two before it.
@@ -102,12 +109,15 @@ func monthsOf(days []checks.DayStats, now time.Time) []monthStats {
 			}
 		}
 		totals, times := checks.SumDays(of)
-		if len(of) == 0 || times.Up+times.Down == 0 && totals.Runs == 0 {
+		if len(of) == 0 || times.Up+times.Down+times.Maintenance == 0 && totals.Runs == 0 {
 			continue
 		}
 		m := monthStats{Name: begin.Format("January"), Available: cmp.Or(times.Percent(), "–"), Down: "–", Runs: totals.Runs, Failures: totals.Failures, Average: "–"}
 		if times.Down > 0 {
 			m.Down = prose.Duration(times.Down)
+		}
+		if times.Maintenance > 0 {
+			m.Maintenance = prose.Duration(times.Maintenance)
 		}
 		if totals.Timed > 0 {
 			m.Average = prose.Duration(totals.Sum / time.Duration(totals.Timed))

@@ -31,11 +31,12 @@ type reportCmd struct {
 func (reportCmd) Help() string {
 	return `For each check that existed in the month: how many runs ended, how many of them failed or were missed, for how long the
 check was down, its availability, and the durations of its runs. Availability is the share of the watched time in which
-the check was up. Time in which it was paused, new or not there yet is unwatched and does not count. The days and the month
+the check was up. Time in which it was paused, new or not there yet is unwatched and does not count,
+nor does time in maintenance in which it was down. The days and the month
 are those of UTC. Of the current month, the report has the part until now.
 
 json: {"project", "month", "until", "total", "checks"}. Each check has "uuid", "name" and "slug"; it and the total have "runs",
-"failures", "up", "down" and "unwatched" in seconds, "availability" from 0 to 1 or null, and "durations": {"count", "sum",
+"failures", "up", "down", "maintenance" and "unwatched" in seconds, "availability" from 0 to 1 or null, and "durations": {"count", "sum",
 "min", "max"} in seconds, or null. In csv, a text that a spreadsheet could take for a formula begins with an apostrophe.
 
 Examples:
@@ -167,7 +168,7 @@ func (r *report) print(w io.Writer, format string) error {
 	}
 	return console.JSONFlag{}.Print(w, nil, func(w io.Writer) {
 		fmt.Fprintf(w, "%s, %s until %s\n\n", console.Printable(r.Project), r.Month, r.Until)
-		rows := [][]string{{"CHECK", "RUNS", "FAILED", "AVAILABILITY", "DOWN", "UNWATCHED", "MEAN", "SHORTEST", "LONGEST"}}
+		rows := [][]string{{"CHECK", "RUNS", "FAILED", "AVAILABILITY", "DOWN", "MAINTENANCE", "UNWATCHED", "MEAN", "SHORTEST", "LONGEST"}}
 		for _, c := range r.Checks {
 			rows = append(rows, append([]string{c.Title}, c.cells()...))
 		}
@@ -179,9 +180,9 @@ func totalOf(r *report) reportCheck { return reportCheck{StatsSum: r.Total} }
 
 // cells returns the columns after the title.
 func (c reportCheck) cells() []string {
-	cells := []string{strconv.FormatInt(c.Runs, 10), strconv.FormatInt(c.Failures, 10), c.Share(), inWords(c.Down), inWords(c.Unwatched), "", "", ""}
+	cells := []string{strconv.FormatInt(c.Runs, 10), strconv.FormatInt(c.Failures, 10), c.Share(), inWords(c.Down), inWords(c.Maintenance), inWords(c.Unwatched), "", "", ""}
 	if d := c.Durations; d != nil {
-		copy(cells[5:], []string{inWords(d.Sum / float64(d.Count)), inWords(d.Min), inWords(d.Max)})
+		copy(cells[6:], []string{inWords(d.Sum / float64(d.Count)), inWords(d.Min), inWords(d.Max)})
 	}
 	return cells
 }
@@ -203,11 +204,11 @@ func inWords(seconds float64) string {
 func (r *report) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"uuid", "name", "slug", "runs", "failures", "up", "down", "unwatched", "availability",
-		"durations_count", "durations_sum", "durations_min", "durations_max"}}
+		"durations_count", "durations_sum", "durations_min", "durations_max", "maintenance"}}
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	for _, c := range r.Checks {
 		row := []string{c.UUID, cell(c.Name), cell(c.Slug), strconv.FormatInt(c.Runs, 10), strconv.FormatInt(c.Failures, 10),
-			number(c.Up), number(c.Down), number(c.Unwatched), "", "", "", "", ""}
+			number(c.Up), number(c.Down), number(c.Unwatched), "", "", "", "", "", number(c.Maintenance)}
 		if c.Availability != nil {
 			row[8] = number(*c.Availability)
 		}

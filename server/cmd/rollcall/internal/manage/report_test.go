@@ -72,13 +72,13 @@ func TestReport(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": `<jobs>, 2026-10 until 2026-11-01T00:00:00+00:00
 
-CHECK                                               RUNS  FAILED  AVAILABILITY  DOWN  UNWATCHED  MEAN    SHORTEST  LONGEST
-daily                                               32    1        99.86%       1 h   41 min     41 min  41 min    41 min
-=HYPERLINK("x")<script>alert(1)</script>\u001b[31m  0     0                     0     31 days
-all                                                 32    1        99.86%       1 h   31 days    41 min  41 min    41 min
+CHECK                                               RUNS  FAILED  AVAILABILITY  DOWN  MAINTENANCE  UNWATCHED  MEAN    SHORTEST  LONGEST
+daily                                               32    1        99.86%       1 h 0  41 min     41 min  41 min    41 min
+=HYPERLINK("x")<script>alert(1)</script>\u001b[31m  0     0                     0    0 31 days
+all                                                 32    1        99.86%       1 h   0 31 days    41 min  41 min    41 min
 `,
-		"csv": `uuid,name,slug,runs,failures,up,down,unwatched,availability,durations_count,durations_sum,durations_min,durations_max
-uuid,daily,,32,1,2672340,3600,2460,0.998654678356017,31,76260,2460,2460
+		"csv": `uuid,name,slug,runs,failures,up,down,unwatched,availability,durations_count,durations_sum,durations_min,durations_max,maintenance
+uuid,daily,,32,1,2672340,3600,2460,0.998654678356017,31,76260,2460,2460,0
 `,
 	} {
 		var out bytes.Buffer
