@@ -173,6 +173,9 @@ func (p *person) apply(a act) {
 	case "fail":
 		p.fail(a.at, a.at)
 	case "rules":
+		if p.raised && p.status == "down" && p.rules.only && !a.rule.only { // as new
+			p.raised, p.unreported, p.failures, p.expected = false, true, max(a.rule.after, 1), a.at
+		}
 		p.rules = a.rule
 		p.review(a.at)
 	case "ack":

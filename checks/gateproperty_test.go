@@ -203,7 +203,7 @@ func (o *office) passFirst(i int) bool {
 	if q.due.After(o.now) {
 		return false
 	}
-	if q.kind == gate.Up && l.dropped && !q.since {
+	if q.kind == gate.Up && l.dropped && !l.told && !q.since {
 		l.pending = l.pending[1:]
 		return true
 	}

@@ -314,8 +314,8 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	c, effects := c.Settle(now)
 	before, limited, silent := c.timing(), c.MaxRuntime > 0, c.RecordOnly
 	c = spec.applyTo(c)
-	if silent && !c.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // raised before it was silent, and dropped since
-		c.Alerting = alerting{Since: c.StoredSince, Failures: max(c.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
+	if silent && !c.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
+		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(c.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
 	}
 	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })

@@ -28,7 +28,7 @@ const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
-		f.up AND d.close = '' AND coalesce((SELECT ` + dropped + ` FROM rollcall_deliveries AS o
+		f.up AND d.close = '' AND coalesce((SELECT ` + dropped + ` AND coalesce(o.since, 0) = 0 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient = d.recipient AND o.id < d.id
 				AND NOT (o.reminder > 0 AND ` + dropped + `) ORDER BY o.id DESC LIMIT 1), FALSE) AS unheard,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id

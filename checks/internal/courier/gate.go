@@ -159,7 +159,8 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 }
 
 // vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
-// alert that the check is up behind it, both end: nobody has heard that it was down. One about a later outage takes its place.
+// alert that the check is up behind it, both end: nobody has heard that it was down. One that sums up quiet hours ends alone, because
+// the recovery may be that of an alert before them. One about a later outage takes its place.
 // If the check is not down any more, the alert ends alone. The same holds for what was raised meanwhile. Of one that was tried,
 // which somebody may have heard of, only the reminders end, as they do of one that stays.
 func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
@@ -174,8 +175,9 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 		switch {
 		case tried && ends >= 0:
 			from = 1
-		case ends >= 0 && line[ends].FlipUp:
+		case ends >= 0 && line[ends].FlipUp && down.Since.IsZero():
 			ends++
+		case ends >= 0 && line[ends].FlipUp: // somebody may have heard that it was down before the quiet hours
 		case ends >= 0:
 			text = supersededText("")
 		case !tried && c.Stored != checks.StatusDown:
