@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -86,6 +87,9 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err := w.mon.Tick(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.maintain(ctx, project.ID); err != nil {
+		return nil, err
+	}
 	if err := s.settle(ctx, project.ID); err != nil {
 		return nil, err
 	}
@@ -110,6 +114,27 @@ func (s *site) settle(ctx context.Context, project uuid.UUID) (err error) {
 			_, err = s.people.UseLink(ctx, link.Token, "", "", password)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maintain adds maintenance that is running and to come, and a snooze.
+func (w *world) maintain(ctx context.Context, project uuid.UUID) error {
+	p := w.mon.Project(project)
+	backup, err := p.CheckBySlug(ctx, "nightly-backup")
+	if err != nil {
+		return err
+	}
+	now := w.clock.now()
+	for _, window := range []gate.Window{
+		{Kind: gate.Maintenance, Tags: []string{"db"}, Duration: 2 * time.Hour, Note: "New disks for the database"},
+		{Kind: gate.Maintenance, Start: now.Add(2 * day), Duration: 4 * time.Hour, Note: "Move to the new data center"},
+		{Kind: gate.Maintenance, Tags: []string{"web"}, Schedule: "0 3 * * SUN", Duration: time.Hour, TZ: "Europe/Riga"},
+		{Kind: gate.Snooze, Checks: []uuid.UUID{backup.ID}, Duration: 90 * time.Minute},
+	} {
+		if _, err := p.AddWindow(ctx, window); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,7 @@ type checkView struct {
 	Ways        *waysView // nil for those who may only look
 	Events      []eventView
 	More        bool // there are earlier events
+	Snoozes     []ui.Choice
 	Audits      bool
 	Changes     []ui.Change // the newest
 	Log         []logRow
@@ -79,14 +80,18 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	running, err := q.Running()
+	if err != nil {
+		return err
+	}
 	view := checkView{
 		Rehearsal: rehearsed[0],
 		Row:       ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
-	if q.Right.Edits() {
-		view.Ways = ways(q)
+	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {
+		view.Ways, view.Snoozes = ways(q), ui.SnoozeChoices
 	}
 	if view.Audits = q.Mon.Installation().Audits(); view.Audits {
 		if view.Changes, err = q.Changes(audit.Query{Check: c.ID, Limit: changesShown}); err != nil {

@@ -29,13 +29,18 @@ func bulk(q *ui.Request) error {
 	action := q.R.PostForm.Get("action")
 	change, isChange := bulkChanges[action]
 	switch {
-	case action != "edit" && action != "delete" && !isChange:
+	case action != "edit" && action != "delete" && action != "snooze" && !isChange:
 		return ui.ErrBadForm
 	case len(list) == 0:
 		q.Notice("Select at least one check.")
 		return backToList(q)
 	case action == "edit":
 		return showBulkEdit(q, http.StatusOK, &bulkEdit{bulkView: bulkViewOf(q, list)})
+	case action == "snooze":
+		if err := q.Snooze(q.R.PostForm.Get("for"), list...); err != nil {
+			return err
+		}
+		return backToList(q)
 	case action == "delete":
 		return q.Render("bulkdelete", "Delete "+prose.Count(len(list), "check"), bulkViewOf(q, list))
 	}

@@ -82,7 +82,7 @@ func (o *openLists) checksPage(q *ui.Request) error {
 	if err := addReasons(q, view.Rows, shown); err != nil {
 		return err
 	}
-	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now())
+	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now(), q.Clock())
 	token := o.rows.add(rows)
 	var before *rowSet
 	if q.Refresh {
@@ -136,9 +136,14 @@ func find(q *ui.Request) (view checksView, err error) {
 
 // rows returns the rows of checks.
 func (v *checksView) rows(q *ui.Request, list []checks.Check) ([]ui.Row, error) {
+	running, err := q.Running()
+	if err != nil {
+		return nil, err
+	}
 	rows, err := q.Rows(list, v.list.Now)
 	for i, c := range list[:len(rows)] {
 		rows[i].Nobody = !verdict.Notifies(c, v.available, v.reach)
+		rows[i].Hold = ui.HoldOf(running, c)
 	}
 	return rows, err
 }
@@ -164,6 +169,9 @@ func tagsOf(rows []ui.Row) []string {
 	slices.Sort(tags)
 	return tags
 }
+
+// Snoozes are how long the selected checks may be snoozed.
+func (v checksView) Snoozes() []ui.Choice { return ui.SnoozeChoices }
 
 // States are the words of the states, for the filter.
 func (v checksView) States() []string { return []string{"down", "late", "up", "new", "paused"} }

@@ -45,7 +45,7 @@ func (r tableRow) string(attributes string) string {
 
 // tableRows makes the rows of the list. They are by far the most of the pages, and a template takes several times as long:
 // every text goes through the escaper, and everything else is made of constants, keys and numbers.
-func tableRows(v *checksView, edit bool, base string, now time.Time) []tableRow {
+func tableRows(v *checksView, edit bool, base string, now time.Time, clock words.Clock) []tableRow {
 	rows := make([]tableRow, 0, len(v.Rows)+1)
 	base = template.HTMLEscapeString(base)
 	for i := range len(v.Rows) + 1 {
@@ -54,13 +54,13 @@ func tableRows(v *checksView, edit bool, base string, now time.Time) []tableRow 
 				string(words.Glyph("up")) + ` Show ` + prose.Count(v.Folded, "healthy check") + "</a></td></tr>\n"})
 		}
 		if i < len(v.Rows) {
-			rows = append(rows, rowHTML(v.Rows[i], edit, base, now))
+			rows = append(rows, rowHTML(v.Rows[i], edit, base, now, clock))
 		}
 	}
 	return rows
 }
 
-func rowHTML(r ui.Row, edit bool, base string, now time.Time) (row tableRow) {
+func rowHTML(r ui.Row, edit bool, base string, now time.Time, clock words.Clock) (row tableRow) {
 	var out strings.Builder
 	out.Grow(1000)
 	text := func(s string) { template.HTMLEscape(&out, []byte(s)) }
@@ -94,6 +94,11 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time) (row tableRow) {
 		out.WriteString(`</small>`)
 	}
 	out.WriteString(`<small class="when">`)
+	if word := r.Hold.Word(); word != "" {
+		out.WriteString(`<span class="hold">` + word + " until ")
+		text(clock.Text(r.Hold.Until, now))
+		out.WriteString(`</span> · `)
+	}
 	if r.Nobody {
 		out.WriteString(`<span class="nobody">alerts nobody</span> · `)
 	}

@@ -58,6 +58,8 @@ type view struct {
 	LastName, LastKey string
 	LastAt            time.Time
 	Steps             []step
+	// Holds are the maintenance windows and snoozes in effect.
+	Holds []ui.Hold
 
 	cut bool // not all checks that went wrong were read
 }
@@ -129,6 +131,9 @@ func page(q *ui.Request) error {
 		return err
 	}
 	if err := v.addTold(q, bad, sends, now); err != nil {
+		return err
+	}
+	if v.Holds, err = q.Running(); err != nil {
 		return err
 	}
 	v.Groups = grouped(bad)

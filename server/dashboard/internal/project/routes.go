@@ -1,4 +1,4 @@
-// Package project has the other pages of a project: settings, badges, status pages and imports.
+// Package project has the other pages of a project: settings, badges, status pages, maintenance and imports.
 package project
 
 import (
@@ -28,6 +28,11 @@ func Register(s *ui.Site) {
 	s.Change("POST /projects/{project}/status/{page}", saveStatusPage)
 	s.Change("GET /projects/{project}/status/{page}/delete", deleteStatusPagePage)
 	s.Change("POST /projects/{project}/status/{page}/delete", deleteStatusPage)
+
+	s.Look("GET /projects/{project}/maintenance", windowsPage)
+	s.Change("POST /projects/{project}/maintenance", addWindow)
+	s.Change("POST /projects/{project}/maintenance/{window}/end", endWindow)
+	s.Change("POST /checks/{check}/snooze", snoozeCheck)
 
 	s.Change("GET /projects/{project}/import", importPage)
 	s.Change("POST /projects/{project}/import", planImport)

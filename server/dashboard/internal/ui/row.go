@@ -34,6 +34,8 @@ type Row struct {
 	// Why is why the check is down, and Nobody says that it alerts nobody then. Only the list fills them in.
 	Why    string
 	Nobody bool
+	// Hold is why its alerts are kept back. Only the list and the page of the check fill it in.
+	Hold Hold
 
 	Lower string // the name in lower case, for searches and orders
 }

@@ -1,0 +1,93 @@
+package project_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
+)
+
+// TestMaintenance plans maintenance of each kind on the page, and ends it.
+func TestMaintenance(t *testing.T) {
+	s := pagetest.New(t)
+	b, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
+	b.Get(s.Path("maintenance")).Is(http.StatusOK).Has("No maintenance planned", "New maintenance")
+	dump := s.Create(checks.Spec{Name: new("dump <b>"), Tags: []string{"db"}})
+	s.Create(checks.Spec{Name: new("mail")})
+	windows := func() []gate.Window {
+		t.Helper()
+		list, err := s.Mon.Project(s.Project.ID).Windows(t.Context(), checks.WindowQuery{})
+		pagetest.NoError(t, err)
+		return list
+	}
+	now := url.Values{"scope": {"tags"}, "tag": {"db"}, "when": {"now"}, "for": {"2h"}, "note": {"New <disks>"}}
+	reader.Post(s.Path("maintenance"), now).Is(http.StatusForbidden)
+	b.Post(s.Path("maintenance"), now).Is(http.StatusSeeOther)
+	b.Get(s.Path("maintenance")).Has("Maintenance until 14:00. No alerts that checks are down until then.", "New &lt;disks&gt;", "until <time", "by the API key rcw_", "End now")
+	reader.Get(s.Path("maintenance")).Is(http.StatusOK).Has("New &lt;disks&gt;").HasNo("End now", "the API key", "Add maintenance")
+	b.Get(s.Path("")).Has("In maintenance until 14:00")
+	b.Get("/checks/"+dump.UniqueKey()).Has("<b>In maintenance</b> until ", "New &lt;disks&gt;")
+
+	in := b.In("Europe/Riga")
+	in.Post(s.Path("maintenance"), url.Values{"scope": {"checks"}, "check": {dump.ID.String()}, "when": {"planned"}, "start": {"2026-11-24T22:00"}, "end": {"2026-11-25T02:00"}}).Is(http.StatusSeeOther)
+	b.Post(s.Path("maintenance"), url.Values{"scope": {"all"}, "when": {"recurring"}, "schedule": {"0 3 * * SUN"}, "each": {"90 min"}, "tz": {"Europe/Riga"}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("maintenance")).Has("Coming", "at 03:00 every Sunday, in Europe/Riga, for 1 h 30 min", "dump &lt;b&gt;", "the whole project", "Cancel")
+	list := windows()
+	if len(list) != 3 || !list[2].Start.Equal(time.Date(2026, 11, 24, 20, 0, 0, 0, time.UTC)) || list[0].Duration+list[1].Duration != 90*time.Minute {
+		t.Fatalf("%+v", list)
+	}
+	for want, form := range map[string]url.Values{
+		`<a href="#tags">Not saved: The list of tags is empty: choose a tag, or another answer.</a>`:       {"scope": {"tags"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#checks">Not saved: The list of checks is empty: choose a check, or another answer.</a>`: {"scope": {"checks"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#start">Not saved: The start is not a date and a time.</a>`:                              {"when": {"planned"}, "end": {"2026-11-25T02:00"}},
+		`<a href="#end">Not saved: The end is not after the start`:                                         {"when": {"planned"}, "start": {"2026-11-25T02:00"}, "end": {"2026-11-25T01:00"}},
+		`<a href="#schedule">Not saved: The schedule is not valid`:                                         {"when": {"recurring"}, "schedule": {"0 0 30 2 *"}, "each": {"1h"}, "tz": {"UTC"}},
+		`<a href="#tz">Not saved: The time zone is not a time zone`:                                        {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Riga"}},
+		`<a href="#each">Not saved: The duration `:                                                         {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"31 days"}, "tz": {"UTC"}},
+	} {
+		b.Post(s.Path("maintenance"), form).Is(http.StatusBadRequest).Has(want)
+	}
+	b.Post(s.Path("maintenance"), url.Values{"when": {"now"}, "for": {"x"}}).Is(http.StatusBadRequest)
+	if got := windows(); len(got) != 3 {
+		t.Errorf("refused forms added something: %+v", got)
+	}
+
+	s.Advance(time.Hour)
+	for _, w := range windows() {
+		reader.Post(s.Path("maintenance/"+w.ID.String()+"/end"), nil).Is(http.StatusForbidden)
+		b.Post(s.Path("maintenance/"+w.ID.String()+"/end"), nil).Is(http.StatusSeeOther)
+	}
+	b.Get(s.Path("maintenance")).Has("Maintenance ended.", "Last 30 days", "for 1 h").HasNo("End now", "Cancel")
+	b.Post(s.Path("maintenance/"+s.Project.ID.String()+"/end"), nil).Is(http.StatusNotFound)
+}
+
+// TestSnooze snoozes checks with one tap, on their page and in the list.
+func TestSnooze(t *testing.T) {
+	s := pagetest.New(t)
+	b, reader := s.SignedIn(s.Keys.ReadWrite).In("Europe/Riga"), s.SignedIn(s.Keys.ReadOnly)
+	c, other := s.Create(checks.Spec{Name: new("dump")}), s.Create(checks.Spec{Name: new("mail")})
+	page := "/checks/" + c.UniqueKey()
+	reader.Get(page).Is(http.StatusOK).HasNo("Snooze")
+	reader.Post(page+"/snooze", url.Values{"for": {"2h"}}).Is(http.StatusForbidden)
+	b.Get(page).Has("30 minutes", "2 hours", "Until tomorrow 09:00")
+	b.Post(page+"/snooze", url.Values{"for": {"3 years"}}).Is(http.StatusBadRequest)
+	b.Post(page+"/snooze", url.Values{"for": {"tomorrow"}}).Is(http.StatusSeeOther)
+	list, err := s.Mon.Project(s.Project.ID).Windows(t.Context(), checks.WindowQuery{Kind: gate.Snooze})
+	pagetest.NoError(t, err)
+	if len(list) != 1 || !list[0].End.Equal(time.Date(2026, 11, 23, 7, 0, 0, 0, time.UTC)) {
+		t.Fatalf("%+v", list)
+	}
+	b.Get(page).Has("<b>Snoozed</b> until ", "tomorrow 09:00", "End snooze")
+	reader.Get(page).Has("<b>Snoozed</b> until ").HasNo("End snooze")
+	b.Get(s.Path("")).Has("Snoozed until tomorrow 09:00")
+	b.Post(page+"/snooze", url.Values{"end": {list[0].ID.String()}}).Is(http.StatusSeeOther)
+	b.Get(page).Has("Snooze ended.").HasNo("<b>Snoozed</b>")
+
+	b.Post(s.Path("bulk"), url.Values{"action": {"snooze"}, "for": {"30m"}, "check": pagetest.IDs(c, other)}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Snoozed until 14:30")
+	b.Get(page).Has("<b>Snoozed</b> until ").HasNo("End snooze") // it is about another check, too
+}
