@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -23,7 +24,7 @@ const (
 )
 
 // Explain says in words how a check of the project is: since when, why, who was notified and what comes next. Package verdict has
-// the words. The log has the newest pings of the check, as [Project.Pings] returns them. Explain takes at most six short
+// the words. The log has the newest pings of the check, as [Project.Pings] returns them. Explain takes at most seven short
 // queries. Error: [checks.ErrNotFound] if the check was deleted.
 //
 //	log, err := checks.Collect(project.Pings(ctx, c.ID, checks.PingQuery{}))
@@ -48,6 +49,10 @@ func (p *Project) Explain(ctx context.Context, c checks.Check, log []pings.Ping)
 		in.Deliveries = events[0].Deliveries
 	}
 	p.addOutput(ctx, &in)
+	var err error
+	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
+		return verdict.Verdict{}, err
+	}
 	available, reach, err := p.Receivers(ctx, false)
 	in.Receivers = verdict.Receivers(c, available, reach)
 	return verdict.Explain(in), err

@@ -21,6 +21,9 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 	if in.Channels, in.Reach, err = p.Receivers(ctx, true); err != nil {
 		return nil, err
 	}
+	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
+		return nil, err
+	}
 	rehearsals := make([]verdict.Rehearsal, len(list))
 	for i, c := range list {
 		if i%100 == 0 && ctx.Err() != nil {

@@ -11,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // nightly is maintenance that recurs at two o'clock.
@@ -173,4 +176,44 @@ func TestWindowLimit(t *testing.T) {
 	if err := <-refused; !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestEndWindowReleases ends recurring maintenance within an occurrence: the alert that waited is sent at once, and verdict and
+// rehearsal know the window while it is there.
+func TestEndWindowReleases(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		p := o.Monitor.Project(o.project.ID)
+		w := gate.Window{Kind: gate.Maintenance, Schedule: "0 13 * * *", Duration: 3 * time.Hour, Note: "new disks", Checks: []uuid.UUID{c.ID}}
+		w, err := p.AddWindow(t.Context(), w)
+		must(t, err)
+		o.clock.Set(noon.Add(time.Hour))
+		says := func(want string) {
+			t.Helper()
+			now, err := p.Check(t.Context(), c.ID)
+			must(t, err)
+			v, err := p.Explain(t.Context(), *now.Check, nil)
+			must(t, err)
+			r, err := p.Rehearse(t.Context(), true, *now.Check)
+			must(t, err)
+			text := v.Text(nil) + "\n"
+			for _, s := range r[0].Steps {
+				text += r[0].Text(s, nil) + "\n"
+			}
+			if strings.Contains(text, "disks") != (want != "") || !strings.Contains(text, want) {
+				t.Errorf("got %q, want %q", text, want)
+			}
+		}
+		says("In maintenance until 16:00 (new disks): alerts wait.")
+		says("Maintenance (new disks) holds the alert until 16:00.")
+		o.ping(t, c.ID, pings.Failure)
+		o.wait(t, time.Hour)
+		_, err = p.EndWindow(t.Context(), w.ID)
+		must(t, err)
+		o.deliver(t, down)
+		says("")
+		times, err := p.Downtime(t.Context(), c.ID, noon.Add(time.Hour), o.Now().Add(time.Hour))
+		if want := (flips.Times{Maintenance: time.Hour}); err != nil || times != want {
+			t.Errorf("times %+v, error %v, want %+v", times, err, want)
+		}
+	})
 }

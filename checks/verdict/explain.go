@@ -65,6 +65,7 @@ func Explain(in Input) Verdict {
 	case checks.StatusDown:
 		b.explainDown()
 	}
+	b.windows()
 	b.zoneHint()
 	b.integrations()
 	b.v.nameZone()

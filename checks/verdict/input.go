@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -24,6 +25,8 @@ type Input struct {
 	// Unanswered is for how long nobody has taken on the outage that a later step of an escalation policy alerts, or 0. Only
 	// [ForAlert] says so.
 	Unanswered time.Duration
+	// Windows are the maintenance windows and snoozes of the project.
+	Windows []gate.Window
 	// Receivers are the integrations that get the alerts of the check; see [Receivers].
 	Receivers []Receiver
 }

@@ -27,6 +27,8 @@ type RehearseInput struct {
 	Channels []channels.Channel
 	// Reach says of the channels whether alerts arrive, and when by the escalation policy; see [Reaches]. Of one that is missing, only the channel itself decides.
 	Reach map[uuid.UUID]Reach
+	// Windows are the maintenance windows and snoozes of the project.
+	Windows []gate.Window
 }
 
 // Rehearsal says what happens if a job does not report any more, or reports a failure now.
@@ -67,13 +69,16 @@ const (
 // Step is one step of a rehearsal.
 type Step struct {
 	// Kind says what happens. "due": a run is expected. "failure": the job reports a failure. "down": the check goes down.
-	// "counted": another failure in a row counts. "held": quiet hours hold the alert until Until. "alert" and "reminder": one
-	// is raised. "escalation": a later step of the escalation policy follows. "silenced": quiet hours cancel a reminder, and the
-	// next one is due at Until.
+	// "counted": another failure in a row counts. "held": By holds the alert until Until. "alert" and "reminder": one
+	// is raised. "escalation": a later step of the escalation policy follows. "silenced": By cancels a reminder, and the
+	// next one is due at Until, or by RepeatEvery.
 	Kind string
 	At   time.Time
 	// Until is the end of the wait of a step "held" or "silenced".
 	Until time.Time
+	// By is what holds the alert or cancels a reminder: maintenance, a snooze, or "" for quiet hours. Note is the note of the window.
+	By   gate.Why
+	Note string
 	// Reason says why the check goes down.
 	Reason flips.Reason
 	// Failures are the failures in a row so far, in a step "down" or "counted". A step that stands for several
@@ -122,17 +127,17 @@ func Rehearse(in RehearseInput) Rehearsal {
 		c, effects = c.Settle(wake)
 		reminders += r.follow(before, c, effects, wake)
 	}
-	r.escalate()
+	r.escalate(r.wait(in.Windows))
 	return r
 }
 
-// escalate adds the later steps of the escalation policy.
-func (r *Rehearsal) escalate() {
+// escalate adds the later steps of the escalation policy, which count from an instant.
+func (r *Rehearsal) escalate(from time.Time) {
 	if r.AlertAt.IsZero() {
 		return
 	}
 	for _, after := range r.later() {
-		at := r.AlertAt.Add(after)
+		at := from.Add(after)
 		if held := gate.Decide(gate.Event{Kind: gate.Up}, r.Check.Policies(), at); held.Action == gate.Wait {
 			at = held.Until // quiet hours, as in follow
 		}

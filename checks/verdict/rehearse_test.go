@@ -112,6 +112,7 @@ func TestRehearse(t *testing.T) {
 		failure bool
 		lacks   channels.Kind
 		steps   []gate.Step
+		windows []gate.Window
 		want    []string
 	}{
 		"a group, and a member twice": {spec: hourly, to: []channels.Channel{all, ops}, changes: []change{ping(pings.Success, time.Minute)}, want: []string{
@@ -152,6 +153,26 @@ func TestRehearse(t *testing.T) {
 		"a policy for an outage that is going on": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
 			steps: []gate.Step{{After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
 				"It is down already. Unless somebody acknowledges it, Pager is notified next.",
+				"Ops: notified, last alert sent yesterday 12:00",
+				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
+			}},
+		"maintenance, quiet hours at its end, and steps that count from then": {
+			spec: with(hourly, func(s *checks.Spec) {
+				s.QuietHours, s.RepeatEvery, s.Tags = new("13:50-14:30"), new(40*time.Minute), []string{"db"}
+			}),
+			to: []channels.Channel{ops}, changes: []change{ping(pings.Success, time.Minute)},
+			steps: []gate.Step{{Channels: []uuid.UUID{ops.ID}}, {After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}},
+			windows: []gate.Window{{Kind: gate.Maintenance, Schedule: "0 13 * * *", Duration: time.Hour, TZ: "UTC", Start: noon, Tags: []string{"db"}, Note: "disks"},
+				{Kind: gate.Snooze, Start: noon, End: noon.AddDate(0, 0, 1), Tags: []string{"web"}}}, want: []string{
+				"If it does not report, Ops is notified at 14:30, 1 h 21 min after it goes down. Unless somebody acknowledges it, Pager at 14:30.",
+				"23 12:59 A run is expected.",
+				"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
+				"23 13:09 Maintenance (disks) holds the alert until 14:00.",
+				"23 13:49 Maintenance (disks) cancels the reminder.",
+				"23 14:00 Quiet hours hold the alert until 14:30.",
+				"23 14:29 Quiet hours cancel the reminder; the next one is due at 15:10.",
+				"23 14:30 The alert is sent to Ops.",
+				"23 14:30 Unless somebody has acknowledged it, the alert is sent to Pager.",
 				"Ops: notified, last alert sent yesterday 12:00",
 				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
 			}},
@@ -239,7 +260,7 @@ func TestRehearse(t *testing.T) {
 			}
 			got := rehearsed(verdict.RehearseInput{
 				Check: c, Now: noon, Failure: tt.failure, Channels: list,
-				Reach: verdict.Reaches(list, outcomes, tt.steps),
+				Reach: verdict.Reaches(list, outcomes, tt.steps), Windows: tt.windows,
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

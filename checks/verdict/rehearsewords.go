@@ -210,10 +210,8 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 			return fmt.Sprintf("Failures %d to %d of %d in a row.", s.First, s.Failures, after)
 		}
 		return fmt.Sprintf("Failure %d of %d in a row.", s.Failures, after)
-	case stepHeld:
-		return "Quiet hours hold the alert until " + r.time(s.Until, zone) + "."
-	case stepSilenced:
-		return "Quiet hours cancel the reminder; the next one is due " + r.at(s.Until, zone) + "."
+	case stepHeld, stepSilenced:
+		return r.waitText(s, zone)
 	case stepReminder:
 		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, prose.Period(r.Check.RepeatEvery))
 	}
