@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -29,6 +30,7 @@ type tally struct {
 
 	flips, deliveries int
 	received, repeats int // deliveries that arrived, and that arrived again
+	skipped           int // deliveries that the gate dropped
 }
 
 // deaths counts kills of servers, restarts of PostgreSQL and failovers.
@@ -36,9 +38,9 @@ func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() + t.f
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips with %d deliveries, "+
-		"of all deliveries %d arrived, %d repeatedly; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
+		"of all deliveries %d arrived, %d repeatedly, %d were dropped in maintenance windows; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
 		t.operations.Load(), t.took.Round(time.Second), t.unanswered.Load(), t.acknowledged.Load(), t.flips, t.deliveries,
-		t.received, t.repeats, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load())
+		t.received, t.repeats, t.skipped, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load())
 }
 
 // runHistories lets clients work in rounds while servers die, until there were enough operations and kills and the
@@ -58,6 +60,11 @@ func runHistories(ctx context.Context, s *site, o options) (report string, err e
 		}
 		before := t.deaths()
 		s.under(ctx, o.Seed+uint64(number), o.Calm, func(ctx context.Context) {
+			open, end := context.WithCancel(ctx)
+			var windows sync.WaitGroup
+			windows.Go(func() { r.maintain(open) })
+			defer windows.Wait()
+			defer end()
 			r.work(ctx)
 			// A fast machine is done before anything has died.
 			for end := time.Now().Add(10 * o.Calm); before < o.Kills && t.deaths() == before && time.Now().Before(end); {

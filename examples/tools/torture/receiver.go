@@ -35,14 +35,15 @@ type receiver struct {
 	refused int
 	repeats int
 	problem func(format string, args ...any)
+	windows *windows
 }
 
-func newReceiver(problem func(format string, args ...any)) (*receiver, error) {
+func newReceiver(problem func(format string, args ...any), w *windows) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert), problem: problem}
+	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert), problem: problem, windows: w}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{channel}", r.receive)
 	r.web = &http.Server{Handler: mux, ReadHeaderTimeout: patience}
@@ -65,6 +66,9 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	if err != nil || key == "" {
 		r.problem("unreadable webhook with the key %q: %v", key, err)
 		return
+	}
+	if document.Status == "down" && r.windows.forbid(document.Check.UUID, document.At) {
+		r.problem("the alert that %s is down since %v arrived within a maintenance window", document.Check.UUID, document.At)
 	}
 	const often = 50
 	if r.seen[key] == 0 && r.refused*often < len(r.seen) {
@@ -116,30 +120,23 @@ func (s *site) auditDeliveries(ctx context.Context) error {
 
 // sent returns the alerts that the outbox has as sent, in order.
 func (s *site) sent(ctx context.Context) (map[pair][]alert, error) {
-	var rows []struct {
-		UUID  uuid.UUID
-		Name  string
-		Up    bool
-		At    int64
-		State string
-	}
-	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.state FROM rollcall_deliveries d
+	var rows []outboxRow
+	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.created_at, d.state FROM rollcall_deliveries d
 		JOIN rollcall_flips f ON f.id = d.flip_id JOIN rollcall_checks c ON c.id = d.check_id
 		JOIN rollcall_channels ch ON ch.id = d.channel_id ORDER BY d.id`).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
 	}
-	sent := make(map[pair][]alert)
+	sent, all := make(map[pair][]alert), make(map[pair][]outboxRow)
 	for _, row := range rows {
 		status := "down"
 		if row.Up {
 			status = "up"
 		}
-		if row.State != "sent" {
-			s.problem("the delivery about %s being %s to %s is %s", row.UUID, status, row.Name, row.State)
-		}
 		p := pair{row.UUID, row.Name}
-		sent[p] = append(sent[p], alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)})
+		if all[p] = append(all[p], row); row.State == "sent" {
+			sent[p] = append(sent[p], alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)})
+		}
 	}
-	return sent, nil
+	return sent, s.auditSkipped(ctx, all)
 }

@@ -50,6 +50,8 @@ type site struct {
 
 	began time.Time // of the trial, once the servers run
 
+	windows windows
+
 	mu       sync.Mutex
 	problems []string
 	results  []result // of pings
@@ -82,7 +84,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 			return s, err
 		}
 	}
-	if s.receiver, err = newReceiver(s.problem); err != nil {
+	if s.receiver, err = newReceiver(s.problem, &s.windows); err != nil {
 		return s, err
 	}
 	if err := s.startServers(ctx, o.Rollcall); err != nil {
