@@ -96,20 +96,20 @@ type subject struct {
 
 // of returns a function that says in words what an alert is about, for the output of its ping.
 func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
-	about := subject{a.Check.ID, a.Flip, a.Reminder, escalated(a)}
+	about := subject{a.Check.ID, a.Flip, a.Reminder, a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck)}
 	if v[about] == nil {
 		var once sync.Once
 		var text string
 		v[about] = func(output []byte) string {
-			once.Do(func() { text = explain(a, output, now()) })
+			once.Do(func() { text = explain(a, output, about.waited, now()) })
 			return text
 		}
 	}
 	return v[about]
 }
 
-// explain says in words what an alert is about.
-func explain(a store.Alert, output []byte, now time.Time) string {
+// explain says in words what an alert is about. escalated says that it has waited for its step of the escalation policy.
+func explain(a store.Alert, output []byte, escalated bool, now time.Time) string {
 	if a.Flip.At.IsZero() { // it was pruned
 		return ""
 	}
@@ -123,15 +123,10 @@ func explain(a store.Alert, output []byte, now time.Time) string {
 	if a.Flip.Up {
 		flip.To = checks.StatusUp
 	}
-	if escalated(a) {
+	if escalated {
 		in.Unanswered = now.Sub(a.CreatedAt)
 	}
 	return verdict.ForAlert(in, flip, a.Reminder).Text(nil)
-}
-
-// escalated reports whether an alert that a check is down is that of a later step of the escalation policy.
-func escalated(a store.Alert) bool {
-	return a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck)
 }
 
 // describe returns the description of a check for alerts.
