@@ -60,6 +60,9 @@ type Delivery struct {
 	HeldBy string
 	// Error is the error of the last attempt, or why the gate dropped a skipped delivery, at most 500 characters.
 	Error string
+	// Batch is the same for the deliveries that one message stands for, in a storm of alerts: the ID of the first of them. It is 0
+	// for one that is sent alone.
+	Batch int64
 	// InPart says that some of the recipients have the alert already, or deliveries of their own.
 	InPart bool
 }

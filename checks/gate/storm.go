@@ -32,11 +32,12 @@ type Burst struct {
 	wanted map[uuid.UUID]time.Time // when the alert of a check wanted to leave
 	left   time.Time               // when the last message left
 	until  time.Time               // when those that wait leave
+	window time.Duration
 }
 
 // Want notes that the alert of a check wants to leave now, and forgets those of before the window.
 func (b *Burst) Want(s Storm, check uuid.UUID, now time.Time) {
-	if b.wanted == nil {
+	if b.window = s.Window; b.wanted == nil {
 		b.wanted = make(map[uuid.UUID]time.Time)
 	}
 	for id, at := range b.wanted {
@@ -51,13 +52,13 @@ func (b *Burst) Want(s Storm, check uuid.UUID, now time.Time) {
 func (b *Burst) Left(now time.Time) { b.left, b.until = now, time.Time{} }
 
 // Idle reports whether nothing is known any more that could keep an alert back.
-func (b *Burst) Idle(s Storm, now time.Time) bool {
+func (b *Burst) Idle(now time.Time) bool {
 	for _, at := range b.wanted {
-		if now.Sub(at) < s.Window {
+		if now.Sub(at) < b.window {
 			return false
 		}
 	}
-	return now.Sub(b.left) >= s.Window
+	return now.Sub(b.left) >= b.window
 }
 
 // Decide decides about an alert that no other policy keeps back, after [Burst.Want] has noted all that want to leave now. ready

@@ -116,7 +116,7 @@ func TestStormOfOneHost(t *testing.T) {
 	if d := b.Decide(s, now.Add(-time.Hour), now); d.Action != gate.Send {
 		t.Errorf("one that has waited for long: %+v", d)
 	}
-	if b.Idle(s, now.Add(time.Minute-1)) || !b.Idle(s, now.Add(time.Minute)) {
+	if b.Idle(now.Add(time.Minute-1)) || !b.Idle(now.Add(time.Minute)) {
 		t.Error("a burst is idle a window after its last message")
 	}
 	var raised []time.Duration

@@ -27,7 +27,7 @@ func (w Why) Words(name string) string {
 	case ByQuiet:
 		return "quiet hours"
 	case ByStorm:
-		return "sent together with other alerts"
+		return "will be sent together with other alerts"
 	}
 	return said(string(w))
 }

@@ -23,6 +23,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -50,8 +52,11 @@ func courierMain(arguments string) error {
 		return err
 	}
 	mon, err := monitor.New(store, &monitor.Config{
-		Logger:   slog.New(slog.DiscardHandler),
-		Channels: []channels.Type{{Kind: "pager", Notifier: channels.NotifierFunc(poster(receiver))}},
+		Logger: slog.New(slog.DiscardHandler),
+		Channels: []channels.Type{
+			{Kind: "pager", Notifier: channels.NotifierFunc(poster(receiver))},
+			{Kind: "chat", Notifier: channels.NotifierFunc(poster(receiver)), Combines: true},
+		},
 		Delivery: monitor.DeliveryConfig{Lease: 300 * time.Millisecond, Every: 50 * time.Millisecond, RetryFirst: 10 * time.Millisecond},
 	})
 	if err != nil {
@@ -146,12 +151,16 @@ func (f *fleet) stop() {
 // one check in order. Each claim sends an alert at most once, and no alert is claimed again after it was recorded as sent.
 func TestKillLosesNoAlert(t *testing.T) {
 	const jobs, each = 20, 10
-	run := func(t *testing.T, db dbtest.DB, servers, kills int) {
+	run := func(t *testing.T, db dbtest.DB, servers, kills int, kind channels.Kind) {
 		o := newOutbox(t, db.Open(t), func(c *monitor.Config) {
+			c.Channels = append(c.Channels, channels.Type{Kind: "chat"})
 			mute(c)
 			c.Now = nil
 		})
-		o.channel(t, "pager", "ops", nil)
+		storm := o.project
+		storm.Storm = gate.Storm{Checks: 3, Window: time.Second} // less than an owner can set
+		must(t, o.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, storm) }))
+		o.channel(t, kind, "ops", nil)
 		var list []checks.Check
 		for i := range jobs {
 			list = append(list, o.watched(t, fmt.Sprint(i)))
@@ -199,22 +208,28 @@ func TestKillLosesNoAlert(t *testing.T) {
 			}
 			// An alert may arrive after its record: it was on its way here while the lease ended, and another server sent it
 			// again.
-			mu.Lock()
-			arrived[alert{n.Check.ID, n.At.UnixMicro()}]++
-			mu.Unlock()
-			record(o.history(t, checks.DeliveryQuery{Check: n.Check.ID, State: checks.DeliverySent}))
-			switch rand.IntN(8) {
-			case 0:
+			parts := n.Combined
+			if len(parts) == 0 {
+				parts = []channels.Notification{n}
+			}
+			moment := rand.IntN(8)
+			for _, n := range parts {
+				mu.Lock()
+				arrived[alert{n.Check.ID, n.At.UnixMicro()}]++
+				mu.Unlock()
+				record(o.history(t, checks.DeliveryQuery{Check: n.Check.ID, State: checks.DeliverySent}))
+			}
+			if moment == 0 {
 				f.kill()
+			}
+			for _, n := range parts {
 				receive(n)
+			}
+			switch moment {
 			case 1:
-				receive(n)
 				f.kill()
 			case 2:
-				receive(n)
 				go f.kill()
-			default:
-				receive(n)
 			}
 		}))
 		t.Cleanup(receiver.Close)
@@ -274,6 +289,8 @@ func TestKillLosesNoAlert(t *testing.T) {
 			t.Errorf("%d different alerts have come, want %d", len(seen), jobs*each)
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), 1, 10) })
-	t.Run("postgres", func(t *testing.T) { run(t, dbtest.PostgreSQL(t), 2, 20) })
+	t.Run("sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), 1, 10, "pager") })
+	t.Run("postgres", func(t *testing.T) { run(t, dbtest.PostgreSQL(t), 2, 20, "pager") })
+	t.Run("sqlite/storm", func(t *testing.T) { run(t, dbtest.SQLite(t), 1, 10, "chat") })
+	t.Run("postgres/storm", func(t *testing.T) { run(t, dbtest.PostgreSQL(t), 2, 20, "chat") })
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -20,6 +22,7 @@ import (
 // project, what is open at its receiver, and what the gate needs: whether there may be policies of the project, which may have
 // ended since the alert was raised, and whether it dropped the alert before.
 const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
+		coalesce(pr.storm_checks, 5) AS storm_checks, coalesce(pr.storm_window, 60) AS storm_window,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason,
@@ -61,6 +64,9 @@ type alertRow struct {
 
 	Governed bool `bun:"governed"`
 	Unheard  bool `bun:"unheard"`
+
+	StormChecks int   `bun:"storm_checks"`
+	StormWindow int64 `bun:"storm_window"` // in seconds
 }
 
 // alert returns the alert of a row, as far as that holds it.
@@ -69,6 +75,7 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Reminder: int(r.Reminder),
 		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
 		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open, Unheard: r.Unheard,
+		Storm: gate.Storm{Checks: r.StormChecks, Window: time.Duration(r.StormWindow) * time.Second},
 	}
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()

@@ -38,19 +38,20 @@ type deliveryRow struct {
 	Origin    int64     `bun:"origin"`
 	Held      string    `bun:"held"`
 	HeldUntil int64     `bun:"held_until"`
+	Batch     int64     `bun:"batch"`
 }
 
 // queuedColumns lists the columns that deliveryRow.queued reads. In RETURNING, SQLite wants them without a table.
 const (
-	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin, d.held, d.held_until"
-	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin, held, held_until"
+	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin, d.held, d.held_until, d.batch"
+	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin, held, held_until, batch"
 )
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
-		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil),
+		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
 	}
 	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
 	q.Held, q.HeldBy = gate.Why(held), by
@@ -257,14 +258,15 @@ type resultRow struct {
 	Done     string `json:"done"`
 	Held     string `json:"held"`
 	Until    int64  `json:"until"`
+	Batch    int64  `json:"batch"`
 }
 
 // resultRows reads an array of resultRow on each database.
 const (
-	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text, held text, until bigint)"
+	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text, held text, until bigint, batch bigint)"
 	resultRowsSQLite   = `(SELECT value->>'delivery' AS delivery, value->>'claim' AS claim, value->>'state' AS state,
 		value->>'attempts' AS attempts, value->>'due' AS due, value->>'since' AS since, value->>'error' AS error, value->>'done' AS done,
-		value->>'held' AS held, value->>'until' AS until FROM json_each(?)) AS v`
+		value->>'held' AS held, value->>'until' AS until, value->>'batch' AS batch FROM json_each(?)) AS v`
 )
 
 // RecordResults writes the results whose deliveries are still pending under the same claim, or were sent.
@@ -276,7 +278,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
 			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done),
-			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil)}
+			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil), Batch: r.Batch}
 		ids[i] = r.ID
 	}
 	list, err := json.Marshal(rows)
@@ -290,7 +292,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	var recorded []int64
 	// The list of IDs is redundant, but without it the planner may scan the table for the join.
 	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
-			held = v.held, held_until = nullif(v.until, 0),
+			held = v.held, held_until = nullif(v.until, 0), batch = nullif(v.batch, 0),
 			attempts = CASE WHEN d.attempts = v.claim THEN v.attempts ELSE d.attempts END,
 			since = CASE WHEN d.attempts = v.claim THEN nullif(v.since, 0) ELSE d.since END,
 			finished_at = CASE WHEN v.state <> 'pending' THEN ? END
@@ -384,8 +386,8 @@ func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult) erro
 		lock = keepChannels
 	}
 	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin, held, held_until)
-		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id, d.held, d.held_until
+			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin, held, held_until, batch)
+		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id, d.held, d.held_until, d.batch
 		FROM ` + from + ` WHERE d.id = ? AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock
 	for _, h := range r.Handovers {

@@ -30,7 +30,7 @@ type historyRow struct {
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
 func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done, d.held, d.held_until").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done, d.held, d.held_until, d.batch").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
@@ -122,7 +122,7 @@ func (r *historyRow) delivery() checks.Delivery {
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind), Recipient: r.Recipient,
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
-		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: r.Done != "",
+		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: r.Done != "", Batch: r.Batch,
 	}
 	if r.FlipUp {
 		d.Status = channels.Up

@@ -55,7 +55,9 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 func (l *loop) renewLeases(now time.Time) {
 	for s := range l.sends {
 		if s.took() < l.Timeout+l.Lease {
-			l.results.add(result{DeliveryResult: pending(s.QueuedDelivery, now.Add(l.Lease))})
+			for _, q := range s.deliveries() {
+				l.results.add(result{DeliveryResult: pending(q, now.Add(l.Lease))})
+			}
 		}
 	}
 }

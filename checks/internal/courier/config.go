@@ -28,7 +28,7 @@ type Limits struct {
 	Lease                  time.Duration
 }
 
-// Config configures a [Courier]. Only OnAlert, Types, Link and Body may be nil.
+// Config configures a [Courier]. Only OnAlert, Types, Link, ListLink and Body may be nil.
 type Config struct {
 	// Limits has a default for each field that is 0.
 	Limits
@@ -41,6 +41,8 @@ type Config struct {
 	OnAlert func(ctx context.Context, n channels.Notification) error
 	// Link returns the address of a page about a check.
 	Link func(c checks.Check, project string) string
+	// ListLink returns the address of a page about the checks of a project, or "". It may be nil.
+	ListLink func(projectID uuid.UUID, project string) string
 	// Body reads the body of a ping from object storage.
 	Body func(ctx context.Context, p pings.Ping) ([]byte, error)
 	Now  func() time.Time

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -24,6 +25,7 @@ import (
 type Courier struct {
 	Config
 	notifiers  map[channels.Kind]channels.Notifier // includes OnAlert
+	combines   map[channels.Kind]bool              // kinds that send one message about several checks
 	toChannels bool                                // there are notifiers besides OnAlert
 	raised     chan struct{}                       // signals that this process has raised an alert
 	oldest     atomic.Pointer[time.Time]           // see OldestDue
@@ -31,6 +33,7 @@ type Courier struct {
 	mu     sync.Mutex
 	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
 	left   map[uuid.UUID]bool      // channels that are left to another process, as far as is known
+	bursts map[traffic]*gate.Burst // the last alerts to channels whose kind combines them
 }
 
 // New returns a courier. It starts nothing.
@@ -39,8 +42,9 @@ func New(config Config) (*Courier, error) {
 		return nil, err
 	}
 	c := &Courier{
-		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1),
+		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1), combines: make(map[channels.Kind]bool),
 		raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time), left: make(map[uuid.UUID]bool),
+		bursts: make(map[traffic]*gate.Burst),
 	}
 	c.Limits.setDefaults()
 	for _, t := range config.Types {
@@ -48,6 +52,8 @@ func New(config Config) (*Courier, error) {
 		if t.Notifier != nil {
 			c.notifiers[t.Kind] = t.Notifier
 		}
+		_, keeps := t.Notifier.(channels.IncidentNotifier)
+		c.combines[t.Kind] = t.Combines && !keeps
 	}
 	c.toChannels = len(c.notifiers) > 0
 	if config.OnAlert != nil {

@@ -139,7 +139,7 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 			q.HeldUntil = now.Add(askLater)
 		}
 	}
-	if q.Held != "" && len(line) > 0 {
+	if q.Held != "" && q.Held != gate.ByStorm && len(line) > 0 { // a storm keeps nothing quiet
 		line[0].QueuedDelivery = q
 		if list = vanish(line, a.Check); len(list) > 0 && list[0].ID == q.ID {
 			return list, false

@@ -25,7 +25,11 @@ type loop struct {
 	halted   chan struct{}      // closed to keep further sends from beginning
 	stopping bool               // unfinished sends were cancelled
 	failing  map[uuid.UUID]bool // channels whose failure was logged
-	sent     int
+
+	departing map[company][]*send // alerts that are about to leave together
+	gathering bool
+
+	sent int
 }
 
 // lane is a channel with claimed alerts.
@@ -45,12 +49,15 @@ func newLoop(c *Courier, end background.End) *loop {
 		results:  make(results),
 		paces:    make(map[uuid.UUID]pace),
 		failing:  make(map[uuid.UUID]bool),
+
+		departing: make(map[company][]*send),
 	}
 }
 
 type send struct {
 	store.Alert
 	verdict func(output []byte) string
+	others  []*send // what else the message is about
 	lane    *lane
 	began   atomic.Pointer[time.Time] // when the attempt began
 	open    string                    // what is open at the receiver after the attempt

@@ -26,16 +26,25 @@ func (l *loop) record(ctx context.Context, s *send) {
 	}
 	if s.err != nil {
 		if left, ok := errors.AsType[*notBegunError](s.err); ok {
-			l.giveBack(left.due, s.QueuedDelivery)
+			l.giveBack(left.due, s.deliveries()...)
 			return
 		}
 		if l.stopping {
-			l.giveBack(l.Now(), s.QueuedDelivery)
+			l.giveBack(l.Now(), s.deliveries()...)
 			return
 		}
 	}
 	l.paces[s.ChannelID] = l.paces[s.ChannelID].next(s.took(), s.err != nil, l.Now(), l.SendsPerChannel)
 	l.conclude(ctx, s)
+}
+
+// deliveries returns all that the message is about.
+func (s *send) deliveries() []store.QueuedDelivery {
+	list := []store.QueuedDelivery{s.QueuedDelivery}
+	for _, o := range s.others {
+		list = append(list, o.QueuedDelivery)
+	}
+	return list
 }
 
 // conclude turns the end of an attempt into a result.
@@ -66,6 +75,14 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 		l.logEnd(ctx, s, r)
 	}
 	l.results.add(result{r, Change{Project: s.Check.ProjectID, Check: s.Check.ID}})
+	for _, o := range s.others { // what has become of the message has become of them
+		q := o.QueuedDelivery
+		q.State, q.Due, q.Error, q.Done = r.State, r.Due, r.Error, r.Done
+		same := store.DeliveryResult{QueuedDelivery: q, Claim: o.Attempts, Handovers: r.Handovers}
+		if l.results.add(result{same, Change{Project: o.Check.ProjectID, Check: o.Check.ID}}); r.State == checks.DeliverySent {
+			l.sent++
+		}
+	}
 	l.Attempted(s.Channel.Kind, r.State, s.took())
 }
 

@@ -154,7 +154,7 @@ func (l *loop) stop(ctx context.Context, cancel context.CancelFunc, grace time.D
 		cancel()
 	}
 	for s := range l.sends {
-		l.giveBack(l.Now(), s.QueuedDelivery)
+		l.giveBack(l.Now(), s.deliveries()...)
 	}
 	if len(l.results) == 0 {
 		return nil

@@ -39,6 +39,7 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 		}
 	}
 	words := make(verdicts)
+	var combined []*send
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
@@ -56,9 +57,14 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 			l.giveBack(l.Now(), a.QueuedDelivery)
 		case notifier == nil:
 			l.conclude(ctx, &send{Alert: a, err: l.lacks(a.Channel.Kind)})
+		case l.combines[a.Channel.Kind] && (a.Storm.Checks > 0 || a.Batch != 0):
+			combined = append(combined, &send{Alert: a, verdict: words.of(a, l.Now)})
 		default:
 			l.start(sending, notifier, &send{Alert: a, verdict: words.of(a, l.Now)})
 		}
+	}
+	if len(combined) > 0 {
+		return l.combine(ctx, sending, combined)
 	}
 	return nil
 }
@@ -109,6 +115,9 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 	}
 	s.began.Store(new(time.Now()))
 	nowOpen, err = l.notify(ctx, notifier, s.Channel, s.Open, func(ctx context.Context) channels.Notification {
+		if len(s.others) > 0 {
+			return l.combined(ctx, s)
+		}
 		return l.notification(ctx, s.Alert, s.verdict)
 	})
 	if err != nil && !aboutOne(s.QueuedDelivery, err) {

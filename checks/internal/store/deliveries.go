@@ -48,6 +48,8 @@ type QueuedDelivery struct {
 	Held      gate.Why
 	HeldBy    string
 	HeldUntil time.Time
+	// Batch is the ID of the first of the deliveries that one message stands for, or 0 for one that is sent alone.
+	Batch int64
 	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
 	Origin int64
 }
@@ -63,8 +65,8 @@ type Handover struct {
 
 // DeliveryResult is what became of a claimed delivery.
 type DeliveryResult struct {
-	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held, HeldBy
-	// and HeldUntil.
+	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held, HeldBy,
+	// HeldUntil and Batch.
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
@@ -131,6 +133,8 @@ type Alert struct {
 	// Check is the current check without its channels, and Project the name of its project.
 	Check   checks.Check
 	Project string
+	// Storm says when alerts of the project leave together.
+	Storm gate.Storm
 	// Channel is the channel that the alert goes to.
 	Channel channels.Channel
 	// Members are the members of a group that exist (see package selection), oldest first. It is nil for a channel

@@ -359,6 +359,8 @@ func (r deliveryRow) Hint() string {
 		return "this integration does not send down alerts"
 	case r.Held != "":
 		return r.Held.Words(r.HeldBy)
+	case r.Batch != 0:
+		return "in one message with other checks"
 	}
 	return ""
 }

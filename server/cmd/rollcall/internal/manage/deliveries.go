@@ -61,6 +61,7 @@ type deliveryDoc struct {
 	Close       string               `json:"close"`
 	State       checks.DeliveryState `json:"state"`
 	Attempts    int                  `json:"attempts"`
+	Batch       int64                `json:"batch"`
 	Created     string               `json:"created"`
 	Due         *string              `json:"due"`
 	Finished    *string              `json:"finished"`
@@ -73,7 +74,7 @@ func newDeliveryDoc(d checks.Delivery) deliveryDoc {
 	return deliveryDoc{
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
 		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind, Recipient: d.Recipient,
-		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts,
+		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts, Batch: d.Batch,
 		Created: console.Timestamp(d.CreatedAt), Due: console.OptionalTimestamp(d.Due), Finished: console.OptionalTimestamp(d.FinishedAt),
 		Held: d.Held, HeldBy: d.HeldBy, Error: d.Error,
 	}
