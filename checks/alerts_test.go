@@ -283,6 +283,11 @@ func TestAlertAfter(t *testing.T) {
 			{at: "01 20:00", do: "fail"},
 			{at: "01 20:01", do: "success", want: tell("up 01 20:01")},
 		}},
+		"failures count while the alert is dropped": {every(func(s *checks.Spec) { s.RecordOnly = new(true) }), []happening{
+			{at: "01 12:00", do: "success"},
+			{at: "01 14:20", do: "fail"}, // after 13:10 and 14:10
+			{at: "01 14:21", do: "update", spec: checks.Spec{RecordOnly: new(false), AlertAfter: new(3)}, want: tell("down 01 13:10")},
+		}},
 		"a shorter timeout makes no failures of the past": {after(3), []happening{
 			{at: "01 00:00", do: "success"},                                              // 01:10, 02:10
 			{at: "01 02:00", do: "update", spec: checks.Spec{Timeout: new(time.Minute)}}, // then 02:01

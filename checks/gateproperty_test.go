@@ -1,6 +1,7 @@
 package checks_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -170,9 +171,6 @@ func (o *office) raise(effects checks.Effects) {
 			o.lines[i].pending = append(o.lines[i].pending, q)
 		}
 	}
-	if o.check.Stored != checks.StatusDown {
-		o.check.Ack = gate.Ack{}
-	}
 }
 
 // pass asks about what is due.
@@ -269,14 +267,12 @@ func (o *office) apply(a act) {
 	case "rules":
 		o.check, effects, err = o.check.Update(a.rule.spec(), o.now)
 	case "ack":
-		if o.check.Stored == checks.StatusDown {
-			o.check.Ack = gate.Ack{By: "ann", At: o.now}
-			if a.long > 0 {
-				o.check.Ack.Until = o.now.Add(time.Duration(a.long) * time.Minute)
-			}
+		spec := checks.AckSpec{By: "ann", For: time.Duration(a.long) * time.Minute}
+		if o.check, effects, err = o.check.Acknowledge(spec, o.now); errors.Is(err, checks.ErrNotDown) {
+			err = nil
 		}
 	case "unack":
-		o.check.Ack = gate.Ack{}
+		o.check, effects = o.check.Unacknowledge(o.now)
 	case "steps":
 		o.steps = nil
 		for i, after := range a.step {
