@@ -63,7 +63,7 @@ func accessOf(pattern string) (pageAccess, bool) {
 	if !strings.HasPrefix(path, "/projects/{project}/") && !strings.HasPrefix(path, "/checks/{check}") {
 		return 0, false
 	}
-	for _, edit := range []string{"/checks/new", "/edit", "/undo", "/delete", "/integrations/", "/import", "/export", "/bulk", "/status/{page}", "/retry", "/pause", "/resume", "/copy", "/rehearse", "/preview", "/transfer"} {
+	for _, edit := range []string{"/checks/new", "/edit", "/undo", "/delete", "/integrations/", "/import", "/export", "/bulk", "/status/{page}", "/retry", "/pause", "/resume", "/acknowledge", "/unacknowledge", "/copy", "/rehearse", "/preview", "/transfer"} {
 		if strings.Contains(path, edit) {
 			return editors, true
 		}

@@ -363,12 +363,12 @@ func TestEditForbidden(t *testing.T) {
 	c := s.Create(checks.Spec{Name: new("backup")})
 	check := "/checks/" + c.ID.String()
 	looks := s.SignedIn(s.Keys.ReadOnly)
-	for _, path := range []string{s.Path("checks/new"), check + "/edit", check + "/copy", check + "/pause", check + "/resume", check + "/delete", check + "/transfer"} {
+	for _, path := range []string{s.Path("checks/new"), check + "/edit", check + "/copy", check + "/pause", check + "/resume", check + "/delete", check + "/transfer", check + "/acknowledge", check + "/unacknowledge"} {
 		looks.Get(path).Is(http.StatusForbidden)
 		s.Browser().Get(path).Is(http.StatusSeeOther)
 	}
 	form := url.Values{"name": {"changed"}, "was": {"name=backup"}, "id": {uuid.NewString()}}
-	for _, path := range []string{s.Path("checks/new"), check + "/edit", check + "/pause", check + "/resume", check + "/delete", check + "/transfer", s.Path("preview/schedule")} {
+	for _, path := range []string{s.Path("checks/new"), check + "/edit", check + "/pause", check + "/resume", check + "/delete", check + "/transfer", check + "/acknowledge", check + "/unacknowledge", s.Path("preview/schedule")} {
 		looks.Post(path, form).Is(http.StatusForbidden)
 		foreign := s.SignedIn(s.Keys.ReadWrite)
 		foreign.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -425,6 +425,54 @@ func TestActions(t *testing.T) {
 	}
 	b.Get(s.Path("")).Has("Deleted &lt;i&gt;backup.", "No checks yet")
 	b.Get(path + "/edit").Is(http.StatusNotFound)
+}
+
+// TestAcknowledge takes an outage on from the check, the list and the overview. Whoever may only look sees who has it.
+func TestAcknowledge(t *testing.T) {
+	s := pagetest.New(t)
+	c := s.Create(checks.Spec{Name: new("<i>backup")})
+	s.Ping(c, pings.Signal{})
+	b, looks := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
+	path := "/checks/" + c.UniqueKey()
+	by := "the API key " + s.Keys.ReadWrite[:8] + "…"
+	pages := []string{path, s.Path(""), s.Path("overview")}
+	for _, page := range pages {
+		b.Get(page).HasNo("I have it")
+	}
+	checkAt(s, b.Post(path+"/acknowledge", nil))
+	b.Get(path).Has("The check is not down.")
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	for to, page := range map[string]string{"": path, "?to=list": s.Path(""), "?to=overview": s.Path("overview")} {
+		b.Get(page).Has("I have it", path+"/acknowledge"+to+`"`)
+		looks.Get(page).HasNo("I have it", "/acknowledge")
+		if at := b.Post(path+"/acknowledge"+to, nil).Is(http.StatusSeeOther).Header.Get("Location"); at != page {
+			t.Errorf("%q leads to %s, want %s", to, at, page)
+		}
+		b.Get(page).Has("Acknowledged: you have it.")
+		for _, page := range pages {
+			b.Get(page).Has("cknowledged", by).HasNo("I have it")
+			looks.Get(page).Has("cknowledged", by).HasNo("/unacknowledge")
+		}
+		checkAt(s, b.Post(path+"/unacknowledge", nil))
+		b.Get(path).Has("Nobody has it now.")
+	}
+	b.Post(path+"/acknowledge", url.Values{"note": {strings.Repeat("x", 501)}}).Is(http.StatusUnprocessableEntity).Has("The note is too long: 501 characters, the maximum is 500.")
+	checkAt(s, b.Post(path+"/acknowledge", url.Values{"note": {"<script>alert(1)</script>"}, "hours": {"4"}}))
+	if a := s.Check(c).Ack; a.Note != "<script>alert(1)</script>" || !a.Until.Equal(a.At.Add(4*time.Hour)) {
+		t.Errorf("acknowledgement %+v", a)
+	}
+	b.Get(path).Has("&lt;script&gt;alert(1)&lt;/script&gt;").HasNo("<script>alert")
+	_, err := s.Mon.Project(s.Project.ID).Acknowledge(t.Context(), c.ID, checks.AckSpec{By: "<b>Anna", TakeOver: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAt(s, b.Post(path+"/acknowledge", nil))
+	b.Get(path).Has("Somebody else has it already.", "&lt;b&gt;Anna")
+	b.Get(path + "/acknowledge").Has("&lt;b&gt;Anna has had it since", `name="take_over"`)
+	checkAt(s, b.Post(path+"/acknowledge", url.Values{"take_over": {"1"}}))
+	if a := s.Check(c).Ack; a.By != by {
+		t.Errorf("not taken over: %+v", a)
+	}
 }
 
 func TestTransfer(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,8 +22,8 @@ type checkAction struct {
 	Title, Button string
 	// Danger marks an action that cannot be undone.
 	Danger bool
-	// Targets says that the page asks for another project.
-	Targets bool
+	// Targets says that the page asks for another project, and Acks that it asks for how long, and for a note.
+	Targets, Acks bool
 	// text says what the action does, in paragraphs.
 	text func(checks.Check) []string
 	// do takes the action and leads to the next page.
@@ -65,6 +67,18 @@ var checkActions = map[string]checkAction{
 		}
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
 	}},
+	"acknowledge": {Title: "Acknowledge", Button: "I have it", Acks: true, text: func(checks.Check) []string {
+		return []string{"Everybody sees who has it. Reminders and escalation stop until the check is up again, or until the time is over."}
+	}, do: acknowledge},
+	"unacknowledge": {Title: "Give back", Button: "Give back", text: func(checks.Check) []string {
+		return []string{"Nobody has it then. Reminders and escalation go on."}
+	}, do: func(q *ui.Request) error {
+		if _, err := q.Mon.Project(q.Check.ProjectID).Unacknowledge(q.Ctx(), q.Check.ID); err != nil {
+			return err
+		}
+		q.Notice("Nobody has it now.")
+		return q.Redirect("/checks/%s", q.Check.UniqueKey())
+	}},
 	"transfer": {Title: "Move", Button: "Move check", Targets: true, text: func(checks.Check) []string {
 		return []string{
 			"The check keeps its UUID ping URL, badge, settings, status and history. Its slug URL changes to the new project’s.",
@@ -103,6 +117,10 @@ type confirmView struct {
 	// Projects are those to which the viewer may move the check.
 	Projects []checks.Project
 	Problem  ui.Problem
+	// Row says who has acknowledged the outage. Hours are for how long the viewer can, and Note is what the viewer typed.
+	Row   ui.Row
+	Hours []int
+	Note  string
 }
 
 // ask shows what the action does, with the button that takes it.
@@ -111,6 +129,9 @@ func (a checkAction) ask(q *ui.Request) error { return a.show(q, http.StatusOK, 
 func (a checkAction) show(q *ui.Request, status int, problem ui.Problem) error {
 	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
 	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check), Problem: problem}
+	if a.Acks {
+		v.Row, v.Hours, v.Note = ui.RowOf(q.Check, q.Mon.Now()), []int{1, 4, 12, 24, 72}, q.R.PostForm.Get("note")
+	}
 	if a.Targets {
 		for _, other := range targets(q) {
 			p, err := q.Mon.Projects().ByID(q.Ctx(), other)
@@ -132,7 +153,36 @@ func (a checkAction) take(q *ui.Request) error {
 	if errors.Is(err, checks.ErrCheckLimit) {
 		return a.show(q, http.StatusUnprocessableEntity, ui.Problem{Text: "That project’s account has reached its check limit.", Field: "project"})
 	}
+	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
+		return a.show(q, http.StatusUnprocessableEntity, ui.Problem{Text: "The " + wrong.Error() + ".", Field: wrong.Field})
+	}
 	return err
+}
+
+// acknowledge acknowledges an outage in the name of the viewer, and leads back to the page with the button.
+func acknowledge(q *ui.Request) error {
+	spec := checks.AckSpec{Note: q.R.PostForm.Get("note"), TakeOver: q.R.PostForm.Has("take_over")}
+	if hours, err := strconv.Atoi(q.R.PostForm.Get("hours")); err == nil {
+		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
+	}
+	_, err := q.Mon.Project(q.Check.ProjectID).Acknowledge(q.Ctx(), q.Check.ID, spec)
+	switch {
+	case errors.Is(err, checks.ErrNotDown):
+		q.Notice("The check is not down.")
+	case errors.Is(err, checks.ErrAcknowledged):
+		q.Notice("Somebody else has it already.")
+	case err != nil:
+		return err
+	default:
+		q.Notice("Acknowledged: you have it.")
+		switch q.R.URL.Query().Get("to") {
+		case "list":
+			return q.Redirect("/projects/%s/", q.Check.ProjectID)
+		case "overview":
+			return q.Redirect("/projects/%s/overview", q.Check.ProjectID)
+		}
+	}
+	return q.Redirect("/checks/%s", q.Check.UniqueKey())
 }
 
 // targets are the projects to which the viewer may move the check.

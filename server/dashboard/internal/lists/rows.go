@@ -93,6 +93,11 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time, clock words.Clock)
 		text(r.Why)
 		out.WriteString(`</small>`)
 	}
+	if r.Owner != "" {
+		out.WriteString(`<small class="owner">acknowledged by `)
+		text(r.Owner)
+		out.WriteString(`</small>`)
+	}
 	out.WriteString(`<small class="when">`)
 	if word := r.Hold.Word(); word != "" {
 		out.WriteString(`<span class="hold">` + word + " until ")
@@ -104,7 +109,13 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time, clock words.Clock)
 	}
 	out.WriteString(`<span>`)
 	text(r.Schedule)
-	out.WriteString(`</span></small></td><td class="runs">` + string(strip(r.Runs)) + `</td><td class="tags">`)
+	out.WriteString(`</span></small>`)
+	if edit && r.Status == checks.StatusDown && r.Owner == "" {
+		out.WriteString(`<button class="btn small" form="acks" formaction="` + base + `/checks/` + r.Key + `/acknowledge?to=list" aria-label="I have `)
+		text(r.Name)
+		out.WriteString(`">I have it</button>`)
+	}
+	out.WriteString(`</td><td class="runs">` + string(strip(r.Runs)) + `</td><td class="tags">`)
 	for _, tag := range r.Tags {
 		out.WriteString(`<span class="tag">`)
 		text(tag)

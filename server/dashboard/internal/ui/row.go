@@ -36,6 +36,9 @@ type Row struct {
 	Nobody bool
 	// Hold is why its alerts are kept back. Only the list and the page of the check fill it in.
 	Hold Hold
+	// Owner is who has acknowledged the outage, or "", and Owned when.
+	Owner string
+	Owned time.Time
 
 	Lower string // the name in lower case, for searches and orders
 }
@@ -48,6 +51,9 @@ func RowOf(c checks.Check, now time.Time) Row {
 	r := Row{
 		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now), Lower: c.SortName(),
+	}
+	if ack := c.Acknowledged(now); ack.By != "" {
+		r.Owner, r.Owned = words.Name(ack.By, "somebody"), ack.At
 	}
 	for _, run := range slices.Backward(r.Runs) {
 		if run.Result != checks.RunMissed {
