@@ -51,6 +51,48 @@ func ValidateSteps(steps []gate.Step, available []channels.Channel) error {
 	return nil
 }
 
+// NamedStep is a step of an escalation policy as people write it: Channels has identifiers and names.
+type NamedStep struct {
+	After    time.Duration
+	Channels []string
+}
+
+// FindSteps returns the steps with the identifiers of their channels: available ones that a text names by its identifier, or by its
+// name if no other one has it. The error is a *[FieldError] for "steps". [ValidateSteps] checks the result.
+func FindSteps(named []NamedStep, available []channels.Channel) ([]gate.Step, error) {
+	if len(named) > MaxSteps {
+		return nil, refuse("steps", "has too many steps: %d, the maximum is %d", len(named), MaxSteps)
+	}
+	steps := make([]gate.Step, len(named))
+	for i, step := range named {
+		steps[i].After = step.After
+		if len(step.Channels) > MaxChannels {
+			return nil, refuse("steps", "has a step %d with too many integrations: %d, the maximum is %d", i+1, len(step.Channels), MaxChannels)
+		}
+		for _, text := range step.Channels {
+			var found []uuid.UUID
+			for _, c := range available {
+				if c.ID.String() == text {
+					found = []uuid.UUID{c.ID}
+					break
+				}
+				if c.Name == text && text != "" {
+					found = append(found, c.ID)
+				}
+			}
+			switch len(found) {
+			case 1:
+				steps[i].Channels = append(steps[i].Channels, found[0])
+			case 0:
+				return nil, refuse("steps", "has a step %d with an integration that the project does not have: %s", i+1, text)
+			default:
+				return nil, refuse("steps", "has a step %d with a name that %d integrations have: %s", i+1, len(found), text)
+			}
+		}
+	}
+	return steps, nil
+}
+
 // StepText says when a step of an escalation policy follows, such as "at once" or "after 15 minutes".
 func StepText(after time.Duration) string {
 	if after == 0 {

@@ -37,6 +37,8 @@ type project interface {
 	CreateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
 	UpdateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
 	DeleteStatusPage(context.Context, uuid.UUID) error
+	Escalation(context.Context) ([]gate.Step, error)
+	SetEscalation(context.Context, []gate.Step) error
 	Windows(context.Context, checks.WindowQuery) ([]gate.Window, error)
 	Window(context.Context, uuid.UUID) (gate.Window, error)
 	AddWindow(context.Context, gate.Window) (gate.Window, error)
@@ -353,10 +355,12 @@ func (w world) everything(ctx context.Context) map[string]func(p project) error 
 		"CreateStatusPage": func(p project) error {
 			return second(p.CreateStatusPage(ctx, checks.StatusPage{Slug: "x", Title: "X"}))
 		},
-		"Register":    func(p project) error { return second(p.Register(ctx, checks.Spec{Slug: new("job")})) },
-		"PauseExcept": func(p project) error { return p.PauseExcept(ctx, "a", []string{"x"}) },
-		"Probe":       func(p project) error { return p.Probe(ctx) },
-		"Windows":     func(p project) error { return second(p.Windows(ctx, checks.WindowQuery{})) },
+		"Escalation":    func(p project) error { return second(p.Escalation(ctx)) },
+		"SetEscalation": func(p project) error { return p.SetEscalation(ctx, nil) },
+		"Register":      func(p project) error { return second(p.Register(ctx, checks.Spec{Slug: new("job")})) },
+		"PauseExcept":   func(p project) error { return p.PauseExcept(ctx, "a", []string{"x"}) },
+		"Probe":         func(p project) error { return p.Probe(ctx) },
+		"Windows":       func(p project) error { return second(p.Windows(ctx, checks.WindowQuery{})) },
 		"AddWindow": func(p project) error {
 			return second(p.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Minute}))
 		},
@@ -412,6 +416,13 @@ func (w world) refusedWindows(ctx context.Context) map[string]refusal {
 	add := func(want string, window gate.Window) refusal {
 		return refusal{want, func(p project) error { return second(p.AddWindow(ctx, window)) }}
 	}
+	steps := func(want string, after ...time.Duration) refusal {
+		var policy []gate.Step
+		for _, d := range after {
+			policy = append(policy, gate.Step{After: d, Channels: []uuid.UUID{w.channel.ID}})
+		}
+		return refusal{want, func(p project) error { return p.SetEscalation(ctx, policy) }}
+	}
 	return map[string]refusal{
 		"window of no kind":      add(`field: kind is neither "maintenance" nor "snooze": ""`, gate.Window{Duration: time.Hour}),
 		"window without an end":  add("field: end is missing: a snooze always ends; set an end, or a duration", gate.Window{Kind: gate.Snooze}),
@@ -419,6 +430,8 @@ func (w world) refusedWindows(ctx context.Context) map[string]refusal {
 		"window that recurs":     add("", gate.Window{Kind: gate.Maintenance, Schedule: "0 3 * * *", Duration: time.Hour}),
 		"snooze that recurs":     add("field: schedule is only for maintenance: a snooze occurs once", gate.Window{Kind: gate.Snooze, Schedule: "0 3 * * *", Duration: time.Hour}),
 		"window that never does": add("field: schedule is not valid: day of month: no month of the expression has a day 30", gate.Window{Kind: gate.Maintenance, Schedule: "0 0 30 2 *", Duration: time.Hour}),
+		"steps out of order":     steps("field: steps has a step 2 that does not follow later than step 1: 1m0s after 2m0s", 2*time.Minute, time.Minute),
+		"a step too late":        steps("field: steps has a step 1 whose time is out of range: 168h1m0s, from 0 to 7 days", checks.MaxStepAfter+time.Minute),
 		"window of a long note":  add("field: note is too long: 501 characters, the maximum is 500", gate.Window{Kind: gate.Snooze, Duration: time.Hour, Note: strings.Repeat("x", 501)}),
 	}
 }

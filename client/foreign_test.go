@@ -83,6 +83,8 @@ func adminCalls(ctx context.Context, c *client.Client) map[string]error {
 	_, errs["create page"] = c.CreateStatusPage(ctx, checks.StatusPage{Slug: "x", Title: "x"})
 	_, errs["update page"] = c.UpdateStatusPage(ctx, checks.StatusPage{ID: someID, Slug: "x", Title: "x"})
 	errs["delete page"] = c.DeleteStatusPage(ctx, someID)
+	_, errs["policy"] = c.Escalation(ctx)
+	errs["set policy"] = c.SetEscalation(ctx, nil)
 	_, errs["projects"] = c.Projects(ctx)
 	_, errs["project"] = c.ProjectByID(ctx, someID)
 	_, _, errs["create project"] = c.CreateProject(ctx, checks.Project{Name: "x"})

@@ -12,12 +12,14 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
 const (
-	channelsPath = "/api/v3/channels/"
-	pagesPath    = "/api/v3/status-pages/"
+	channelsPath   = "/api/v3/channels/"
+	pagesPath      = "/api/v3/status-pages/"
+	escalationPath = "/api/v3/escalation/"
 )
 
 // Channels returns the channels of the project, oldest first. Of each, the server tells only the ID, the name and the kind;
@@ -171,6 +173,24 @@ var exists = map[int]error{http.StatusConflict: checks.ErrExists}
 func (c *Client) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
 	_, _, err := do(ctx, c, call{name: "delete status page " + id.String(), method: http.MethodDelete, path: pagesPath + id.String()}, pageOf)
 	return err
+}
+
+// Escalation returns the steps of the project's escalation policy, or none. The key must be able to change checks.
+func (c *Client) Escalation(ctx context.Context) ([]gate.Step, error) {
+	return get(ctx, c, "get escalation policy", escalationPath, stepsOf)
+}
+
+// SetEscalation replaces the escalation policy of the project; no steps remove it. It holds for every check, from the next alert on
+// and for those that wait. The key must have the scope admin. The error is a *[checks.FieldError] for "steps"; see
+// [checks.ValidateSteps].
+func (c *Client) SetEscalation(ctx context.Context, steps []gate.Step) error {
+	k := call{name: "set escalation policy", method: http.MethodPut, path: escalationPath, body: wire.NewEscalation(steps), idempotent: true}
+	_, _, err := do(ctx, c, k, stepsOf)
+	return err
+}
+
+func stepsOf(d wire.Escalation) ([]gate.Step, error) {
+	return each("steps", d.Steps, wire.EscalationStep.Step)
 }
 
 // Badges returns the badge URLs of the project by tag. The tag "*" stands for all checks.

@@ -95,6 +95,8 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/status-pages/:id", admin, byPage, (*call).getStatusPage, true},
 		{http.MethodPut, "/api/v3/status-pages/:id", admin, byPage, (*call).replaceStatusPage, true},
 		{http.MethodDelete, "/api/v3/status-pages/:id", admin, byPage, (*call).deleteStatusPage, true},
+		{http.MethodGet, "/api/v3/escalation", write401, noCheck, (*call).getEscalation, true},
+		{http.MethodPut, "/api/v3/escalation", admin, noCheck, (*call).setEscalation, true},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},

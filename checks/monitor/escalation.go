@@ -40,6 +40,7 @@ func (p *Project) SetEscalation(ctx context.Context, steps []gate.Step) error {
 		if err := checks.ValidateSteps(steps, available); err != nil {
 			return err
 		}
+		steps := sortSteps(steps, available)
 		changed, err := p.noteEscalation(ctx, tx, available, func([]gate.Step) []gate.Step { return steps })
 		if err != nil || !changed {
 			return err
@@ -75,6 +76,20 @@ func (p *Project) noteEscalation(
 		return false, nil
 	}
 	return true, p.note(ctx, tx, e)
+}
+
+// sortSteps returns steps with their channels in the order of the available ones, as the store has them.
+func sortSteps(steps []gate.Step, available []channels.Channel) []gate.Step {
+	steps = slices.Clone(steps)
+	for i, step := range steps {
+		steps[i].Channels = nil
+		for _, c := range available {
+			if slices.Contains(step.Channels, c.ID) {
+				steps[i].Channels = append(steps[i].Channels, c.ID)
+			}
+		}
+	}
+	return steps
 }
 
 // withoutChannel returns the steps without a channel, and without a step that only had that one.

@@ -2,6 +2,7 @@ package request
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -61,6 +62,30 @@ func (b Body) Project() (Project, error) {
 	}
 	r.text("api_key")
 	return p, r.err
+}
+
+// Escalation reads the steps of an escalation policy, under the rules of [Body.Create]. A step without a time follows at once.
+func (b Body) Escalation() (steps []checks.NamedStep, err error) {
+	r := reader{body: b}
+	r.text("api_key")
+	raw := r.field("steps")
+	var items []map[string]json.RawMessage
+	if raw == nil || raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+		r.refuse("steps", "is not a list of objects")
+	}
+	for i, fields := range items {
+		step := reader{body: Body{fields}}
+		after := step.number(checks.Setting{Name: "after", Max: math.MaxInt32})
+		names := step.texts("channels")
+		if refused, ok := errors.AsType[*checks.FieldError](step.err); ok {
+			r.refuse("steps", "has a step %d where %s", i+1, refused)
+		}
+		if after == nil {
+			after = new(int64)
+		}
+		steps = append(steps, checks.NamedStep{After: time.Duration(*after) * time.Second, Channels: names})
+	}
+	return steps, r.err
 }
 
 // Texts reads the fields of a request that has only texts, under the rules of [Body.Create]. A field that is absent is "".

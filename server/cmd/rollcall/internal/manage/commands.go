@@ -63,6 +63,11 @@ type Commands struct {
 		List  windowListCmd[ofSnooze] `cmd:"" help:"List the snoozes that are running or planned."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Keep alerts back until a time."`
 
+	Escalation struct {
+		Show escalationShowCmd `cmd:"" help:"Print the escalation policy of a project."`
+		Set  escalationSetCmd  `cmd:"" help:"Set the escalation policy of a project: whom alerts notify, and after how long without an acknowledgement."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage who is notified when nobody acknowledges an outage."`
+
 	Deliveries struct {
 		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project with the state of their delivery."`
 		Retry deliveriesRetryCmd `cmd:"" help:"Send failed alerts again."`

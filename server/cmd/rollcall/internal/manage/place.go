@@ -37,6 +37,7 @@ type project struct {
 	checks.Manager
 	integrations
 	windows
+	policy
 	// mon is the monitor of the database. It is nil on a server.
 	mon *monitor.Monitor
 }
@@ -169,7 +170,7 @@ func (d onDatabase) project(ctx context.Context, name string) (project, error) {
 		return project{}, err
 	}
 	p := d.mon.Project(found.ID)
-	return project{found, p, stored{p, d.mon}, p, d.mon}, nil
+	return project{found, p, stored{p, d.mon}, p, p, d.mon}, nil
 }
 
 func (d onDatabase) target() (declare.Target, bool) { return declare.OnMonitor(d.mon), true }
@@ -187,7 +188,7 @@ func (s onServer) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (
 
 func (s onServer) project(ctx context.Context, name string) (project, error) {
 	if !s.HasAdminKey() {
-		return project{Manager: s.Client, integrations: remote(s), windows: s.Client}, nil
+		return project{Manager: s.Client, integrations: remote(s), windows: s.Client, policy: s.Client}, nil
 	}
 	list, err := s.Projects(ctx)
 	if err != nil {
@@ -197,11 +198,11 @@ func (s onServer) project(ctx context.Context, name string) (project, error) {
 	switch {
 	case i >= 0:
 		c := s.Project(list[i].ID)
-		return project{Project: list[i], Manager: c, integrations: remote{c}, windows: c}, nil
+		return project{Project: list[i], Manager: c, integrations: remote{c}, windows: c, policy: c}, nil
 	case len(list) != 1 || name != DefaultProject: // a key of one project needs no name
 		return project{}, checks.ErrNotFound
 	}
-	return project{Project: list[0], Manager: s.Client, integrations: remote(s), windows: s.Client}, nil
+	return project{Project: list[0], Manager: s.Client, integrations: remote(s), windows: s.Client, policy: s.Client}, nil
 }
 
 func (s onServer) target() (declare.Target, bool) { return declare.OnServer(s.Client), s.HasAdminKey() }
