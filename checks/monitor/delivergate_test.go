@@ -252,3 +252,22 @@ func TestMaintenanceQuietHours(t *testing.T) {
 		o.deliver(t, up)
 	})
 }
+
+// TestMaintenanceAfterQuietHours keeps an alert back that sums up quiet hours. It ends with the recovery behind it, which goes on: the
+// outage before the quiet hours was alerted.
+func TestMaintenanceAfterQuietHours(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		_, err := o.Update(t.Context(), c.ID, checks.Spec{QuietHours: new("13:00-14:00"), RepeatEvery: new(time.Duration(0))})
+		must(t, err)
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, down)
+		o.wait(t, 70*time.Minute)
+		o.ping(t, c.ID, pings.Success)
+		o.ping(t, c.ID, pings.Failure)
+		o.maintain(t, 2*time.Hour)
+		o.wait(t, 50*time.Minute) // the end of the quiet hours
+		o.ping(t, c.ID, pings.Success)
+		o.wait(t, 70*time.Minute, up)
+		o.states(t, "down sent 1", "down skipped 0 maintenance: new disks", "up sent 1")
+	})
+}

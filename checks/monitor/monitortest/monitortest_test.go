@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -259,4 +260,35 @@ func TestOtherZone(t *testing.T) {
 	if !slices.Equal(told(alerts), []string{"backup down 01 13:10 0"}) {
 		t.Errorf("alerts %v", told(alerts))
 	}
+}
+
+// TestMaintenance moves the clock over maintenance: what is down at its end is alerted then, also if it ends early.
+func TestMaintenance(t *testing.T) {
+	mon := monitortest.New(noon, nil)
+	defer mon.Close()
+	down, brief := create(t, mon, hourly("down")), create(t, mon, hourly("brief"))
+	project := mon.Project(down.ProjectID)
+	maintain := func(d time.Duration) gate.Window {
+		w, err := project.AddWindow(t.Context(), gate.Window{Kind: gate.Maintenance, Duration: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	maintain(2 * time.Hour)
+	mon.Advance(80 * time.Minute)
+	ping(t, mon, brief, pings.Success)
+	mon.Advance(40*time.Minute - time.Second)
+	same(t, told(mon.TakeAlerts()), []string(nil))
+	mon.Advance(time.Second)
+	same(t, told(mon.TakeAlerts()), []string{"down down 01 13:10 0"})
+	w := maintain(2 * time.Hour)
+	ping(t, mon, down, pings.Success)
+	ping(t, mon, brief, pings.Failure)
+	same(t, told(mon.TakeAlerts()), []string{"down up 01 14:00 0"})
+	mon.Advance(10 * time.Minute)
+	if _, err := project.EndWindow(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	same(t, told(mon.TakeAlerts()), []string{"brief down 01 14:00 0"})
 }
