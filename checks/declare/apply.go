@@ -21,7 +21,7 @@ type Created struct {
 // applying is the shared state of the changes that Apply makes.
 type applying struct {
 	target  Target
-	admin   Administrator        // nil if target manages only checks
+	admin   Administrator        // nil if target manages only checks and maintenance
 	ids     map[string]uuid.UUID // ids of the created projects, by name
 	created []Created
 }
@@ -33,8 +33,8 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
 	a.admin, _ = target.(Administrator)
 	for i, c := range p.Changes {
-		if a.admin == nil && c.Type != "check" {
-			return nil, errors.New("declare: this target manages only checks; apply the plan to the target that it was made for")
+		if a.admin == nil && !c.edits() {
+			return nil, errors.New("declare: this target manages only checks and maintenance; apply the plan to the target that it was made for")
 		}
 		id := c.projectID
 		if id == uuid.Nil {

@@ -1,4 +1,4 @@
-// Package declare manages projects, channels, checks and status pages from a file.
+// Package declare manages projects, channels, checks, status pages and maintenance from a file.
 //
 // The file is YAML, and may be JSON. Its keys are the fields of the [API] (section 2.1):
 //
@@ -18,6 +18,12 @@
 //	      - slug: backups
 //	        title: Our backups
 //	        tags: [public]
+//	    maintenance:
+//	      - name: patches
+//	        tags: [db]
+//	        schedule: "0 2 * * SUN"
+//	        duration: 2h
+//	        tz: Europe/Riga
 //
 // A program that makes its checks from other data needs no file: [Diff] makes the plan from a []checks.Spec.
 //
@@ -34,20 +40,25 @@
 //
 // # What a file means
 //
-// A file describes its projects, channels, checks and status pages in full: a setting that it leaves out gets its default
+// A file describes its projects, channels, checks, status pages and maintenance in full: a setting that it leaves out gets its default
 // (section 2.1). There are two exceptions: a project keeps its account, plan and max_checks, and a channel keeps the
 // settings that its kind marks as secret.
 //
-// Names identify projects and channels, slugs identify checks and status pages. By default nothing is deleted.
+// Names identify projects, channels and maintenance windows, slugs identify checks and status pages. By default nothing is deleted.
 // [Options].Prune deletes the checks, channels and status pages of the file's projects that are not in the file. Prune
 // never deletes a project, a check whose slug is empty or shared, or a channel whose name is empty or shared. It keeps the
-// checks of a project without the key checks; an empty list deletes them all. The same holds for channels and
-// status_pages.
+// checks of a project without the key checks; an empty list deletes them all. The same holds for channels,
+// status_pages and maintenance.
 //
 // A status page has a slug that no other project uses, a title, a description or none, and tags: it shows the checks that
 // have any of them, or all checks of the project if it has no tags. Anyone can read it without a key.
 //
-// A file with channels, checks or status_pages at its top level, instead of projects, describes one project.
+// A maintenance window has a name of up to 100 characters, the slugs of checks and the tags that it covers, or neither for the
+// whole project, and either a schedule with a duration and a tz, or a start and an end such as 2026-12-01T22:00:00Z. A window whose
+// end is past is ignored, and one that was ended early stays ended. To change one, a plan adds another and ends it. Prune ends
+// recurring windows that the file does not have; others end by themselves. Snoozes are no part of files.
+//
+// A file with channels, checks, status_pages or maintenance at its top level, instead of projects, describes one project.
 // [Options].Project names it.
 //
 // A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a

@@ -20,7 +20,7 @@ type Document struct {
 	Projects []Project
 }
 
-// Project is a project with its channels, checks and status pages.
+// Project is a project with its channels, checks, status pages and maintenance.
 type Project struct {
 	// Name is the name of the project, 1 to 100 characters.
 	Name string
@@ -39,6 +39,8 @@ type Project struct {
 	// StatusPages are the status pages, with slugs that are unique in the installation. Nil leaves the status pages of the
 	// project alone.
 	StatusPages []StatusPage
+	// Maintenance are the maintenance windows, with unique names. Nil leaves those of the project alone.
+	Maintenance []Maintenance
 
 	places  places
 	remarks []string // what [Export] left out
@@ -50,6 +52,8 @@ var projectLists = []projectList{
 	{"checks", (*parser).checks, func(p Project) *yaml.Node { return given(p.Checks, Check.node) }, (*Project).exportChecks, (*projectPlanner).checks},
 	{"status_pages", (*parser).statusPages, func(p Project) *yaml.Node { return given(p.StatusPages, StatusPage.node) }, (*Project).exportStatusPages,
 		(*projectPlanner).statusPages},
+	{"maintenance", (*parser).maintenance, func(p Project) *yaml.Node { return given(p.Maintenance, Maintenance.node) }, (*Project).exportMaintenance,
+		(*projectPlanner).maintenance},
 }
 
 // projectList is a list of a project. A list of nil leaves the project alone, and has no node.

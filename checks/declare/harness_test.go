@@ -108,7 +108,12 @@ func (s site) refused(text string, target declare.Target) string {
 
 func (s site) state(project string) declare.State {
 	s.Helper()
-	state, err := declare.OnMonitor(s.mon).Read(s.Context(), project)
+	target := declare.OnMonitor(s.mon)
+	state, err := target.Read(s.Context(), project)
+	if err == nil {
+		state.Now = noon
+		state.Maintenance, err = target.Maintenance(s.Context(), state.Project.ID)
+	}
 	if err != nil {
 		s.Fatal(err)
 	}

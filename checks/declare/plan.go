@@ -51,13 +51,16 @@ const (
 type Change struct {
 	Action  Action  `json:"action"`
 	Project string  `json:"project"`
-	Type    string  `json:"type"` // "project", "channel", "check" or "status page"
+	Type    string  `json:"type"` // "project", "channel", "check", "status page" or "maintenance"
 	Name    string  `json:"name"` // name of the project or channel, or slug of the check or status page
 	Fields  []Field `json:"fields"`
 
 	projectID uuid.UUID // zero if the plan creates the project
 	run       func(ctx context.Context, a *applying, projectID uuid.UUID) error
 }
+
+// edits reports whether a read-write key may make the change.
+func (c Change) edits() bool { return c.Type == "check" || c.Type == "maintenance" }
 
 // Plan is the difference between a document and what exists.
 type Plan struct {
@@ -92,6 +95,11 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 		missing := errors.Is(err, checks.ErrNotFound)
 		if err != nil && !missing {
 			return Plan{}, err
+		}
+		if want.Maintenance != nil && !missing {
+			if have.Maintenance, err = target.Maintenance(ctx, have.Project.ID); err != nil {
+				return Plan{}, err
+			}
 		}
 		want.Name = cmp.Or(want.Name, have.Project.Name, "default")
 		project := projectPlanner{planner: &p, want: want, have: have}
@@ -140,7 +148,7 @@ func (p *projectPlanner) plan(missing bool) {
 func (p *projectPlanner) change(at Position, c Change) {
 	c.Project, c.projectID = p.want.Name, p.have.Project.ID
 	switch {
-	case c.Type != "check" && !p.admin:
+	case !c.edits() && !p.admin:
 		p.add(at, "the %s %q cannot be %sd with a read-write key: use an admin key, or apply the file on the server", c.Type, shorten(c.Name), c.Action)
 	case c.Action != Delete:
 		p.middle = append(p.middle, c)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 )
@@ -20,7 +21,7 @@ import (
 //
 //   - With an admin key, a plan makes projects, channels, checks and status pages match the file, like a monitor in this process.
 //     A key of the installation does so in all projects, one of a project in its own.
-//   - A read-write key manages the checks of its project (section 4 of the API). It can neither create projects nor manage channels
+//   - A read-write key manages the checks and the maintenance of its project (section 4 of the API). It can neither create projects nor manage channels
 //     or status pages, and [NewPlan] refuses a plan that needs that. The server hides the settings of channels, so a plan does not
 //     compare them. It also hides the name of the project: whatever project a file names, its checks go to the project of the key.
 //
@@ -50,6 +51,20 @@ func (r remote) Read(ctx context.Context, project string) (State, error) {
 	}
 	state.Checks, err = r.checks(ctx, uuid.Nil)
 	return state, err
+}
+
+func (r remote) Maintenance(ctx context.Context, projectID uuid.UUID) ([]gate.Window, error) {
+	return r.client.Project(projectID).Windows(ctx, kept)
+}
+
+func (r remote) AddWindow(ctx context.Context, projectID uuid.UUID, w gate.Window) error {
+	_, err := r.client.Project(projectID).AddWindow(ctx, w)
+	return err
+}
+
+func (r remote) EndWindow(ctx context.Context, projectID, id uuid.UUID) error {
+	_, err := r.client.Project(projectID).EndWindow(ctx, id)
+	return unlessGone(err)
 }
 
 func (r remote) checks(ctx context.Context, projectID uuid.UUID) ([]checks.Check, error) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -25,6 +27,17 @@ type State struct {
 	Checks []checks.Check
 	// StatusPages are the project's status pages, oldest first.
 	StatusPages []checks.StatusPage
+	// Maintenance are the project's maintenance windows. Read leaves them to the method Maintenance of the target.
+	Maintenance []gate.Window
+	// Now is when the state was read. The zero time is the current one.
+	Now time.Time
+}
+
+func (s State) now() time.Time {
+	if s.Now.IsZero() {
+		return time.Now()
+	}
+	return s.Now
 }
 
 // Target stores checks: a database or a server.
@@ -38,6 +51,12 @@ type Target interface {
 	UpdateCheck(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) error
 	// DeleteCheck deletes a check. It succeeds if the check is already gone.
 	DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error
+	// Maintenance returns the maintenance windows of a project, those that have ended lately among them, in the order of their starts.
+	Maintenance(ctx context.Context, projectID uuid.UUID) ([]gate.Window, error)
+	// AddWindow adds a maintenance window.
+	AddWindow(ctx context.Context, projectID uuid.UUID, w gate.Window) error
+	// EndWindow ends a maintenance window. It succeeds if that is already gone.
+	EndWindow(ctx context.Context, projectID, id uuid.UUID) error
 }
 
 // Administrator is a [Target] that can also create projects and manage channels and status pages.
@@ -85,6 +104,23 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 		return State{}, err
 	}
 	return s, nil
+}
+
+func (l local) Maintenance(ctx context.Context, projectID uuid.UUID) ([]gate.Window, error) {
+	return l.mon.Project(projectID).Windows(ctx, kept)
+}
+
+// kept selects all maintenance windows that a target has.
+var kept = checks.WindowQuery{Kind: gate.Maintenance, EndsAfter: time.Unix(0, 0)}
+
+func (l local) AddWindow(ctx context.Context, projectID uuid.UUID, w gate.Window) error {
+	_, err := l.mon.Project(projectID).AddWindow(ctx, w)
+	return bare(err)
+}
+
+func (l local) EndWindow(ctx context.Context, projectID, id uuid.UUID) error {
+	_, err := l.mon.Project(projectID).EndWindow(ctx, id)
+	return unlessGone(err)
 }
 
 // CreateCheck upserts, so that two programs that apply the same file at once create only one check.

@@ -93,8 +93,12 @@ func saveGrouping(q *ui.Request) error {
 
 // export answers with the project as a file for rollcall apply. It has no secrets.
 func export(q *ui.Request) error {
-	state, err := declare.OnMonitor(q.Mon).Read(q.Ctx(), q.Project.Name)
+	target := declare.OnMonitor(q.Mon)
+	state, err := target.Read(q.Ctx(), q.Project.Name)
 	if err != nil {
+		return err
+	}
+	if state.Maintenance, err = target.Maintenance(q.Ctx(), state.Project.ID); err != nil {
 		return err
 	}
 	var text bytes.Buffer

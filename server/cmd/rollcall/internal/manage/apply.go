@@ -27,7 +27,7 @@ type applyCmd struct {
 
 func (applyCmd) Help() string {
 	return `The output lists the changes: + creates, ~ updates, - deletes. Nothing changes unless the whole file is valid. Names
-identify projects and channels, slugs identify checks and status pages. If the file leaves out a setting of a check, the setting gets its
+identify projects, channels and maintenance, slugs identify checks and status pages. If the file leaves out a setting of a check, the setting gets its
 default. An example of a file:
 
     projects:
@@ -52,8 +52,17 @@ default. An example of a file:
             title: Our backups
             description: Questions? Call 112.
             tags: [public]    # the checks with any of these tags; without tags all checks
+        maintenance:
+          - name: patches
+            tags: db    # or checks: nightly; without both the whole project
+            schedule: "0 2 * * SUN"
+            duration: 2h
+            tz: Europe/Riga
+          - name: move
+            start: 2026-12-01T22:00:00Z
+            end: 2026-12-02T02:00:00Z
 
-A file for one project may have channels, checks and status_pages at its top level, without projects.
+A file for one project may have channels, checks, status_pages and maintenance at its top level, without projects.
 
 With --url, an admin key (rollcall key create --scope admin) does all of this on the server: one without a project in all
 projects, one of a project in its own. The server shows no secrets of channels, so those that the file and a channel both

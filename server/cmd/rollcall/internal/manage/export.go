@@ -45,6 +45,9 @@ func (c *exportCmd) Run(ctx context.Context, a *App) error {
 			if err != nil {
 				return console.Missing(err, "project %q", name)
 			}
+			if state.Maintenance, err = target.Maintenance(ctx, state.Project.ID); err != nil {
+				return err
+			}
 			doc.Projects = append(doc.Projects, declare.Export(state))
 		}
 		return nil
