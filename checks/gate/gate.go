@@ -160,7 +160,7 @@ const (
 //   - [Reminder] waits until RepeatEvery has passed, and is then sent or dropped.
 //   - [Up] waits for the end of quiet hours, and for nothing else. Ask only about one whose Down left.
 //
-// A check that only records drops Down and Reminder. Whatever the policies, an alert that waits is to be asked again.
+// A check that only records drops Down and Reminder. Whatever the policies, what waits has an instant at which to ask again.
 func Decide(e Event, p Policies, now time.Time) Decision {
 	if e.Kind != Up {
 		switch {

@@ -52,7 +52,7 @@ func (b *builder) alertDown(flip Flip, reminder int) {
 	default:
 		b.say(emphasis("Nobody has acknowledged it for "+prose.Duration(b.Unanswered)), plain("."))
 	}
-	if b.Check.StoredSince.Equal(flip.At) {
+	if b.Check.StoredSince.Equal(flip.At) && !b.Check.Ack.At.IsZero() {
 		b.acknowledged()
 	}
 }
