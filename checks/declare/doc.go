@@ -41,7 +41,7 @@
 // # What a file means
 //
 // A file describes its projects, channels, checks, status pages and maintenance in full: a setting that it leaves out gets its default
-// (section 2.1). There are two exceptions: a project keeps its account, plan and max_checks, and a channel keeps the
+// (section 2.1). There are exceptions: a project keeps its account, plan, max_checks, storm_checks and storm_window, and a channel keeps the
 // settings that its kind marks as secret.
 //
 // Names identify projects, channels and maintenance windows, slugs identify checks and status pages. By default nothing is deleted.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -43,6 +45,9 @@ type Config struct {
 	// AlertLink returns the address of a page about a check, for the alerts about it, or "" for none. project is the name
 	// of its project. AlertLink must return at once and be safe for concurrent use. Default: alerts have no link.
 	AlertLink func(c checks.Check, project string) string
+	// ListLink returns the address of a page about the checks of a project, for a message about several of them, or "" for none,
+	// under the rules of AlertLink. Default: such messages have no link.
+	ListLink func(projectID uuid.UUID, project string) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 	// Job configures how [Monitor.Job] and [Project.Register] report runs. BodyLimit is ignored: it is [MaxBody].

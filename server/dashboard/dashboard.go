@@ -37,6 +37,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -96,6 +98,12 @@ type registrar interface {
 // is that of the pages, or "" for the default of a server.
 func CheckURL(baseURL string, c checks.Check) string {
 	return strings.TrimRight(cmp.Or(baseURL, baseurl.Default), "/") + "/checks/" + c.UniqueKey()
+}
+
+// ListURL returns the address of the list of a project's checks that are down, for the links of messages about several checks (see
+// monitor.Config.ListLink). baseURL is as for [CheckURL].
+func ListURL(baseURL string, projectID uuid.UUID) string {
+	return strings.TrimRight(cmp.Or(baseURL, baseurl.Default), "/") + "/projects/" + projectID.String() + "/?state=down"
 }
 
 // Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.

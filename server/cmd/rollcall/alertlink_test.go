@@ -64,5 +64,10 @@ func TestLinkAlerts(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.serve, got, tt.want)
 		}
+		if link := (&service{serveCmd: &tt.serve}).linkLists(); (link != nil) != (tt.serve.AlertLink == "" && !tt.serve.NoDashboard) {
+			t.Errorf("%+v: a link to the list: %t", tt.serve, link != nil)
+		} else if got := "https://rollcall.example.org/jobs/projects/" + c.ID.String() + "/?state=down"; link != nil && link(c.ID, "p") != got {
+			t.Errorf("the list is at %s, want %s", link(c.ID, "p"), got)
+		}
 	}
 }

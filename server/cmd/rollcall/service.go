@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -156,7 +158,7 @@ func localURL(listen string, addr net.Addr) console.Address {
 // The service starts without waiting for the probe.
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
-		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
+		Logger: s.log, AlertLink: s.linkAlerts(), ListLink: s.linkLists(), CommitMargin: *s.CommitMargin,
 		CreateRate: s.CreateRateLimit, DeliveredElsewhere: s.DeliveredElsewhere, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
 		Observer: s.observer(), AuditRetention: s.AuditRetention, StopTimeout: s.StopTimeout,
 	}
@@ -197,6 +199,14 @@ func (s *service) linkAlerts() func(checks.Check, string) string {
 		return nil
 	}
 	return func(c checks.Check, _ string) string { return dashboard.CheckURL(string(s.BaseURL), c) }
+}
+
+// linkLists returns what messages about several checks link to: the dashboard, or nothing with --alert-link, which is about one.
+func (s *service) linkLists() func(uuid.UUID, string) string {
+	if s.AlertLink != "" || s.NoDashboard {
+		return nil
+	}
+	return func(projectID uuid.UUID, _ string) string { return dashboard.ListURL(string(s.BaseURL), projectID) }
 }
 
 func (s *service) newServer(ctx context.Context) (*server.Server, error) {
