@@ -82,6 +82,8 @@ projects:
   - {slug: simple, name: "Ünï", tags: [b, a], timeout: 90s, grace: 60, channels: [pager, ops]}
   - {slug: cron, schedule: "*/5 * * * *", tz: US/Pacific, methods: POST, manual_resume: true, start_kw: "a,b", success_kw: c, failure_kw: d,
      filter_subject: true, filter_body: true, filter_http_body: true, filter_default_fail: true, desc: "two\nlines", channels: "*"}
+  maintenance:
+  - {name: patches, checks: [simple, cron], tags: b, schedule: "0 2 * * SUN", duration: 90m, tz: Europe/Riga}
 `), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +97,7 @@ projects:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if created, updated, deleted := plan.Count(); created != 1 || updated != 1 || deleted != 1 {
+	if created, updated, deleted := plan.Count(); created != 2 || updated != 1 || deleted != 1 {
 		t.Errorf("%d, %d, %d:\n%s", created, updated, deleted, plan)
 	}
 	local, err := declare.NewPlan(t.Context(), declare.OnMonitor(mon), doc, options)

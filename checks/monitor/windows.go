@@ -20,8 +20,8 @@ import (
 // MaxWindows bounds the maintenance windows and snoozes of a project that have not ended.
 const MaxWindows = 200
 
-// Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which checks
-// one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
+// Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which
+// checks one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
 func (p *Project) Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Window, error) {
 	found, err := p.windows(ctx, p.store, store.WindowFilter{Kind: q.Kind, EndsAfter: orNow(q.EndsAfter, p.now())})
 	return found, p.about(p.exists(ctx, len(found), err))
@@ -40,10 +40,10 @@ func (p *Project) Window(ctx context.Context, id uuid.UUID) (gate.Window, error)
 	return w, about("window", id, err)
 }
 
-// AddWindow adds a maintenance window or a snooze, as [gate.Window.Normalize] returns it, and sets its ID, By and CreatedAt. From its
-// start to its end, alerts of the checks that it covers wait, but never that a check is up after an alert. What is still down at its end is alerted then. It
-// may have begun up to 31 days ago. Errors: *[checks.FieldError], also for the field "project" when that has [MaxWindows], and for "checks" with
-// a check that is not in the project; [checks.ErrNotFound].
+// AddWindow adds a maintenance window or a snooze, as [gate.Window.Normalize] returns it, and sets its ID, By and CreatedAt. From
+// its start to its end, alerts of the checks that it covers wait, but never that a check is up after an alert. What is still down
+// at its end is alerted then. It may have begun up to 31 days ago. Errors: *[checks.FieldError], also for the field "project" when
+// that has [MaxWindows], and for "checks" with a check that is not in the project; [checks.ErrNotFound].
 func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, error) {
 	now := p.now()
 	w, err := w.Normalize(now)
@@ -73,8 +73,9 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 	return w, nil
 }
 
-// EndWindow ends a maintenance window or a snooze now: alerts that wait for it are sent. Of a recurring one, nothing begins any more. What has
-// occurred stays, for statistics; a window of which nothing has is deleted. One that has ended stays as it is. Error: [checks.ErrNotFound].
+// EndWindow ends a maintenance window or a snooze now: alerts that wait for it are sent. A recurring one ends for good. What has
+// occurred stays as long as flips, for statistics; a window of which nothing has occurred is deleted. One that has ended stays as
+// it is. Error: [checks.ErrNotFound].
 func (p *Project) EndWindow(ctx context.Context, id uuid.UUID) (w gate.Window, err error) {
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.id); err != nil {

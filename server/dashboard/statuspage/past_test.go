@@ -1,12 +1,14 @@
 package statuspage
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
@@ -108,6 +110,25 @@ func TestDays(t *testing.T) {
 	total := sum(list)
 	if total.length() != 90*24*h+12*h || total.times().Percent() != "65.38%" {
 		t.Errorf("in all %v, share %s", total.length(), total.times().Percent())
+	}
+}
+
+// TestMaintain has maintenance over the beginning of an outage, over its end, within another one, and where nothing was down.
+func TestMaintain(t *testing.T) {
+	spans := []span{{ago(9 * time.Hour), ago(8 * time.Hour), up}, {ago(8 * time.Hour), ago(5 * time.Hour), down}, {ago(5 * time.Hour), ago(4 * time.Hour), up}, {ago(4 * time.Hour), noon, down}}
+	hours := func(from, to float64) flips.Span {
+		return flips.Span{Start: ago(time.Duration(from * float64(time.Hour))), End: ago(time.Duration(to * float64(time.Hour)))}
+	}
+	got := maintain(spans, []flips.Span{hours(8.5, 7), hours(5.5, 4.5), hours(3, 2), hours(1.5, 1)})
+	total := sum(days(got, noon))
+	if total.up != 2*time.Hour || total.maintained != 3*time.Hour || total.down != 4*time.Hour || len(got) != 10 {
+		t.Errorf("%+v: %d spans", total, len(got))
+	}
+	if text := dayText(total); !strings.Contains(text, "down for maintenance 3 h") {
+		t.Errorf("text %q", text)
+	}
+	if all := maintain(spans[3:], []flips.Span{hours(10, -1)}); len(all) != 1 || all[0].was != maintained {
+		t.Errorf("all of it: %+v", all)
 	}
 }
 
