@@ -136,15 +136,32 @@ func (s Settings) RunLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace
 // Parents returns the slugs or IDs of the checks that the check follows.
 func (s Settings) Parents() []string { return parents(s.After) }
 
+// PublicAfter returns After for those who may not send pings: a check's ID is its ping address, so its [UniqueKey] stands in its place.
+func (s Settings) PublicAfter() string {
+	list := s.Parents()
+	for i, name := range list {
+		if id, ok := parentID(name); ok {
+			list[i] = UniqueKey(id)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
 // parents splits a list of checks at commas and white space. A name that comes twice is listed once, and an ID in its usual form.
 func parents(text string) []string {
 	list := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	for i, name := range list {
-		if id, err := uuid.Parse(name); err == nil && len(name) == 36 {
+		if id, ok := parentID(name); ok {
 			list[i] = id.String()
 		}
 	}
 	return distinct(list)
+}
+
+// parentID returns the ID that an item of After is. A slug may look like one of the other forms that uuid.Parse knows.
+func parentID(name string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(name)
+	return id, err == nil && len(name) == len(uuid.UUID{}.String())
 }
 
 // splitTags returns the tags of a text in the form of the API, which has one blank between two tags; further blanks become

@@ -418,3 +418,16 @@ func TestZoneNames(t *testing.T) {
 		}
 	})
 }
+
+// TestAfter reads what a check follows with each key: a read-only one does not show the UUID, which takes pings.
+func TestAfter(t *testing.T) {
+	each(t, nil, func(s *site) {
+		parent := s.create(object{"name": "no slug"})
+		check := s.create(object{"after": parent["uuid"], "record_only": true})
+		s.equal("after", check["after"], parent["uuid"])
+		s.equal("record_only", check["record_only"], true)
+		answer := s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
+		unique := s.send("GET", path(parent), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["unique_key"]
+		s.equal("after", answer["after"], unique)
+	})
+}

@@ -94,6 +94,9 @@ func (s *service) checkChanges(ctx context.Context, tx store.AdminTx, from, to c
 // valueText returns the setting of a check as text, "" for an optional period that is not set.
 func valueText(s checks.Setting, c checks.Check) string {
 	value := s.Of(c.Settings)
+	if s.Name == "after" { // who may read the log may not know IDs
+		value = c.PublicAfter()
+	}
 	if value == time.Duration(0) {
 		return ""
 	}

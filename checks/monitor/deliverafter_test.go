@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,18 @@ func (f family) heldBy(t *testing.T, c checks.Check, want string) {
 	}
 }
 
+// says checks that the verdict about the upload has a sentence.
+func (f family) says(t *testing.T, want string) {
+	t.Helper()
+	c, err := f.Check(t.Context(), f.upload.ID)
+	must(t, err)
+	v, err := f.Project(f.project.ID).Explain(t.Context(), c, nil)
+	must(t, err)
+	if text := v.Text(nil); !strings.Contains(text, want) {
+		t.Errorf("%s\nlacks %s", text, want)
+	}
+}
+
 // TestParentDown has a job fail because the one before it did. Its alert waits, through a restart, and follows if it is down still
 // when the other one is up again.
 func TestParentDown(t *testing.T) {
@@ -54,13 +67,20 @@ func TestParentDown(t *testing.T) {
 		f.ping(t, f.upload.ID, pings.Failure)
 		f.deliver(t, "ops: dump down")
 		f.heldBy(t, f.upload, "dump")
+		f.says(t, "Its alert waits because dump is down.")
 		for range 3 {
 			f.wait(t, time.Hour)
 			f.Monitor = f.server(t, f.store)
 		}
 		f.ping(t, f.dump.ID, pings.Success)
 		f.deliver(t, "ops: dump up")
-		f.wait(t, gate.AskParent, "ops: upload down")
+		f.clock.Advance(gate.AskParent)
+		_, err := f.Deliver(t.Context())
+		must(t, err)
+		if sent := f.all(); len(sent) != 1 || !strings.Contains(sent[0].Verdict, "This alert has waited because dump was down or late.") {
+			t.Errorf("sent: %+v", sent)
+		}
+		f.received()
 		f.ping(t, f.upload.ID, pings.Success)
 		f.deliver(t, "ops: upload up")
 
@@ -123,6 +143,9 @@ func TestParentIsNone(t *testing.T) {
 				f.heldBy(t, f.upload, "dump")
 				must(t, change(f))
 				f.wait(t, gate.AskParent, "ops: upload down")
+				if name != "paused" && name != "no more" {
+					f.says(t, "It follows dump, which is not one check of this project")
+				}
 			})
 		})
 	}

@@ -25,7 +25,7 @@ const (
 
 // Explain says in words how a check of the project is: since when, why, who was notified and what comes next. Package verdict has
 // the words. The log has the newest pings of the check, as [Project.Pings] returns them. Explain takes at most seven short
-// queries. Error: [checks.ErrNotFound] if the check was deleted.
+// queries, and a few more for a check that follows others. Error: [checks.ErrNotFound] if the check was deleted.
 //
 //	log, err := checks.Collect(project.Pings(ctx, c.ID, checks.PingQuery{}))
 //	v, err := project.Explain(ctx, *c.Check, log)
@@ -52,6 +52,13 @@ func (p *Project) Explain(ctx context.Context, c checks.Check, log []pings.Ping)
 	var err error
 	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
 		return verdict.Verdict{}, err
+	}
+	if c.After != "" {
+		parents, lost, err := p.parents(ctx, c)
+		if err != nil {
+			return verdict.Verdict{}, err
+		}
+		in.Parents, in.Lost = parentsOf(parents, in.Now), lost
 	}
 	available, reach, err := p.Receivers(ctx, false)
 	in.Receivers = verdict.Receivers(c, available, reach)

@@ -3,10 +3,12 @@ package monitor
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -33,7 +35,7 @@ func checkAfter(ctx context.Context, tx store.AdminTx, c checks.Check, names boo
 type Related struct {
 	Parents, Children []checks.Snapshot
 	// Lost are the items of the check's After that count for nothing: no check of the project has that slug or ID, or several have
-	// the slug.
+	// the slug. In the place of an ID stands its [checks.UniqueKey].
 	Lost []string
 }
 
@@ -41,20 +43,14 @@ type Related struct {
 // first. It takes at most five short queries.
 func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err error) {
 	defer describe(&err, "check", c.ID)
-	parents, err := courier.Parents(ctx, p.store, p.id, c)
+	parents, lost, err := p.parents(ctx, c)
 	if err != nil {
 		return r, err
 	}
+	r.Lost = lost
 	now := p.now()
-	var g selection.Graph
-	for _, parent := range parents[c.ID] {
+	for _, parent := range parents {
 		r.Parents = append(r.Parents, parent.Snapshot(now))
-		g.Add(selection.NodeOf(parent))
-	}
-	for _, name := range c.Parents() {
-		if len(g.Find(name)) == 0 {
-			r.Lost = append(r.Lost, name)
-		}
 	}
 	nodes, err := p.store.Related(ctx, p.id, nil)
 	if err != nil {
@@ -76,4 +72,30 @@ func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err e
 		r.Children = append(r.Children, child.Snapshot(now))
 	}
 	return r, err
+}
+
+// parents returns the checks that a check follows, and the items of its After that count for nothing.
+func (p *Project) parents(ctx context.Context, c checks.Check) (list []checks.Check, lost []string, err error) {
+	parents, err := courier.Parents(ctx, p.store, p.id, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var g selection.Graph
+	for _, parent := range parents[c.ID] {
+		g.Add(selection.NodeOf(parent))
+	}
+	for _, name := range c.Parents() {
+		if len(g.Find(name)) == 0 {
+			lost = append(lost, checks.Settings{After: name}.PublicAfter())
+		}
+	}
+	return parents[c.ID], lost, nil
+}
+
+// parentsOf returns checks as the gate sees them when another one follows them.
+func parentsOf(list []checks.Check, now time.Time) (parents []gate.Parent) {
+	for _, c := range list {
+		parents = append(parents, c.Parent(now))
+	}
+	return parents
 }

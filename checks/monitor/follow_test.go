@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +119,40 @@ func TestConcurrentAfter(t *testing.T) {
 		refused := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 		if len(refused) != 1 || !strings.Contains(refused[0].Error(), "makes a circle") {
 			t.Errorf("refused: %v, want one", refused)
+		}
+	})
+}
+
+// TestRelated lists parents, children and names that mean nothing.
+func TestRelated(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		a := s.create(t, checks.Spec{Slug: new("a")})
+		b := s.create(t, checks.Spec{Slug: new("b")})
+		c := s.create(t, checks.Spec{Slug: new("c"), After: new(b.ID.String() + ",a")})
+		s.create(t, checks.Spec{Slug: new("d"), After: new("c,b")})
+		names := func(list []checks.Snapshot) (names []string) {
+			for _, c := range list {
+				names = append(names, c.Slug)
+			}
+			return names
+		}
+		related := func(of checks.Check) string {
+			r, err := s.Project(s.project.ID).Related(t.Context(), of)
+			must(t, err)
+			return fmt.Sprint(names(r.Parents), names(r.Children), r.Lost)
+		}
+		for _, test := range []struct {
+			of   checks.Check
+			want string
+		}{{a, "[] [c] []"}, {b, "[] [c d] []"}, {c, "[b a] [d] []"}} {
+			if got := related(test.of); got != test.want {
+				t.Errorf("%s: %s, want %s", test.of.Slug, got, test.want)
+			}
+		}
+		_, err := s.Update(t.Context(), a.ID, checks.Spec{Slug: new("z")})
+		must(t, err)
+		if got, want := related(c), "[b] [d] [a]"; got != want {
+			t.Errorf("after a rename: %s, want %s", got, want)
 		}
 	})
 }

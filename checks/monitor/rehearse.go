@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
@@ -24,12 +25,16 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
 		return nil, err
 	}
+	parents, err := courier.Parents(ctx, p.store, p.id, list...)
+	if err != nil {
+		return nil, err
+	}
 	rehearsals := make([]verdict.Rehearsal, len(list))
 	for i, c := range list {
 		if i%100 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		in.Check = c
+		in.Check, in.Parents = c, parentsOf(parents[c.ID], in.Now)
 		rehearsals[i] = verdict.Rehearse(in)
 	}
 	return rehearsals, nil

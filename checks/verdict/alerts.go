@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // maxListed bounds the names in a list of integrations.
@@ -19,6 +20,7 @@ const maxListed = 5
 func (b *builder) alerts() {
 	c, a := b.Check, b.Check.Alerting
 	switch {
+	case c.RecordOnly && c.Stored == checks.StatusDown && a.Failures > 0: // see integrations
 	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
 		b.say(plain("The alert is held until a run succeeds on time."))
 	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero():
@@ -72,6 +74,7 @@ func (b *builder) told() {
 	if list := of(checks.DeliverySent); len(list) > 0 {
 		b.sent(list)
 	}
+	b.waits()
 	for _, d := range cut(of(checks.DeliveryPending)) {
 		b.pending(d)
 	}
@@ -146,6 +149,9 @@ func (b *builder) sent(list []checks.Delivery) {
 
 // pending tells about a delivery on its way.
 func (b *builder) pending(d checks.Delivery) {
+	if d.Held == gate.ByParent { // see waits
+		return
+	}
 	if d.Held != "" {
 		b.say(labelOf(d), plain(" will be notified "), Part{Kind: Instant, At: d.Due, adverbial: true}, plain(" at the earliest"+errorText(d.Held.Words(d.HeldBy))+"."))
 		return
@@ -190,6 +196,10 @@ func (b *builder) unassigned() bool {
 
 // integrations warns of alerts that nobody would get.
 func (b *builder) integrations() {
+	if b.Check.RecordOnly {
+		b.say(plain("Never alerts: record-only."))
+		return
+	}
 	if len(b.Check.Channels) == 0 && len(b.Receivers) == 0 {
 		b.say(plain("This check has no integrations, so no one will be notified."))
 		return

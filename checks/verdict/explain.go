@@ -66,6 +66,7 @@ func Explain(in Input) Verdict {
 		b.explainDown()
 	}
 	b.windows()
+	b.follows()
 	b.zoneHint()
 	b.integrations()
 	b.v.nameZone()

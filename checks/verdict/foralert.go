@@ -55,4 +55,7 @@ func (b *builder) alertDown(flip Flip, reminder int) {
 	if b.Check.StoredSince.Equal(flip.At) && !b.Check.Ack.At.IsZero() {
 		b.acknowledged()
 	}
+	if b.Waited != "" {
+		b.say(plain("This alert has waited because " + prose.Line(b.Waited, maxName) + " was down or late."))
+	}
 }

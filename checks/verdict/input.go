@@ -29,6 +29,11 @@ type Input struct {
 	Windows []gate.Window
 	// Receivers are the integrations that get the alerts of the check; see [Receivers].
 	Receivers []Receiver
+	// Parents are the checks that the check follows, and Lost the items of its After that mean no check, or several.
+	Parents []gate.Parent
+	Lost    []string
+	// Waited names the parent because of which the alert of [ForAlert] has waited, or is "".
+	Waited string
 }
 
 // Flip is the change of status that an alert is about.

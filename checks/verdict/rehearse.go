@@ -29,6 +29,8 @@ type RehearseInput struct {
 	Reach map[uuid.UUID]Reach
 	// Windows are the maintenance windows and snoozes of the project.
 	Windows []gate.Window
+	// Parents are the checks that the check follows, as they are now.
+	Parents []gate.Parent
 }
 
 // Rehearsal says what happens if a job does not report any more, or reports a failure now.
@@ -48,8 +50,10 @@ type Rehearsal struct {
 	Steps []Step
 	// AlertAt is when the alert is raised, or the zero time if none is.
 	AlertAt time.Time
+	// Parents are the checks that the check follows, as they were.
+	Parents []gate.Parent
 	// Receivers are the channels that the alert goes to, each once, and those that do not get it: the channels of the check
-	// first, then the members of its groups.
+	// first, then the members of its groups. A record-only check has none.
 	Receivers []Receiver
 }
 
@@ -64,6 +68,7 @@ const (
 	stepEscalate = "escalation"
 	stepReminder = "reminder"
 	stepSilenced = "silenced"
+	stepRecorded = "record_only"
 )
 
 // Step is one step of a rehearsal.
@@ -71,7 +76,7 @@ type Step struct {
 	// Kind says what happens. "due": a run is expected. "failure": the job reports a failure. "down": the check goes down.
 	// "counted": another failure in a row counts. "held": By holds the alert until Until. "alert" and "reminder": one
 	// is raised. "escalation": a later step of the escalation policy follows. "silenced": By cancels a reminder, and the
-	// next one is due at Until, or by RepeatEvery.
+	// next one is due at Until, or by RepeatEvery. "record_only": no alert follows, because the check only records.
 	Kind string
 	At   time.Time
 	// Until is the end of the wait of a step "held" or "silenced".
@@ -104,7 +109,10 @@ func Rehearse(in RehearseInput) Rehearsal {
 		zone = time.UTC
 	}
 	c, _ := in.Check.Settle(now)
-	r := Rehearsal{Check: c, Status: c.Status(now), Now: now, Zone: zone, Receivers: Receivers(in.Check, in.Channels, in.Reach)}
+	r := Rehearsal{Check: c, Status: c.Status(now), Now: now, Zone: zone, Receivers: Receivers(in.Check, in.Channels, in.Reach), Parents: in.Parents}
+	if c.RecordOnly {
+		r.Receivers = nil
+	}
 	c, r.Assumed = watched(c, in.Failure, now)
 	if in.Failure {
 		r.add(Step{Kind: stepFailure, At: now})
@@ -168,6 +176,10 @@ func (r *Rehearsal) follow(before, after checks.Check, effects checks.Effects, a
 		if went = t.To == checks.StatusDown; went {
 			r.add(Step{Kind: stepDown, At: t.At, Reason: t.Reason, Failures: 1})
 		}
+	}
+	if went && after.RecordOnly {
+		r.add(Step{Kind: stepRecorded, At: at})
+		return 0
 	}
 	waited := before.Stored == checks.StatusDown && before.Alerting.Failures > 0
 	if n := before.Alerting.Failures + 1; waited && n <= after.AlertAfter && before.Alerting.HeldSince.IsZero() {

@@ -113,6 +113,7 @@ func TestRehearse(t *testing.T) {
 		lacks   channels.Kind
 		steps   []gate.Step
 		windows []gate.Window
+		parents []gate.Parent
 		want    []string
 	}{
 		"a group, and a member twice": {spec: hourly, to: []channels.Channel{all, ops}, changes: []change{ping(pings.Success, time.Minute)}, want: []string{
@@ -176,6 +177,26 @@ func TestRehearse(t *testing.T) {
 				"Ops: notified, last alert sent yesterday 12:00",
 				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
 			}},
+		"parents": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, parents: []gate.Parent{{Name: "Dump"}, {Name: "Disk"}}, want: []string{
+			"If it does not report, Ops is notified at 12:05.",
+			"23 11:55 A run is expected.",
+			"23 12:05 The check goes down: nothing was reported within the grace of 10 min.",
+			"23 12:05 The alert is sent to Ops, unless Dump or Disk is down or late then: it waits for that.",
+			"Ops: notified, last alert sent yesterday 12:00",
+		}},
+		"a parent that is down": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, parents: []gate.Parent{{Name: "Dump", Down: true}, {Name: "Disk"}}, want: []string{
+			"If it does not report, Ops is notified at 12:05. The alert waits as long as Dump is down.",
+			"23 11:55 A run is expected.",
+			"23 12:05 The check goes down: nothing was reported within the grace of 10 min.",
+			"23 12:05 The alert is sent to Ops, but not as long as Dump is down.",
+			"Ops: notified, last alert sent yesterday 12:00",
+		}},
+		"record-only": {spec: with(hourly, func(s *checks.Spec) { s.RecordOnly = new(true) }), to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, want: []string{
+			"If it does not report, no one is notified: record-only.",
+			"23 11:55 A run is expected.",
+			"23 12:05 The check goes down: nothing was reported within the grace of 10 min.",
+			"23 12:05 No alert is raised: the check is record-only.",
+		}},
 		"late": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Success, 65*time.Minute)}, want: []string{
 			"If it does not report, Ops is notified at 12:05.",
 			"23 11:55 A run is expected.",
@@ -260,7 +281,7 @@ func TestRehearse(t *testing.T) {
 			}
 			got := rehearsed(verdict.RehearseInput{
 				Check: c, Now: noon, Failure: tt.failure, Channels: list,
-				Reach: verdict.Reaches(list, outcomes, tt.steps), Windows: tt.windows,
+				Reach: verdict.Reaches(list, outcomes, tt.steps), Windows: tt.windows, Parents: tt.parents,
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

@@ -54,6 +54,8 @@ func (r Rehearsal) words(p Part, zone *time.Location) string {
 // Problem says why the alert reaches nobody, or is "" if it reaches somebody. It has no full stop.
 func (r Rehearsal) Problem() string {
 	switch {
+	case r.Check.RecordOnly:
+		return "record-only"
 	case slices.ContainsFunc(r.Receivers, Receiver.Reached):
 		if r.AlertAt.IsZero() && r.Status != checks.StatusDown {
 			return "no further run is expected"
@@ -128,8 +130,10 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 		first, later = r.reached(later[0]), later[1:]
 	}
 	switch {
-	case len(first) > 0 && r.AlertAt.IsZero() && r.Status == checks.StatusDown:
+	case len(first) > 0 && r.AlertAt.IsZero() && !r.Check.RecordOnly && r.Status == checks.StatusDown:
 		return r.further(zone)
+	case r.Check.RecordOnly && r.Status == checks.StatusDown:
+		return "It is down already. It never alerts: record-only."
 	case len(first) == 0 || r.AlertAt.IsZero():
 		return condition + ", no one is notified: " + r.Problem() + "."
 	}
@@ -151,7 +155,25 @@ func (r Rehearsal) Summary(zone *time.Location) string {
 		}
 		text += unless + namesOf(r.reached(after)) + " " + r.at(r.sentAt(after), zone)
 	}
+	if because := blocking(r.Parents); because != "" {
+		text += ". The alert waits as long as " + because
+	}
 	return text + "."
+}
+
+// unless says which parents keep an alert back, or would.
+func (r Rehearsal) unless() string {
+	if because := blocking(r.Parents); because != "" {
+		return ", but not as long as " + because
+	}
+	if len(r.Parents) == 0 {
+		return ""
+	}
+	names := make([]string, len(r.Parents))
+	for i, p := range r.Parents {
+		names[i] = prose.Line(p.Name, maxName)
+	}
+	return ", unless " + strings.Join(cut(names), " or ") + " is down or late then: it waits for that"
 }
 
 // sentAt returns when the alert is sent to those of a step of the escalation policy.
@@ -212,6 +234,8 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 		return fmt.Sprintf("Failure %d of %d in a row.", s.Failures, after)
 	case stepHeld, stepSilenced:
 		return r.waitText(s, zone)
+	case stepRecorded:
+		return "No alert is raised: the check is record-only."
 	case stepReminder:
 		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, prose.Period(r.Check.RepeatEvery))
 	}
@@ -219,7 +243,7 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 	case s.After > 0:
 		return "Unless somebody has acknowledged it, the alert is sent to " + namesOf(reached) + "."
 	case len(reached) > 0:
-		return "The alert is sent to " + namesOf(reached) + "."
+		return "The alert is sent to " + namesOf(reached) + r.unless() + "."
 	case len(r.later()) > 0:
 		return "The alert is raised. The escalation policy notifies no one at once."
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -119,6 +120,16 @@ func (s *story) with(deliveries ...checks.Delivery) *story {
 	return s
 }
 
+func (s *story) after(parents ...gate.Parent) *story {
+	s.in.Parents = parents
+	return s
+}
+
+func (s *story) lost(names ...string) *story {
+	s.in.Lost = names
+	return s
+}
+
 func (s *story) failing(name, text string, since time.Time) *story {
 	s.in.Receivers = append(s.in.Receivers, verdict.Receiver{Name: name, Kind: channels.Webhook, Reach: verdict.ReachOf(channels.Channel{FailedAt: since, Error: text}, verdict.Outcome{})})
 	return s
@@ -140,6 +151,7 @@ func TestExplain(t *testing.T) {
 	rules := func(spec checks.Spec) *story { return begin(t, spec).success(at(21, 3, 4)) }
 	const missed = "Down since 03:20. The run expected at 03:00 Europe/Riga did not report within its grace of 20 min; last success yesterday 03:04. "
 	const tomorrow = "Next run due tomorrow 03:00."
+	held := checks.Delivery{ChannelName: "ops", ChannelKind: channels.Email, State: "pending", Held: gate.ByParent, HeldBy: "Dump", Due: at(22, 4, 1)}
 	for _, test := range []struct {
 		name string
 		s    *story
@@ -309,6 +321,20 @@ func TestExplain(t *testing.T) {
 		{"acknowledged until a time", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).
 			acknowledge(checks.AckSpec{By: "Anna", For: 2 * time.Hour, Note: "the disk is full, a new one comes."}, at(22, 3, 30)).with(sent("ops", late)), at(22, 4, 0),
 			missed + "Acknowledged by Anna at 03:30 until 05:30: the disk is full, a new one comes. *ops* was notified at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
+		{"held for a parent", daily().settle(late).with(held).after(gate.Parent{Name: "Dump", Down: true}, gate.Parent{Name: "other"}), at(22, 4, 0),
+			missed + "Its alert waits because Dump is down. " + tomorrow},
+		{"held for a late parent", daily().settle(late).with(held).after(gate.Parent{Name: "Dump", Late: at(22, 5, 0)}), at(22, 4, 0),
+			missed + "Its alert waits because Dump is late. " + tomorrow},
+		{"held, and the parent is up since", daily().settle(late).with(held).after(gate.Parent{Name: "Dump"}), at(22, 4, 0),
+			missed + "Its alert waits because Dump is down or late. " + tomorrow},
+		{"a parent is down", daily().after(gate.Parent{Name: "Dump", Down: true}), at(22, 2, 0),
+			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. Next run due at 03:00 Europe/Riga (20 min grace). If it goes down, its alert waits because Dump is down."},
+		{"a parent is lost", daily().after().lost("dump", "x"), at(22, 2, 0),
+			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. Next run due at 03:00 Europe/Riga (20 min grace). It follows dump, x, which is not one check of this project, so no alert waits for that."},
+		{"record-only", rules(checks.Spec{RecordOnly: new(true), AlertAfter: new(2)}).settle(late).after(gate.Parent{Name: "Dump", Down: true}), at(22, 4, 0),
+			missed + tomorrow + " Never alerts: record-only."},
+		{"record-only, alerted before", daily().settle(late).update(checks.Spec{RecordOnly: new(true)}, at(22, 3, 30)).with(sent("ops", late)), at(22, 4, 0),
+			missed + "*ops* was notified at 03:20:00. " + tomorrow + " Never alerts: record-only."},
 		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Failure, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
 			"Down since 03:02 Europe/Riga. The job reported a failure; last success yesterday 03:04. " +
 				"No one has been notified yet: the job reported late, so the alert waits for another failure. " + tomorrow},

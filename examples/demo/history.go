@@ -72,6 +72,12 @@ func (l *life) spec() checks.Spec {
 	if l.quiet != "" {
 		spec.QuietHours = &l.quiet
 	}
+	if l.after != "" {
+		spec.After = &l.after
+	}
+	if l.recordOnly {
+		spec.RecordOnly = &l.recordOnly
+	}
 	if l.channels != "" {
 		spec.Channels = &l.channels
 	}

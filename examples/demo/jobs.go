@@ -29,6 +29,8 @@ type job struct {
 	age              time.Duration // how old the check is, if it is younger than the history
 	alertAfter       int
 	quiet            string
+	after            string // the jobs that it follows
+	recordOnly       bool
 	channels         string // default: all
 	ending           ending
 }
@@ -60,18 +62,18 @@ func company() []job {
 			takes: 110 * time.Second, spread: .3, fails: .0008, output: plain, agent: curl, age: 25 * day},
 		{name: "pg-basebackup", tags: "db", schedule: "0 2 * * SUN", zone: "Europe/Riga", grace: 3 * time.Hour,
 			takes: 75 * time.Minute, spread: .1, grows: .2, output: backup, agent: wrapper},
-		{name: "sitemap", tags: "web", schedule: "0 * * * *", zone: "UTC", grace: 15 * time.Minute,
+		{name: "sitemap", tags: "web", schedule: "0 * * * *", zone: "UTC", grace: 15 * time.Minute, after: "search-reindex",
 			takes: 3 * time.Minute, spread: .4, fails: .001, output: build, agent: wrapper},
 		{name: "invoice-mail", tags: "finance", schedule: "0 7 * * MON-FRI", zone: "Europe/Riga", grace: 30 * time.Minute,
 			takes: 12 * time.Minute, spread: .25, fails: .02, output: plain, agent: mail},
 		{name: "restore-drill", tags: "db", desc: "Restores the newest backup on a spare machine and counts rows.", schedule: "0 5 1 * *", zone: "Europe/Riga", grace: 2 * time.Hour,
-			age: 6 * day, ending: unused},
+			age: 6 * day, after: "nightly-backup,pg-basebackup", ending: unused},
 		{name: "legacy-sync", tags: "old", every: time.Hour, grace: 20 * time.Minute, takes: 4 * time.Minute, spread: .3, fails: .006, output: plain, agent: curl, ending: paused},
 		{name: "k8s-gc", tags: "infra", schedule: "20 4 * * *", zone: "UTC", grace: 30 * time.Minute, takes: 6 * time.Minute, spread: .3, output: plain, agent: curl},
 		{name: "metrics-rollup", tags: "data", every: 15 * time.Minute, grace: 5 * time.Minute, spread: .3, fails: .0004, agent: library, age: 20 * day},
 		{name: "wal-archive", tags: "db prod", every: 10 * time.Minute, grace: 5 * time.Minute, agent: curl, age: 9 * day},
 		{name: "dns-zone-check", tags: "infra web", every: time.Hour, grace: 10 * time.Minute, fails: .001, output: plain, agent: curl, alertAfter: 2},
-		{name: "currency-rates", tags: "finance", schedule: "5 16 * * MON-FRI", zone: "Europe/Berlin", grace: 20 * time.Minute, fails: .03, output: plain, agent: library},
+		{name: "currency-rates", tags: "finance", schedule: "5 16 * * MON-FRI", zone: "Europe/Berlin", grace: 20 * time.Minute, fails: .03, output: plain, agent: library, recordOnly: true},
 		{name: "payroll-run", tags: "finance", desc: "Needs two people: see the page of the finance team.", schedule: "0 10 25 * *", zone: "Europe/Riga", grace: 4 * time.Hour,
 			takes: 34 * time.Minute, spread: .1, output: plain, agent: mail},
 		{name: "log-rotation", tags: "infra", schedule: "10 0 * * *", zone: "Europe/Riga", grace: time.Hour, takes: 90 * time.Second, spread: .4, output: plain, agent: curl},

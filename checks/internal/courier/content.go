@@ -91,21 +91,30 @@ type subject struct {
 	check    uuid.UUID
 	flip     store.AlertFlip
 	reminder int
-	waited   bool // for its step of the escalation policy
+	step     bool   // it has waited for its step of the escalation policy
+	parent   string // the parent for which it has waited
 }
 
 // of returns a function that says in words what an alert is about, for the output of its ping.
 func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
-	about := subject{a.Check.ID, a.Flip, a.Reminder, a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck)}
+	about := subject{a.Check.ID, a.Flip, a.Reminder, a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck), waited(a)}
 	if v[about] == nil {
 		var once sync.Once
 		var text string
 		v[about] = func(output []byte) string {
-			once.Do(func() { text = explain(a, output, about.waited, now()) })
+			once.Do(func() { text = explain(a, output, about.step, now()) })
 			return text
 		}
 	}
 	return v[about]
+}
+
+// waited returns the name of the parent for which an alert that a check is down has waited, or "".
+func waited(a store.Alert) string {
+	if a.Held != gate.ByParent || a.Flip.Up || a.Reminder > 0 {
+		return ""
+	}
+	return a.HeldBy
 }
 
 // explain says in words what an alert is about. escalated says that it has waited for its step of the escalation policy.
@@ -113,7 +122,7 @@ func explain(a store.Alert, output []byte, escalated bool, now time.Time) string
 	if a.Flip.At.IsZero() { // it was pruned
 		return ""
 	}
-	in := verdict.Input{Check: a.Check, Now: now}
+	in := verdict.Input{Check: a.Check, Now: now, Waited: waited(a)}
 	if a.Ping.N > 0 {
 		in.Pings = []pings.Ping{withOutput(a.Ping, output)}
 	}

@@ -31,6 +31,7 @@ type checkView struct {
 	Grace       string
 	Verdict     []template.HTML
 	Failure     *failureView // nil if the last run succeeded
+	Kin         kinView
 	Rehearsal   rehearsalView
 	Durations   durationChart
 	Calendar    calendar
@@ -65,6 +66,10 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	kin, err := q.Mon.Project(c.ProjectID).Related(q.Ctx(), c)
+	if err != nil {
+		return err
+	}
 	var history []checks.Event
 	for e, err := range q.Mon.Project(c.ProjectID).Events(q.Ctx(), c.ID, monitor.EventQuery{Limit: eventsShown}) {
 		if err != nil {
@@ -85,8 +90,8 @@ func checkPage(q *ui.Request) error {
 		return err
 	}
 	view := checkView{
-		Rehearsal: rehearsed[0],
-		Row:       ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Rehearsal: rehearsed[0], Kin: kinOf(kin),
+		Row: ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
@@ -103,6 +108,33 @@ func checkPage(q *ui.Request) error {
 	}
 	view.pick(rowsOf(c, log, now), q.R.URL.Query().Get("kind"), q.R.URL.Query().Get("before"))
 	return q.Render("check", ui.NameOf(c)+" is "+view.Row.Word(), view)
+}
+
+// kinView are the checks that a check follows, and those that follow it.
+type kinView struct {
+	Parents, Children []relative
+	More              int      // further children
+	Lost              []string // what it follows in vain
+}
+
+// relative is a check that another one follows, or that follows it.
+type relative struct{ Key, Name, Word string }
+
+// maxChildren is how many checks that follow another one its page shows.
+const maxChildren = 12
+
+func kinOf(r monitor.Related) (v kinView) {
+	view := func(list []checks.Snapshot) (relatives []relative) {
+		for _, c := range list {
+			relatives = append(relatives, relative{c.UniqueKey, ui.NameOf(*c.Check), words.State(c.Status)})
+		}
+		return relatives
+	}
+	v = kinView{Parents: view(r.Parents), Children: view(r.Children), Lost: words.Names(r.Lost)}
+	if v.More = len(v.Children) - maxChildren; v.More > 0 {
+		v.Children = v.Children[:maxChildren]
+	}
+	return v
 }
 
 // paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the viewer;

@@ -45,6 +45,34 @@ func TestCheckPage(t *testing.T) {
 	editor.Get("/checks/x").Is(http.StatusNotFound)
 }
 
+// TestKin shows what a check follows and what follows it, and no ping address to those who may only look.
+func TestKin(t *testing.T) {
+	s := pagetest.New(t)
+	dump := s.Create(checks.Spec{Name: new("Dump <b>"), Slug: new("dump")})
+	nameless := s.Create(checks.Spec{})
+	upload := s.Create(checks.Spec{Name: new("Upload"), After: new("dump," + nameless.ID.String())})
+	quietly := s.Create(checks.Spec{Name: new("Quietly"), RecordOnly: new(true)})
+	s.Ping(dump, pings.Signal{Kind: pings.Failure})
+	s.Ping(upload, pings.Signal{})
+	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
+	for _, b := range []*pagetest.Browser{editor, reader} {
+		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Follows", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.").HasNo("Followed by", "record-only")
+		pagetest.WellFormed(t, page.Body)
+		b.Get("/checks/"+dump.UniqueKey()).Has("Followed by", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Follows")
+		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Follow", `class="after down"`)
+		b.Get(s.Path("rehearsal")).Has("<h2>Record only", "Quietly")
+		b.Get(s.Path("?all=1")).Has("<span>record-only</span>")
+		b.Get(s.Path("board?all=1")).Has("after dump", "record-only · ", "After dump")
+	}
+	if _, err := s.Mon.Project(s.Project.ID).Delete(t.Context(), nameless.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/checks/" + upload.UniqueKey(), s.Path("board?all=1"), s.Path("history?kind=changes"), s.Path("?all=1")} {
+		reader.Get(path).Is(http.StatusOK).HasNo(nameless.ID.String())
+	}
+	editor.Get("/checks/"+upload.UniqueKey()).Has("<s title=", nameless.UniqueKey(), "which is not one check of this project")
+}
+
 // TestLastFailure shows the end of a failed run's output, and compares it with the last success's.
 func TestLastFailure(t *testing.T) {
 	s := pagetest.New(t)

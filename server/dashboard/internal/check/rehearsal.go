@@ -58,7 +58,12 @@ func (v rehearsalView) Had(to verdict.Receiver) string {
 }
 
 // Alone says why no one is notified, and Unsure why perhaps no one is.
-func (v rehearsalView) Alone() string  { return prose.Plain(v.Problem()) }
+func (v rehearsalView) Alone() string {
+	if v.Check.RecordOnly { // as somebody wants it
+		return ""
+	}
+	return prose.Plain(v.Problem())
+}
 func (v rehearsalView) Unsure() string { return prose.Plain(v.Doubt()) }
 
 // Mark is the word of the state for the shape of a step, or "".
@@ -124,6 +129,7 @@ type rehearsalPage struct {
 	// Alone reach no one, Unsure only channels that fail. Off are paused or were never pinged, Ended expect no further run,
 	// and Down are down already. Of all others, the alert of Later waits, and that of Prompt does not.
 	Alone, Unsure, Later, Prompt, Down, Off, Ended []rehearsalView
+	Silent                                         []rehearsalView // record-only
 	Channels                                       []rehearsedChannel
 }
 
@@ -224,7 +230,7 @@ func projectRehearsal(q *ui.Request) error {
 	byAlert := func(a, b rehearsalView) int {
 		return cmp.Or(a.SentAt().Compare(b.SentAt()), strings.Compare(a.Row.Lower, b.Row.Lower))
 	}
-	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Later, page.Prompt, page.Down, page.Off, page.Ended} {
+	for _, part := range [][]rehearsalView{page.Alone, page.Unsure, page.Later, page.Prompt, page.Down, page.Off, page.Ended, page.Silent} {
 		slices.SortStableFunc(part, byAlert)
 	}
 	page.Summary = ui.Summarize(rows)
@@ -235,6 +241,8 @@ func projectRehearsal(q *ui.Request) error {
 func (p *rehearsalPage) sort(v rehearsalView) {
 	to := &p.Prompt
 	switch reached := len(v.Notified()) > 0; {
+	case v.Check.RecordOnly:
+		to = &p.Silent
 	case !reached:
 		to = &p.Alone
 	case v.Assumed:

@@ -468,7 +468,7 @@ func TestAcknowledge(t *testing.T) {
 	}
 	checkAt(s, b.Post(path+"/acknowledge", nil))
 	b.Get(path).Has("Somebody else has it already.", "&lt;b&gt;Anna")
-	b.Get(path + "/acknowledge").Has("&lt;b&gt;Anna has had it since", `name="take_over"`)
+	b.Get(path+"/acknowledge").Has("&lt;b&gt;Anna has had it since", `name="take_over"`)
 	checkAt(s, b.Post(path+"/acknowledge", url.Values{"take_over": {"1"}}))
 	if a := s.Check(c).Ack; a.By != by {
 		t.Errorf("not taken over: %+v", a)

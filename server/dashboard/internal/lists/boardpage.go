@@ -65,6 +65,8 @@ type boardGroup struct {
 type boardLane struct {
 	board.Lane
 	Key, Name, Word, Schedule string
+	// Rule says what the check follows, or that it never alerts; it is "" for most.
+	Rule string
 	// Zone says how far ahead the zone of the schedule is, or "".
 	Zone string
 	// Facts are the sentences about the lane for those who do not see it.
@@ -213,6 +215,12 @@ func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, densi
 			l := boardLane{
 				Lane: board.NewLane(c, line, axis), axis: axis, path: base + "/checks/" + c.UniqueKey(),
 				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings), ", in "+c.TZ),
+			}
+			if c.After != "" {
+				l.Rule = "after " + strings.Join(words.Names(strings.Split(c.PublicAfter(), ",")), ", ")
+			}
+			if c.RecordOnly {
+				l.Rule = "record-only"
 			}
 			if status, ok := was[c.ID]; ok {
 				l.Status = statusThen(c, line, status, part.State, axis)

@@ -179,6 +179,9 @@ func (l boardLane) facts() string {
 	if empty := l.emptiness("Paused since ", "Next ", "No run yet"); empty != "" {
 		say("%s", empty)
 	}
+	if l.Rule != "" {
+		say("%s", strings.ToUpper(l.Rule[:1])+l.Rule[1:])
+	}
 	if l.Zone != "" {
 		say("The schedule is in %s, %s", l.TZ, l.Zone)
 	}

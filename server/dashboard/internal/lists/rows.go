@@ -104,7 +104,10 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time, clock words.Clock)
 		text(clock.Text(r.Hold.Until, now))
 		out.WriteString(`</span> · `)
 	}
-	if r.Nobody {
+	switch {
+	case r.RecordOnly:
+		out.WriteString(`<span>record-only</span> · `)
+	case r.Nobody:
 		out.WriteString(`<span class="nobody">alerts nobody</span> · `)
 	}
 	out.WriteString(`<span>`)

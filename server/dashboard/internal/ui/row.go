@@ -28,7 +28,9 @@ type Row struct {
 	// Next is when the next ping is expected, or was if the check is late or down; the zero time if none is.
 	Next time.Time
 	Slug string
-	Runs []checks.Run // the last ones, oldest first
+	// RecordOnly says that the check never alerts, by its settings.
+	RecordOnly bool
+	Runs       []checks.Run // the last ones, oldest first
 	// Since is since when the check has its status.
 	Since time.Time
 	// Why is why the check is down, and Nobody says that it alerts nobody then. Only the list fills them in.
@@ -49,7 +51,7 @@ func (r Row) Word() string { return words.State(r.Status) }
 // RowOf returns the row of a check at an instant.
 func RowOf(c checks.Check, now time.Time) Row {
 	r := Row{
-		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
+		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, RecordOnly: c.RecordOnly, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now), Lower: c.SortName(),
 	}
 	if ack := c.Acknowledged(now); ack.By != "" {
