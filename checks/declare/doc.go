@@ -58,7 +58,10 @@
 // end is past is ignored, and one that was ended early stays ended. To change one, a plan adds another and ends it. Prune ends
 // recurring windows that the file does not have; others end by themselves. Snoozes are no part of files.
 //
-// A file with channels, checks, status_pages or maintenance at its top level, instead of projects, describes one project.
+// An escalation policy is a list of steps: after, a duration or 0 by default, and channels, which are notified that long after an
+// alert. An empty list removes the policy, and a file without the key escalation leaves it alone; Prune has no effect on it.
+//
+// A file with channels, escalation, checks, status_pages or maintenance at its top level, instead of projects, describes one project.
 // [Options].Project names it.
 //
 // A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a

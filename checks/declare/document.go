@@ -34,6 +34,8 @@ type Project struct {
 	StormWindow *time.Duration
 	// Channels are the channels, with unique names. Nil leaves the channels of the project alone.
 	Channels []Channel
+	// Escalation is the escalation policy. Nil leaves that of the project alone, and an empty list removes it.
+	Escalation []Step
 	// Checks are the checks, with unique slugs. Nil leaves the checks of the project alone.
 	Checks []Check
 	// StatusPages are the status pages, with slugs that are unique in the installation. Nil leaves the status pages of the
@@ -49,6 +51,7 @@ type Project struct {
 // projectLists are the lists of a project in a file, in the order in which they are written and planned.
 var projectLists = []projectList{
 	{"channels", (*parser).channels, func(p Project) *yaml.Node { return given(p.Channels, Channel.node) }, (*Project).exportChannels, (*projectPlanner).channels},
+	{"escalation", (*parser).escalation, func(p Project) *yaml.Node { return given(p.Escalation, Step.node) }, (*Project).exportEscalation, (*projectPlanner).escalation},
 	{"checks", (*parser).checks, func(p Project) *yaml.Node { return given(p.Checks, Check.node) }, (*Project).exportChecks, (*projectPlanner).checks},
 	{"status_pages", (*parser).statusPages, func(p Project) *yaml.Node { return given(p.StatusPages, StatusPage.node) }, (*Project).exportStatusPages,
 		(*projectPlanner).statusPages},

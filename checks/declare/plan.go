@@ -51,7 +51,7 @@ const (
 type Change struct {
 	Action  Action  `json:"action"`
 	Project string  `json:"project"`
-	Type    string  `json:"type"` // "project", "channel", "check", "status page" or "maintenance"
+	Type    string  `json:"type"` // "project", "channel", "escalation policy", "check", "status page" or "maintenance"
 	Name    string  `json:"name"` // name of the project or channel, or slug of the check or status page
 	Fields  []Field `json:"fields"`
 

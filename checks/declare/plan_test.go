@@ -395,3 +395,29 @@ func TestSecrets(t *testing.T) {
 	equal(t, "is hidden when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> (secret)\n")
 	equal(t, "an empty secret removes it", s.apply(removed, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      - headers_down: (hidden)\n")
 }
+
+// TestEscalation applies, compares and exports the escalation policy, whose channels the same file may create.
+func TestEscalation(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	const file = `projects:
+- name: backups
+  channels:
+  - {name: mail, kind: email, settings: {to: a@example.org}}
+  - {name: pager, kind: email, settings: {to: b@example.org}}
+  escalation:
+  - channels: mail
+  - {after: 15m, channels: [pager]}
+`
+	if got := s.apply(file, declare.Options{}); !strings.Contains(got, `steps: "at once: mail; after 15 min: pager"`) {
+		t.Errorf("applied %s", got)
+	}
+	equal(t, "again", s.apply(file, declare.Options{}), "")
+	exported := s.export("backups")
+	if !strings.Contains(exported, "escalation:\n      - after: 0s\n        channels: mail\n      - after: 15m\n        channels: pager\n") {
+		t.Errorf("exported %s", exported)
+	}
+	equal(t, "the export", s.apply(exported, declare.Options{}), "")
+	if got := s.apply("projects:\n- name: backups\n  escalation: []\n", declare.Options{}); !strings.Contains(got, `- steps: "at once: mail; after 15 min: pager"`) {
+		t.Errorf("removed %s", got)
+	}
+}

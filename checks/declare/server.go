@@ -122,6 +122,9 @@ func (a admin) Read(ctx context.Context, name string) (state State, err error) {
 		}
 		state.Channels = append(state.Channels, channel)
 	}
+	if state.Escalation, err = c.Escalation(ctx); unlessGone(err) != nil { // by a server that knows of no policies
+		return state, err
+	}
 	if state.Checks, err = a.checks(ctx, state.Project.ID); err != nil {
 		return state, err
 	}
@@ -207,6 +210,10 @@ func (a admin) UpdateChannel(ctx context.Context, c channels.Channel) error {
 
 func (a admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	return unlessGone(a.client.Project(projectID).DeleteChannel(ctx, id))
+}
+
+func (a admin) SetEscalation(ctx context.Context, projectID uuid.UUID, steps []checks.NamedStep) error {
+	return setEscalation(ctx, a.client.Project(projectID), steps)
 }
 
 func (a admin) CreateStatusPage(ctx context.Context, page checks.StatusPage) error {

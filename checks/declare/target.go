@@ -23,6 +23,8 @@ type State struct {
 	Types []channels.Type
 	// SettingsHidden reports that the target shows neither the settings of channels nor status pages.
 	SettingsHidden bool
+	// Escalation is the project's escalation policy.
+	Escalation []gate.Step
 	// Checks are the project's checks, oldest first.
 	Checks []checks.Check
 	// StatusPages are the project's status pages, oldest first.
@@ -73,6 +75,8 @@ type Administrator interface {
 	UpdateChannel(ctx context.Context, c channels.Channel) error
 	// DeleteChannel deletes a channel. It succeeds if the channel is already gone.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
+	// SetEscalation replaces the escalation policy of a project.
+	SetEscalation(ctx context.Context, projectID uuid.UUID, steps []checks.NamedStep) error
 	// CreateStatusPage creates a status page with the ProjectID, Slug, Title, Description and Tags of page.
 	CreateStatusPage(ctx context.Context, page checks.StatusPage) error
 	// UpdateStatusPage replaces the Title, Description and Tags of the page that the ID and ProjectID of page identify.
@@ -95,6 +99,9 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 		return s, err
 	}
 	if s.Channels, err = l.mon.Project(s.Project.ID).Channels(ctx); err != nil {
+		return State{}, err
+	}
+	if s.Escalation, err = l.mon.Project(s.Project.ID).Escalation(ctx); err != nil {
 		return State{}, err
 	}
 	if s.Checks, err = checks.Stored(l.mon.Project(s.Project.ID).Checks(ctx, checks.Query{})); err != nil {
@@ -132,6 +139,10 @@ func (l local) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks
 func (l local) UpdateCheck(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) error {
 	_, err := l.mon.Project(projectID).Update(ctx, id, spec)
 	return bare(err)
+}
+
+func (l local) SetEscalation(ctx context.Context, projectID uuid.UUID, steps []checks.NamedStep) error {
+	return bare(setEscalation(ctx, l.mon.Project(projectID), steps))
 }
 
 func (l local) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error {

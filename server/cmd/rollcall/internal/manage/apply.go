@@ -41,6 +41,9 @@ default. An example of a file:
             settings:
               url_down: https://example.org/down
               headers_down: {env: ROLLCALL_PAGER}    # or {file: PATH}, relative to this file
+        escalation:             # whom alerts notify, and how long after the alert
+          - channels: [ops]
+          - {after: 15m, channels: [pager]}
         checks:
           - slug: nightly
             schedule: "0 3 * * *"
@@ -62,7 +65,7 @@ default. An example of a file:
             start: 2026-12-01T22:00:00Z
             end: 2026-12-02T02:00:00Z
 
-A file for one project may have channels, checks, status_pages and maintenance at its top level, without projects.
+A file for one project may have channels, escalation, checks, status_pages and maintenance at its top level, without projects.
 
 With --url, an admin key (rollcall key create --scope admin) does all of this on the server: one without a project in all
 projects, one of a project in its own. The server shows no secrets of channels, so those that the file and a channel both
