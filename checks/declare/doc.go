@@ -69,6 +69,7 @@
 // lists. YAML's anchors, aliases and merge keys work; top-level keys that begin with "x-" may hold anchors and are
 // otherwise ignored. A check may have the alert rules of [checks.Check]: alert_after is a number of failures,
 // repeat_every a duration, and quiet_hours a string in the form of package quiet, or a list of its windows.
+// The check follows those of after, a list of slugs or IDs: a plan creates them first, and refuses circles.
 //
 // # Secrets
 //
