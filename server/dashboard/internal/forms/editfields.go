@@ -53,7 +53,7 @@ var inputs = bounded([]input{
 	{Part: "alerts", Name: "repeat_every", Label: "Repeat every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
 	{Part: "alerts", Name: "after", Label: "Follows", Mono: true, Placeholder: "nightly-dump", Hint: "Slugs of the checks that must be up for this job to succeed. While one of them is down or late, the alert of this check waits."},
 	{Part: "alerts", Name: "quiet_hours", Label: "Quiet hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
-	{Part: "alerts", Name: "record_only", Label: "Record only", Box: "Record only: never alert", Hint: "The check goes up and down, and nobody is notified."},
+	{Part: "alerts", Name: "record_only", Label: "Record only", Box: "Record only: never alert", Hint: "Outages and runs are recorded as always."},
 
 	{Part: "keywords", Name: "filter_http_body", Label: "HTTP body filter", Box: "the body of HTTP pings"},
 	{Part: "keywords", Name: "filter_subject", Label: "Subject filter", Box: "the subject of e-mails"},
