@@ -191,7 +191,7 @@ func (c *cache) apply(change checks.Change, now time.Time) {
 		p := c.projects[id]
 		switch {
 		case p == nil:
-		case changed.AllChecks && changed.Kinds&relevant != 0:
+		case changed.AllChecks && changed.Kinds&(relevant|checks.ChangedProject) != 0: // of maintenance, too
 			p.changeAll()
 		default:
 			for check, kinds := range changed.Checks {

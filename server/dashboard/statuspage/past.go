@@ -99,6 +99,7 @@ func (d *day) add(was condition, took time.Duration) {
 // maintain returns spans in which the time down within maintenance has a condition of its own.
 func maintain(spans []span, maintenance []flips.Span) (list []span) {
 	for _, s := range spans {
+		whole := s.from
 		for _, m := range maintenance {
 			if s.was != down || !m.Start.Before(s.to) || !m.End.After(s.from) {
 				continue
@@ -111,7 +112,7 @@ func maintain(spans []span, maintenance []flips.Span) (list []span) {
 			list = append(list, span{s.from, end, maintained})
 			s.from = end
 		}
-		if s.from.Before(s.to) {
+		if s.from.Before(s.to) || s.from.Equal(whole) { // the last may have begun right now
 			list = append(list, s)
 		}
 	}

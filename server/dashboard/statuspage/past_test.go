@@ -176,6 +176,9 @@ func TestVerdicts(t *testing.T) {
 		{counts{up: 11, down: 1}, "down", "1 of 12 services is down."},
 		{counts{up: 10, down: 2}, "down", "2 of 12 services are down."},
 		{counts{down: 2}, "down", "Both services are down."},
+		{counts{up: 2, maintenance: 1}, "up", "Both services are up."},
+		{counts{maintenance: 1}, "maintenance", "The service is in maintenance."},
+		{counts{maintenance: 3, idle: 1}, "maintenance", "3 services are in maintenance."},
 		{counts{up: 8, down: 2, late: 2}, "down", "2 of 12 services are down, 2 late."},
 	} {
 		if test.counts.state() != test.state || test.verdict() != test.want {
@@ -185,7 +188,8 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestAlso(t *testing.T) {
-	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 more is not monitored.", {down: 1, idle: 2}: "2 more are not monitored."} {
+	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 more is not monitored.", {down: 1, idle: 2}: "2 more are not monitored.",
+		{up: 1, maintenance: 1, idle: 2}: "1 more is in maintenance. 2 more are not monitored.", {maintenance: 2, idle: 1}: "1 more is not monitored.", {maintenance: 2}: ""} {
 		if got := c.also(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
 		}

@@ -52,6 +52,14 @@ func (p pageData) Heading() string {
 	return p.Title
 }
 
+// Icon is the state that the icon of the document shows.
+func (p pageData) Icon() string {
+	if p.State == maintenanceState {
+		return "idle"
+	}
+	return p.State
+}
+
 // Paragraphs splits the description into paragraphs and lines.
 func (p pageData) Paragraphs() (list [][]string) {
 	for text := range strings.SplitSeq(p.Description, "\n\n") {

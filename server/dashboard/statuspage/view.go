@@ -25,6 +25,8 @@ type view struct {
 	Title, Description string
 	State, Verdict     string
 	Also               string // what the verdict leaves out
+	// Maintenance is what is running and what comes within announced, by time.
+	Maintenance []notice
 	// Worst are the services that are down, and then those that are late.
 	Worst    []service
 	Services []service
@@ -34,7 +36,7 @@ type view struct {
 	Further   int
 	// First is the first day of the bars, and Known the instant from which incidents are known.
 	First, Known time.Time
-	// next is the next instant at which the clock changes a status, or the zero time.
+	// next is the next instant at which the clock changes a status or maintenance, or the zero time.
 	next time.Time
 }
 
@@ -72,13 +74,19 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	for _, c := range f.checks {
 		created = earlier(created, c.CreatedAt)
 		status := c.Status(now)
-		all.add(status)
+		state := words.State(status)
+		if inMaintenance(f.maintenance, c, now) {
+			state = maintenanceState
+			all.maintenance++
+		} else {
+			all.add(status)
+		}
 		if next := nextChange(c, now); v.next.IsZero() || !next.IsZero() && next.Before(v.next) {
 			v.next = next
 		}
-		spans := past(c, f.histories[c.ID], known, now)
-		history := withOlder(days(maintain(spans, maintenance(c.ID, c.TagList())), now), f.older[c.ID], known)
-		s := service{Name: nameOf(c), State: words.State(status), Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
+		spans := maintain(past(c, f.histories[c.ID], known, now), maintenance(c.ID, c.TagList()))
+		history := withOlder(days(spans, now), f.older[c.ID], known)
+		s := service{Name: nameOf(c), State: state, Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
 		v.Services = append(v.Services, s)
 		for _, o := range outages(spans, known, v.First) {
 			began := o.from
@@ -92,6 +100,7 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	}
 	v.State, v.Verdict = all.state(), all.verdict()
 	v.Also = all.also()
+	v.addMaintenance(f, now)
 	if created.After(known) {
 		v.Known = created
 	}

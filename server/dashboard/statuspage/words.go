@@ -2,13 +2,14 @@ package statuspage
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // counts are how many checks have each status.
-type counts struct{ up, late, down, idle int }
+type counts struct{ up, late, down, idle, maintenance int }
 
 func (c *counts) add(s checks.Status) {
 	switch s {
@@ -32,11 +33,13 @@ func (c counts) state() string {
 		return "late"
 	case c.up > 0:
 		return "up"
+	case c.maintenance > 0:
+		return maintenanceState
 	}
 	return "idle"
 }
 
-// verdict says how all checks are: "All 12 services are up." It counts the checks that are neither new nor paused.
+// verdict says how all checks are: "All 12 services are up." It counts the checks that are neither new nor paused nor in maintenance.
 func (c counts) verdict() string {
 	watched := c.up + c.late + c.down
 	of := func(n int) string {
@@ -53,6 +56,10 @@ func (c counts) verdict() string {
 		return fmt.Sprintf("%d of %d services are", n, watched)
 	}
 	switch {
+	case watched == 0 && c.maintenance == 1:
+		return "The service is in maintenance."
+	case watched == 0 && c.maintenance > 0:
+		return fmt.Sprintf("%d services are in maintenance.", c.maintenance)
 	case watched+c.idle == 0:
 		return "No services are shown here yet."
 	case watched == 0 && c.idle == 1:
@@ -71,13 +78,23 @@ func (c counts) verdict() string {
 
 // also says how many checks the verdict leaves out, or "".
 func (c counts) also() string {
-	switch {
-	case c.idle == 0 || c.up+c.late+c.down == 0:
-		return ""
-	case c.idle == 1:
-		return "1 more is not monitored."
+	var parts []string
+	more := func(n int, what string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 more is "+what+".")
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d more are %s.", n, what))
+		}
 	}
-	return fmt.Sprintf("%d more are not monitored.", c.idle)
+	watched := c.up + c.late + c.down
+	if watched > 0 {
+		more(c.maintenance, "in maintenance")
+	}
+	if watched+c.maintenance > 0 {
+		more(c.idle, "not monitored")
+	}
+	return strings.Join(parts, " ")
 }
 
 // nameOf returns the name of a check for the public. A check without a name is not called by its slug, which is a part of

@@ -16,14 +16,16 @@ func State(s checks.Status) string {
 	return string(s)
 }
 
-// shapes are the shapes of the states: disc up, half disc late, triangle down, dashed ring new, bars paused.
+// shapes are the shapes of the states: disc up, half disc late, triangle down, dashed ring new, bars paused, ring
+// with a bar maintenance, which only status pages have.
 var shapes = map[string]template.HTML{
-	"up":     `<circle cx="7" cy="7" r="5" fill="currentColor"/>`,
-	"late":   `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M7 2.5a4.5 4.5 0 0 1 0 9z" fill="currentColor"/>`,
-	"down":   `<path d="M7 1.5 13 12.5H1z" fill="currentColor"/>`,
-	"new":    `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
-	"idle":   `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
-	"paused": `<path d="M3.5 2.5h2.4v9H3.5zM8.1 2.5h2.4v9H8.1z" fill="currentColor"/>`,
+	"up":          `<circle cx="7" cy="7" r="5" fill="currentColor"/>`,
+	"late":        `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M7 2.5a4.5 4.5 0 0 1 0 9z" fill="currentColor"/>`,
+	"down":        `<path d="M7 1.5 13 12.5H1z" fill="currentColor"/>`,
+	"new":         `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
+	"idle":        `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
+	"maintenance": `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M4.5 7h5" stroke="currentColor" stroke-width="1.6"/>`,
+	"paused":      `<path d="M3.5 2.5h2.4v9H3.5zM8.1 2.5h2.4v9H8.1z" fill="currentColor"/>`,
 }
 
 // Shape is the shape of a state, for an image of 14 by 14. The word is that of [State], or idle.
