@@ -97,6 +97,8 @@ type Notification struct {
 	// Verdict says since when the check has its status and why, in sentences with dates in the zone of the check. It may
 	// hold any markup, and is empty if nothing is known.
 	Verdict string
+	// AckURL is the address at which people acknowledge the outage, or "". Whoever knows it can do so.
+	AckURL string
 	// DownFor is how long the check was down, if Status is [Up]; otherwise 0.
 	DownFor time.Duration
 	// Reminder is 0 for the alert itself, and counts from 1 for reminders that the check is still down.

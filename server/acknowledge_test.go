@@ -1,9 +1,15 @@
 package server_test
 
 import (
+	"encoding/base64"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 func TestAcknowledge(t *testing.T) {
@@ -38,5 +44,92 @@ func TestAcknowledge(t *testing.T) {
 		s.api("POST", at, object{"by": "Anna", "for": 60}).is(200)
 		s.clock.Advance(time.Minute)
 		s.equal("after its end", s.get(check), down)
+	})
+}
+
+// TestAcknowledgeLink follows the link of an alert as mail scanners and people do.
+func TestAcknowledgeLink(t *testing.T) {
+	each(t, &server.Config{BaseURL: "https://rollcall.example.org/ops", AccessLog: true}, func(s *site) {
+		project := s.mon.Project(s.project.ID)
+		c, err := project.Create(s.Context(), checks.Spec{Name: new("<b>nightly"), Desc: new("VICTIM"), Tags: []string{"VICTIM"}})
+		s.must(err)
+		fail := func(kind pings.Kind) string {
+			s.clock.Advance(time.Minute)
+			_, err := s.mon.Ping(s.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("VICTIM")})
+			s.must(err)
+			c, err = project.Check(s.Context(), c.ID)
+			s.must(err)
+			return strings.TrimPrefix(s.server.AcknowledgeURL(s.Context(), *c.Check), "https://rollcall.example.org")
+		}
+		who := func() string {
+			c, err := project.Check(s.Context(), c.ID)
+			s.must(err)
+			return c.Ack.By + "|" + c.Ack.Note
+		}
+		shows := func(r reply, want ...string) {
+			s.Helper()
+			for _, part := range want {
+				if !strings.Contains(r.body, part) {
+					s.Errorf("%s: %d lacks %q: %s", r.what, r.status, part, r.body)
+				}
+			}
+			if strings.Contains(r.body, "VICTIM") || strings.Contains(r.body, c.ID.String()) || strings.Contains(r.body, "<script>") {
+				s.Errorf("%s reveals something: %s", r.what, r.body)
+			}
+		}
+		form := func(values ...string) string {
+			sent := url.Values{}
+			for i := 0; i < len(values); i += 2 {
+				sent.Set(values[i], values[i+1])
+			}
+			return sent.Encode()
+		}
+		post := func(path string, values ...string) reply {
+			return s.send("POST", path, form(values...), "Content-Type", "application/x-www-form-urlencoded")
+		}
+		s.equal("an address while it is up", fail(pings.Success), "")
+		link := fail(pings.Failure)
+		for range 2 {
+			s.send("HEAD", link, nil).is(200)
+			shows(s.send("GET", link+"?name=Bot&note=x", nil).is(200), "&lt;b&gt;nightly", "I have it", "Your name")
+		}
+		shows(post(link, "note", "x").is(422), "Say who you are.")
+		shows(post(link, "name", strings.Repeat("x", 101)).is(422), "by is too long")
+		shows(post(link, "name", "Anna", "note", strings.Repeat("x", 501)).is(422), "note is too long")
+		post(link, "name", strings.Repeat("x", 20_000)).is(400)
+		s.equal("nobody has it", who(), "|")
+		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.")
+		s.equal("who has it", who(), "<script>Anna|disk <b>full")
+		shows(post(link, "name", "Bert").is(422), "Somebody else has it already.")
+		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna has had it since", "take_over")
+		post(link, "name", "Bert", "take_over", "1").is(200)
+		s.equal("taken over", who(), "Bert|")
+		s.equal("Allow", s.send("DELETE", link, nil).is(405).header.Get("Allow"), "GET, HEAD, POST")
+		if log := s.log.String(); strings.Contains(log, strings.TrimPrefix(link, "/ops/acknowledge/")) || !strings.Contains(log, "/acknowledge") {
+			s.Error(log)
+		}
+
+		// Another outage has another link.
+		fail(pings.Success)
+		shows(post(link, "name", "Anna").is(200), "This outage is over.")
+		next := fail(pings.Failure)
+		shows(post(link, "name", "Anna").is(200), "This outage is over.")
+		s.equal("nobody has the next outage", who(), "|")
+		s.clock.Advance(7*24*time.Hour + time.Second)
+		shows(post(next, "name", "Anna").is(200), "This link has expired.")
+		s.equal("nobody has it after the link has expired", who(), "|")
+
+		good := strings.TrimPrefix(next, "/ops/acknowledge/")
+		raw, err := base64.RawURLEncoding.DecodeString(good)
+		s.must(err)
+		for _, token := range []string{"", "x", "..", good + "A", good[1:], good + "/x", strings.Repeat("A", 10_000), "%00"} {
+			post("/ops/acknowledge/"+token, "name", "Eve").is(404)
+		}
+		for i := range raw { // the signature, the project, the check, the outage and the expiry
+			forged := []byte(string(raw))
+			forged[i] ^= 1
+			post("/ops/acknowledge/"+base64.RawURLEncoding.EncodeToString(forged), "name", "Eve").is(404)
+		}
+		s.equal("nobody has it", who(), "|")
 	})
 }

@@ -67,12 +67,12 @@ func (s *Server) logFailure(w http.ResponseWriter, r *http.Request, p problem, e
 	s.log.ErrorContext(r.Context(), "a request failed", attributes...)
 }
 
-// redactKeys removes ping keys, the keys and signatures of badges, links that unsubscribe or sign in, and misplaced API
+// redactKeys removes ping keys, the keys and signatures of badges, links that unsubscribe, acknowledge or sign in, and misplaced API
 // keys from a path. UUIDs of checks stay, because the reader of the log needs them.
 func redactKeys(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		link := i > 0 && (segments[i-1] == "unsubscribe" || segments[i-1] == "signin")
+		link := i > 0 && (segments[i-1] == "unsubscribe" || segments[i-1] == "acknowledge" || segments[i-1] == "signin")
 		if link || checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == keyLength {
 			segments[i] = "(key)"
 		}

@@ -204,7 +204,7 @@ func (c *conforming) check(r *http.Request, sent []byte, response *http.Response
 	o, params := document.find(pings, method, path)
 	status := response.StatusCode
 	if o == nil {
-		if strings.HasPrefix(path, "/unsubscribe/") { // a page for people, outside the API
+		if strings.HasPrefix(path, "/unsubscribe/") || strings.HasPrefix(path, "/acknowledge/") { // a page for people, outside the API
 			return nil
 		}
 		if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || method == http.MethodOptions || path == "/" || path == "" {

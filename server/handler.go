@@ -14,7 +14,7 @@ import (
 // handler answers a request. The path is what follows the address that the handler has, still escaped.
 type handler func(w http.ResponseWriter, r *http.Request, path string)
 
-// ServeHTTP answers all requests: to the management interface, the badges, the links to unsubscribe and the pages below
+// ServeHTTP answers all requests: to the management interface, the badges, the links to unsubscribe and to acknowledge, and the pages below
 // Config.BaseURL, and pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without
 // [http.StripPrefix].
 //
@@ -55,6 +55,14 @@ func (s *Server) Unsubscribe() http.Handler {
 	return s.guard(m.serve)
 }
 
+// Acknowledge returns the handler of the addresses of [Server.AcknowledgeURL]: Config.BaseURL + /acknowledge/. It takes the whole
+// path of a request, so mount it there without [http.StripPrefix].
+func (s *Server) Acknowledge() http.Handler {
+	m := s.newMux()
+	m.below(s.base.Path, acknowledgePath, s.acknowledge)
+	return s.guard(m.serve)
+}
+
 // Pages returns the handler of the pages that Config.Dashboard made, or nil. With package server/dashboard it is a
 // *dashboard.Dashboard.
 func (s *Server) Pages() http.Handler { return s.pages }
@@ -75,6 +83,7 @@ func (s *Server) newHandler() http.Handler {
 	all.below(s.base.Path, "/api", s.api)
 	all.addBadges()
 	all.below(s.base.Path, unsubscribePath, s.unsubscribe)
+	all.below(s.base.Path, acknowledgePath, s.acknowledge)
 	all.addPages()
 	first, pings := all, (*mux)(nil)
 	switch {

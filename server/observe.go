@@ -13,7 +13,7 @@ import (
 type Observer interface {
 	// Answered reports the route and the method of a request, the status of the answer, and how long it took. The route
 	// is one of few, and never what the client sent: the path of an endpoint with names for its parameters, as in
-	// "/api/v3/checks/:id"; "/ping", "/badge", "/unsubscribe" and "/pages" for all pings, badges, links to unsubscribe and pages of
+	// "/api/v3/checks/:id"; "/ping", "/badge", "/unsubscribe", "/acknowledge" and "/pages" for all pings, badges, links to unsubscribe and to acknowledge, and pages of
 	// the dashboard; "/", "/livez" and "/readyz"; or "other".
 	// The method is "other" unless HTTP defines it.
 	Answered(route, method string, status int, took time.Duration)
@@ -25,6 +25,7 @@ const (
 	routeBadge       = "/badge"
 	routeHome        = "/"
 	routeUnsubscribe = "/unsubscribe"
+	routeAcknowledge = "/acknowledge"
 	routePages       = "/pages"
 	routeOther       = "other"
 )

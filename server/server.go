@@ -27,6 +27,7 @@
 //	mux.Handle("/ops/badge/", srv.Badges())
 //	mux.Handle("/ops/b/", srv.Badges())
 //	mux.Handle("/ops/unsubscribe/", srv.Unsubscribe())
+//	mux.Handle("/ops/acknowledge/", srv.Acknowledge())
 //	mux.Handle("/alive/", srv.Pings())
 //	mux.Handle("/ops/", srv.Pages())
 //
@@ -189,6 +190,7 @@ type Server struct {
 	unknownCharsets limit.Names
 	draining        atomic.Bool
 	unsubscribers   *secret.Secret // signs the links to unsubscribe
+	acknowledgers   *secret.Secret // signs the links to acknowledge
 }
 
 // New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.
@@ -208,7 +210,8 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s := &Server{
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
 		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),
-		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
+		acknowledgers: secret.New(mon.Installation().Secret, "acknowledge_key"),
+		flipsObject:   c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
 		authorize: c.Authorize, acceptLate: c.AcceptLate, channelKinds: c.ChannelKinds,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)), checkSeries: maxCheckSeries,

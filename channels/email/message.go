@@ -139,7 +139,7 @@ type view struct {
 	// Output is the end of the last ping's body, and OutputTitle the line above it.
 	Output, OutputTitle string
 	Earlier             []string
-	URL                 string
+	URL, AckURL         string
 	Footer              string
 }
 
@@ -187,6 +187,7 @@ func newView(c channels.Channel, n channels.Notification) view {
 		Groups:  groups(n),
 		Desc:    block(n.Check.Desc),
 		URL:     line(n.Check.URL),
+		AckURL:  line(n.AckURL),
 		Footer:  "Sent by Rollcall.",
 	}
 	output, whole := message.Output(n.Ping)
@@ -296,6 +297,9 @@ func (v view) text() string {
 	}
 	if v.URL != "" {
 		fmt.Fprintf(&b, "%s\n", v.URL)
+	}
+	if v.AckURL != "" {
+		fmt.Fprintf(&b, "%-13s %s\n", "I have it:", v.AckURL)
 	}
 	if v.Desc != "" {
 		fmt.Fprintf(&b, "\n%s\n", v.Desc)

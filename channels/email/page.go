@@ -31,6 +31,9 @@ const pageTemplate = `<!DOCTYPE html>
 {{- if .URL}}
 <p><a href="{{.URL}}">{{.URL}}</a></p>
 {{- end}}
+{{- if .AckURL}}
+<p><a href="{{.AckURL}}" style="display: inline-block; padding: 0.5em 1em; border: 1px solid #777; border-radius: 4px;">I have it</a></p>
+{{- end}}
 {{- if .Desc}}
 <p style="white-space: pre-wrap;">{{.Desc}}</p>
 {{- end}}

@@ -139,6 +139,9 @@ func (r renderer) text(n channels.Notification, room int) string {
 	if url := prose.Line(n.Check.URL, maxURL+1); url != "" && len(url) <= min(maxURL, room) {
 		link = []string{url}
 	}
+	if url := prose.Line(n.AckURL, maxURL); url != "" && len(url)+200 <= room-size(link) {
+		link = append(link, "I have it: "+url)
+	}
 	room -= size(link)
 	if len(n.Combined) > 0 {
 		return strings.Join(append(r.combined(n, room), link...), "\n")

@@ -120,6 +120,8 @@ func TestText(t *testing.T) {
 			first + tail + "Description: d\nBody of the last ping:\n> one\n>   two\n\n" + url},
 		{"output without URL", channels.Notification{Status: channels.Down, At: at(4, 0), Ping: channels.Ping{At: at(4, 0), Kind: "log", End: []byte("one")}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: log at 2026-03-15 04:00:00 UTC\nBody of the last ping:\n> one"},
+		{"acknowledge", with(down(), func(n *channels.Notification) { n.AckURL = "https://rollcall.example.org/acknowledge/x" }),
+			first + tail + url + "\nI have it: https://rollcall.example.org/acknowledge/x"},
 		{"odd URL", channels.Notification{Status: channels.Down, At: at(4, 0), Check: channels.Check{URL: strings.Repeat("x", 501)}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
 	}

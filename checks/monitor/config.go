@@ -48,6 +48,9 @@ type Config struct {
 	// ListLink returns the address of a page about the checks of a project, for a message about several of them, or "" for none,
 	// under the rules of AlertLink. Default: such messages have no link.
 	ListLink func(projectID uuid.UUID, project string) string
+	// AckLink returns the address at which people acknowledge the outage of a check that is down, for the alerts about it, or "" for
+	// none; see server.Server.AcknowledgeURL. It must be safe for concurrent use. Default: alerts have no such link.
+	AckLink func(ctx context.Context, c checks.Check) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 	// Job configures how [Monitor.Job] and [Project.Register] report runs. BodyLimit is ignored: it is [MaxBody].

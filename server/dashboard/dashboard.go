@@ -162,6 +162,15 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 // ServeHTTP answers a request for a page.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.ServeHTTP(w, r) }
 
+// Viewer returns who sends a request, or "" if nobody is signed in who may see the project.
+func (d *Dashboard) Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string {
+	access, err := d.site.Authorize(w, r)
+	if err != nil || access.Right(project) == checks.None {
+		return ""
+	}
+	return access.Name
+}
+
 // SignInLink returns an address that signs one person in, once and within a day, as the API key with this
 // text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key of a
 // project.

@@ -28,7 +28,7 @@ type Limits struct {
 	Lease                  time.Duration
 }
 
-// Config configures a [Courier]. Only OnAlert, Types, Link, ListLink and Body may be nil.
+// Config configures a [Courier]. Only OnAlert, Types, Link, AckLink, ListLink and Body may be nil.
 type Config struct {
 	// Limits has a default for each field that is 0.
 	Limits
@@ -43,6 +43,8 @@ type Config struct {
 	Link func(c checks.Check, project string) string
 	// ListLink returns the address of a page about the checks of a project, or "". It may be nil.
 	ListLink func(projectID uuid.UUID, project string) string
+	// AckLink returns the address at which people acknowledge the outage of a check, or nil.
+	AckLink func(ctx context.Context, c checks.Check) string
 	// Body reads the body of a ping from object storage.
 	Body func(ctx context.Context, p pings.Ping) ([]byte, error)
 	Now  func() time.Time

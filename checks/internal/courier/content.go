@@ -72,6 +72,10 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		n.Ping.Duration = *a.Ping.Duration
 	}
 	n.Ping.Body, n.Ping.End = body, end
+	ongoing := a.Check.Stored == checks.StatusDown && a.Check.StoredSince.Equal(a.Flip.At) && a.Close == ""
+	if c.AckLink != nil && ongoing && !a.Check.Ack.Active(c.Now()) {
+		n.AckURL = c.AckLink(ctx, a.Check)
+	}
 	return n
 }
 

@@ -87,7 +87,7 @@ func TestImportDirection(t *testing.T) {
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email", "server/internal/limit"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "overview", "project", "session", "ui"),
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
-		"server": append([]string{"checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
+		"server": append([]string{"channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
 
 		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/sessions"},
 		"server/internal/sessions":               {"checks", "checks/monitor", "checks/records"},

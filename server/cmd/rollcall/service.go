@@ -162,6 +162,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 		CreateRate: s.CreateRateLimit, DeliveredElsewhere: s.DeliveredElsewhere, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
 		Observer: s.observer(), AuditRetention: s.AuditRetention, StopTimeout: s.StopTimeout,
 	}
+	config.AckLink = func(ctx context.Context, c checks.Check) string { return s.web.AcknowledgeURL(ctx, c) } // alerts are sent once the server is there
 	if s.spool != nil {
 		config.Spool = s.spool
 	}

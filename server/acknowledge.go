@@ -1,0 +1,203 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
+)
+
+const (
+	acknowledgePath = "/acknowledge"
+	// ackAge is how long a link can be used, and maxAckForm bounds the form of its page in bytes.
+	ackAge     = 7 * 24 * time.Hour
+	maxAckForm = 16 << 10
+)
+
+//go:embed acknowledge.html
+var acknowledgeFile string
+
+var acknowledgePage = template.Must(template.New("acknowledge").Parse(acknowledgeFile))
+
+// ackLink is what a token stands for: an outage of a check of a project, until an instant.
+type ackLink struct {
+	project, check uuid.UUID
+	down, until    time.Time
+}
+
+// viewers says who is signed in at the pages.
+type viewers interface {
+	Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string
+}
+
+// AcknowledgeURL returns the URL at which people acknowledge the present outage of a check, for the field AckLink of
+// monitor.Config. It is "" if the check is not down, or if the signing key cannot be read from the database.
+//
+// Anyone who knows the URL can acknowledge this outage within 7 days, and no other. A GET shows a page with a button. A POST
+// acknowledges, in the name of who is signed in, or else in the name that the form has.
+func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
+	if c.Stored != checks.StatusDown {
+		return ""
+	}
+	sealed, err := s.signAck(ctx, ackLink{c.ProjectID, c.ID, c.StoredSince, s.mon.Now().Add(ackAge)})
+	if err != nil {
+		s.log.WarnContext(ctx, "an alert has no link to acknowledge", "error", err)
+		return ""
+	}
+	return s.base.Text + acknowledgePath + "/" + base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// signAck returns the signature of a link, followed by the link.
+func (s *Server) signAck(ctx context.Context, l ackLink) ([]byte, error) {
+	key, err := s.acknowledgers.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	message := slices.Concat(l.project[:], l.check[:])
+	message = binary.BigEndian.AppendUint64(message, uint64(l.down.UnixMicro()))
+	message = binary.BigEndian.AppendUint64(message, uint64(l.until.UnixMicro()))
+	mac := hmac.New(sha256.New, key)
+	mac.Write(message)
+	return append(mac.Sum(nil), message...), nil
+}
+
+// openAck returns the link of a token. A bad one is [checks.ErrNotFound].
+func (s *Server) openAck(ctx context.Context, token string) (l ackLink, err error) {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token[:min(len(token), maxToken)])
+	if err != nil || len(sealed) != sha256.Size+48 {
+		return l, checks.ErrNotFound
+	}
+	message := sealed[sha256.Size:]
+	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
+	l = ackLink{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), at(message[32:]), at(message[40:])}
+	signed, err := s.signAck(ctx, l)
+	if err == nil && !hmac.Equal(signed, sealed) {
+		err = checks.ErrNotFound
+	}
+	return l, err
+}
+
+// ackView is the data of the page of a link.
+type ackView struct {
+	Name, Since string // of the check
+	Says        string // why there is no form
+	Viewer      string // who is signed in
+	Owner       string // who has it already
+	OwnedSince  string
+	By, Note    string // what was typed
+	Problem     string
+}
+
+// acknowledge shows the page of a link or, for a POST, acknowledges the outage and says so.
+func (s *Server) acknowledge(w http.ResponseWriter, r *http.Request, path string) {
+	setRoute(w, routeAcknowledge)
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		w.Header().Set("Allow", unsubscribeMethods)
+		s.fail(w, r, errMethod)
+		return
+	}
+	r, cancel := limit.Detach(r)
+	defer cancel()
+	var b bytes.Buffer
+	status, page, err := s.applyAck(w, r, strings.TrimPrefix(path, acknowledgePath+"/"))
+	if err == nil {
+		err = acknowledgePage.Execute(&b, page)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", unsubscribePolicy) // both pages have the same style
+	write(w, status, "text/html; charset=utf-8", b.Bytes())
+}
+
+func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) (status int, page ackView, err error) {
+	l, err := s.openAck(r.Context(), token)
+	if err != nil {
+		return 0, page, err
+	}
+	found, err := s.mon.Project(l.project).Check(r.Context(), l.check)
+	if err != nil {
+		return 0, page, err
+	}
+	now, c := s.mon.Now(), *found.Check
+	page = ackView{Name: prose.Line(c.DisplayName(), checks.MaxName), Since: prose.Time(l.down, "2 Jan 15:04", c.TZ)}
+	switch {
+	case now.After(l.until):
+		page.Says = "This link has expired."
+	case c.Status(now) != checks.StatusDown || !c.Since(now).Equal(l.down):
+		page.Says = "This outage is over."
+	}
+	if page.Says != "" {
+		return http.StatusOK, page, nil
+	}
+	page.Viewer = s.viewer(w, r, l.project)
+	if r.Method == http.MethodPost {
+		if problem, err := s.takeAck(w, r, l, &page); err != nil || problem != "" {
+			page.Problem = problem
+			return http.StatusUnprocessableEntity, page, err
+		}
+		page.Says = "You have it. Reminders and escalation stop until it is up again."
+		return http.StatusOK, page, nil
+	}
+	if a := c.Acknowledged(now); a.By != "" {
+		page.Owner, page.OwnedSince = a.By, prose.Time(a.At, "2 Jan 15:04", c.TZ)
+	}
+	return http.StatusOK, page, nil
+}
+
+// takeAck acknowledges the outage of a link. A problem says what was wrong with the form.
+func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page *ackView) (problem string, err error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxAckForm)
+	if err := r.ParseForm(); err != nil {
+		return "", errBrokenBody
+	}
+	page.By, page.Note = r.PostForm.Get("name"), r.PostForm.Get("note")
+	address, _ := s.proxies.Of(r)
+	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName), Address: address}
+	by := page.By
+	if page.Viewer != "" {
+		actor, by = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}, page.Viewer
+	}
+	if prose.Name(by) == "" {
+		return "Say who you are.", nil
+	}
+	_, err = s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check,
+		checks.AckSpec{By: by, Note: page.Note, TakeOver: r.PostForm.Has("take_over")})
+	switch field, text := fault(err); {
+	case field != "":
+		return "The " + text + ".", nil
+	case errors.Is(err, checks.ErrNotDown):
+		return "This outage is over.", nil
+	case errors.Is(err, checks.ErrAcknowledged):
+		return "Somebody else has it already. Open the link again to see who.", nil
+	}
+	return "", err
+}
+
+// viewer returns who is signed in and may see a project, or "".
+func (s *Server) viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string {
+	pages, ok := s.pages.(viewers)
+	if !ok || s.crossOrigin.Check(r) != nil {
+		return ""
+	}
+	return prose.Line(pages.Viewer(w, r, project), checks.MaxName-1)
+}
