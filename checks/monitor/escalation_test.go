@@ -284,3 +284,26 @@ func TestEscalationText(t *testing.T) {
 		}
 	})
 }
+
+// TestEscalationAcknowledged keeps later steps back while somebody has the outage, and goes on after that.
+func TestEscalationAcknowledged(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.clock.Set(noon.Add(5 * time.Minute))
+		_, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{For: 30 * time.Minute})
+		must(t, err)
+		p.after(t, 15*time.Minute)
+		p.after(t, 35*time.Minute, "pager: job down") // the acknowledgement has ended
+		p.clock.Set(noon.Add(40 * time.Minute))
+		_, err = p.Acknowledge(t.Context(), c.ID, checks.AckSpec{})
+		must(t, err)
+		p.after(t, 2*time.Hour)
+		p.clock.Set(noon.Add(3 * time.Hour))
+		_, err = p.Unacknowledge(t.Context(), c.ID)
+		must(t, err)
+		p.after(t, 3*time.Hour, "boss: job down")
+	})
+}
