@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -104,4 +105,27 @@ func TestDeliveriesSayWhy(t *testing.T) {
 	s.Advance(time.Minute)
 	s.Ping(c, pings.Signal{Kind: pings.Failure, Body: []byte("another\n")})
 	b.Get(s.Path("deliveries")).Has("<small>the job reported a failure</small>").HasNo("another")
+}
+
+// TestDeliveriesKeptBack lists an alert that waits for the end of maintenance, and two that nobody gets.
+func TestDeliveriesKeptBack(t *testing.T) {
+	s, r := pagetest.WithReceiver(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
+	backup := s.Create(checks.Spec{Name: new("backup"), Channels: new("*")})
+	w := gate.Window{Kind: gate.Maintenance, Duration: 2 * time.Hour, Note: "new <disks>"}
+	if _, err := s.Mon.Project(s.Project.ID).AddWindow(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	s.Ping(backup, pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	b.Get(s.Path("deliveries")).Has("waiting</span>, due <time", "in 2 h", "maintenance: new &lt;disks&gt;").HasNo("next try", `class="error"`)
+	b.Get("/checks/"+backup.UniqueKey()).Has("<b>house</b> will be notified", "at the earliest: maintenance: new &lt;disks&gt;.")
+	s.Ping(backup, pings.Signal{})
+	s.Advance(2 * time.Hour)
+	s.Tick()
+	b.Get(s.Path("deliveries")).Has("skipped", "maintenance: new &lt;disks&gt;").HasNo("does not send", `class="error"`)
+	if n := r.Count(); n != 0 {
+		t.Errorf("%d alerts sent", n)
+	}
 }
