@@ -93,6 +93,26 @@ func TestMaintenance(t *testing.T) {
 	})
 }
 
+// TestMaintenanceTags has a window select a check by each of its tags, which white space of any kind separates.
+func TestMaintenanceTags(t *testing.T) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+		_, err := o.Update(t.Context(), c.ID, checks.Spec{Tags: []string{"web\tdb\u00a0nightly", "eu"}})
+		must(t, err)
+		for _, tag := range []string{"web", "db", "nightly", "eu"} {
+			w := gate.Window{
+				ID: uuid.New(), Kind: gate.Maintenance, Tags: []string{tag}, Start: o.Now(), End: o.Now().Add(time.Hour), CreatedAt: o.Now(),
+			}
+			o.save(t, w)
+			o.ping(t, c.ID, pings.Failure)
+			o.deliver(t)
+			o.ping(t, c.ID, pings.Success)
+			o.wait(t, time.Hour)
+		}
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, down)
+	})
+}
+
 // TestMaintenanceRecovery takes a check down and up within a window: nobody hears of it, also if it is down again at the end.
 func TestMaintenanceRecovery(t *testing.T) {
 	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {

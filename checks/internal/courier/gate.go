@@ -89,7 +89,7 @@ func downs(alerts []store.Alert) (ids []int64) {
 
 // eventOf returns an alert as the gate sees it.
 func eventOf(a store.Alert) gate.Event {
-	e := gate.Event{Kind: gate.Down, At: a.CreatedAt, Check: a.Check.ID, Tags: a.Check.Tags, Channel: a.ChannelID}
+	e := gate.Event{Kind: gate.Down, At: a.CreatedAt, Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID}
 	switch {
 	case a.Flip.Up:
 		e.Kind = gate.Up
