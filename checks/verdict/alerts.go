@@ -149,7 +149,7 @@ func (b *builder) sent(list []checks.Delivery) {
 
 // pending tells about a delivery on its way.
 func (b *builder) pending(d checks.Delivery) {
-	if d.Held == gate.ByParent { // see waits
+	if d.Held == gate.ByParent || b.inWindow(d) { // see waits and windows
 		return
 	}
 	if d.Held != "" {

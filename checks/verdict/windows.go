@@ -2,16 +2,17 @@ package verdict
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // windows tells about the maintenance window or the snooze that keeps alerts back now.
 func (b *builder) windows() {
-	e := gate.Event{Check: b.Check.ID, Tags: b.Check.TagList()}
-	d := gate.Decide(e, gate.Policies{Windows: b.Windows}, b.Now)
+	d := b.window()
 	if d.Action != gate.Wait {
 		return
 	}
@@ -22,7 +23,27 @@ func (b *builder) windows() {
 	if d.Name != "" {
 		note = " (" + prose.Line(d.Name, maxNote) + ")"
 	}
-	b.say(emphasis(text), plain(" until "), since(d.Until), plain(note+": alerts wait."))
+	waits := []Part{plain(note + ": alerts wait.")}
+	if list := b.deliveries(b.inWindow); len(list) == 1 {
+		waits = []Part{plain(note + ": the alert to "), labelOf(list[0]), plain(" waits.")}
+	} else if len(list) > 1 {
+		waits = slices.Concat([]Part{plain(note + ": the alerts to ")}, names(labelsOf(list)), []Part{plain(" wait.")})
+	}
+	b.say(append([]Part{emphasis(text), plain(" until "), since(d.Until)}, waits...)...)
+}
+
+// inWindow reports whether a delivery waits for the end of the windows of which windows tells.
+func (b *builder) inWindow(d checks.Delivery) bool {
+	if d.State != checks.DeliveryPending || d.Held != gate.ByMaintenance && d.Held != gate.BySnooze {
+		return false
+	}
+	return b.window().Action == gate.Wait
+}
+
+// window decides about an alert by the windows alone.
+func (b *builder) window() gate.Decision {
+	e := gate.Event{Check: b.Check.ID, Tags: b.Check.TagList()}
+	return gate.Decide(e, gate.Policies{Windows: b.Windows}, b.Now)
 }
 
 // wait moves the alert of a rehearsal to the end of the windows and quiet hours that hold it, and cancels reminders within windows.

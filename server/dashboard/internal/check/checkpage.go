@@ -93,7 +93,7 @@ func checkPage(q *ui.Request) error {
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
 		Row: ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
-		Events: eventViews(q, history, log), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
 	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {
 		view.Ways, view.Snoozes = ways(q), ui.SnoozeChoices
@@ -135,6 +135,16 @@ func kinOf(r monitor.Related) (v kinView) {
 		v.Children = v.Children[:maxChildren]
 	}
 	return v
+}
+
+// state returns the word of the state of a check that another one follows and that keeps alerts back, or "".
+func (v kinView) state(parent string) string {
+	for _, p := range v.Parents {
+		if p.Name == words.Name(parent, "") && (p.Word == "down" || p.Word == "late") {
+			return p.Word
+		}
+	}
+	return ""
 }
 
 // paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the viewer;
@@ -202,10 +212,11 @@ type eventView struct {
 type deliveryLine struct {
 	checks.Delivery
 	Name string
+	Kept string // see [words.Kept]
 }
 
 // eventViews prepares the newest events, newest first.
-func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping) []eventView {
+func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping, kin kinView) []eventView {
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {
@@ -220,7 +231,7 @@ func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping) []event
 			if d.Recipient != "" {
 				name += ": " + d.Recipient
 			}
-			v.Deliveries = append(v.Deliveries, deliveryLine{d, name})
+			v.Deliveries = append(v.Deliveries, deliveryLine{d, name, words.Kept(d, kin.state(d.HeldBy))})
 		}
 		list, end = append(list, v), e.At
 	}

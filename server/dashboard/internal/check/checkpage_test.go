@@ -47,10 +47,11 @@ func TestCheckPage(t *testing.T) {
 
 // TestKin shows what a check follows and what follows it, and no ping address to those who may only look.
 func TestKin(t *testing.T) {
-	s := pagetest.New(t)
+	s, _ := pagetest.WithReceiver(t)
+	s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
 	dump := s.Create(checks.Spec{Name: new("Dump <b>"), Slug: new("dump")})
 	nameless := s.Create(checks.Spec{})
-	upload := s.Create(checks.Spec{Name: new("Upload"), After: new("dump," + nameless.ID.String())})
+	upload := s.Create(checks.Spec{Name: new("Upload"), Channels: new("*"), After: new("dump," + nameless.ID.String())})
 	quietly := s.Create(checks.Spec{Name: new("Quietly"), RecordOnly: new(true)})
 	s.Ping(dump, pings.Signal{Kind: pings.Failure})
 	s.Ping(upload, pings.Signal{})
@@ -64,6 +65,9 @@ func TestKin(t *testing.T) {
 		b.Get(s.Path("?all=1")).Has("<span>record-only</span>")
 		b.Get(s.Path("board?all=1")).Has("after dump", "record-only · ", "After dump")
 	}
+	s.Ping(upload, pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	editor.Get("/checks/"+upload.UniqueKey()).Has("waiting because Dump &lt;b&gt; is down</li>").HasNo("is down or late")
 	if _, err := s.Mon.Project(s.Project.ID).Delete(t.Context(), nameless.ID); err != nil {
 		t.Fatal(err)
 	}

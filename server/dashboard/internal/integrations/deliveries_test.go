@@ -120,11 +120,12 @@ func TestDeliveriesKeptBack(t *testing.T) {
 	s.Ping(backup, pings.Signal{Kind: pings.Failure})
 	s.Tick()
 	b.Get(s.Path("deliveries")).Has("waiting</span>, due <time", "in 2 h", "maintenance: new &lt;disks&gt;").HasNo("next try", `class="error"`)
-	b.Get("/checks/"+backup.UniqueKey()).Has("<b>house</b> will be notified", "at the earliest: maintenance: new &lt;disks&gt;.")
+	b.Get("/checks/"+backup.UniqueKey()).Has("(new &lt;disks&gt;): the alert to <b>house</b> waits.", "<b>house</b>: waiting until <time", "</time>: maintenance: new &lt;disks&gt;</li>").HasNo("at the earliest")
 	s.Ping(backup, pings.Signal{})
 	s.Advance(2 * time.Hour)
 	s.Tick()
 	b.Get(s.Path("deliveries")).Has("skipped", "maintenance: new &lt;disks&gt;").HasNo("does not send", `class="error"`)
+	b.Get("/checks/" + backup.UniqueKey()).Has("<b>house</b> not notified: maintenance: new &lt;disks&gt;</li>").HasNo("does not send")
 	if n := r.Count(); n != 0 {
 		t.Errorf("%d alerts sent", n)
 	}

@@ -351,18 +351,10 @@ func (r deliveryRow) Hint() string {
 	switch {
 	case r.State == checks.DeliverySuperseded:
 		return "replaced by a newer alert about this check"
-	case r.State == checks.DeliverySkipped && r.Error != "":
-		return r.Error
-	case r.State == checks.DeliverySkipped && r.Status == "up":
-		return "this integration does not send recovery alerts"
-	case r.State == checks.DeliverySkipped:
-		return "this integration does not send down alerts"
-	case r.Held != "":
-		return r.Held.Words(r.HeldBy)
-	case r.Batch != 0:
+	case r.Batch != 0 && r.Held == "" && r.State != checks.DeliverySkipped:
 		return "in one message with other checks"
 	}
-	return ""
+	return words.Kept(r.Delivery, "")
 }
 
 // NextTry is when a pending delivery is tried next, or the zero time.

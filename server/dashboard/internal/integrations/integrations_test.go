@@ -127,7 +127,7 @@ func TestIntegrationNotify(t *testing.T) {
 
 	c := s.Create(checks.Spec{Name: new("backup"), Channels: new("*")})
 	s.GoDown(c)
-	b.Get("/checks/"+c.UniqueKey()).Has("<b>ups</b> does not send down alerts", "does not send down alerts").HasNo("waiting")
+	b.Get("/checks/"+c.UniqueKey()).Has("<b>ups</b> does not send down alerts", "<b>ups</b> not notified: this integration does not send down alerts").HasNo("waiting")
 	s.Advance(time.Minute)
 	s.Ping(c, pings.Signal{})
 	s.Tick()
