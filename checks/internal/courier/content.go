@@ -101,32 +101,29 @@ type subject struct {
 
 // of returns a function that says in words what an alert is about, for the output of its ping.
 func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
-	about := subject{a.Check.ID, a.Flip, a.Reminder, a.Reminder == 0 && !a.Flip.Up && (a.Held == gate.ByStep || a.Held == gate.ByAck), waited(a)}
+	about := subject{check: a.Check.ID, flip: a.Flip, reminder: a.Reminder}
+	if a.Reminder == 0 && !a.Flip.Up {
+		if about.step = a.Held == gate.ByStep || a.Held == gate.ByAck; a.Held == gate.ByParent {
+			about.parent = a.HeldBy
+		}
+	}
 	if v[about] == nil {
 		var once sync.Once
 		var text string
 		v[about] = func(output []byte) string {
-			once.Do(func() { text = explain(a, output, about.step, now()) })
+			once.Do(func() { text = explain(a, output, about, now()) })
 			return text
 		}
 	}
 	return v[about]
 }
 
-// waited returns the name of the parent for which an alert that a check is down has waited, or "".
-func waited(a store.Alert) string {
-	if a.Held != gate.ByParent || a.Flip.Up || a.Reminder > 0 {
-		return ""
-	}
-	return a.HeldBy
-}
-
-// explain says in words what an alert is about. escalated says that it has waited for its step of the escalation policy.
-func explain(a store.Alert, output []byte, escalated bool, now time.Time) string {
+// explain says in words what an alert is about.
+func explain(a store.Alert, output []byte, about subject, now time.Time) string {
 	if a.Flip.At.IsZero() { // it was pruned
 		return ""
 	}
-	in := verdict.Input{Check: a.Check, Now: now, Waited: waited(a)}
+	in := verdict.Input{Check: a.Check, Now: now, Waited: about.parent}
 	if a.Ping.N > 0 {
 		in.Pings = []pings.Ping{withOutput(a.Ping, output)}
 	}
@@ -136,7 +133,7 @@ func explain(a store.Alert, output []byte, escalated bool, now time.Time) string
 	if a.Flip.Up {
 		flip.To = checks.StatusUp
 	}
-	if escalated {
+	if about.step {
 		in.Unanswered = now.Sub(a.CreatedAt)
 	}
 	return verdict.ForAlert(in, flip, a.Reminder).Text(nil)
