@@ -120,7 +120,7 @@ func (s *site) settle(ctx context.Context, project uuid.UUID) (err error) {
 	return nil
 }
 
-// maintain adds maintenance that is running and to come, and a snooze.
+// maintain adds maintenance that is running and to come, a snooze, and an escalation policy.
 func (w *world) maintain(ctx context.Context, project uuid.UUID) error {
 	p := w.mon.Project(project)
 	backup, err := p.CheckBySlug(ctx, "nightly-backup")
@@ -138,7 +138,17 @@ func (w *world) maintain(ctx context.Context, project uuid.UUID) error {
 			return err
 		}
 	}
-	return nil
+	available, err := p.Channels(ctx)
+	if err != nil {
+		return err
+	}
+	steps, err := checks.FindSteps([]checks.NamedStep{
+		{Channels: []string{"chat"}}, {After: 15 * time.Minute, Channels: []string{"pager"}}, {After: time.Hour, Channels: []string{"ops"}},
+	}, available)
+	if err != nil {
+		return err
+	}
+	return p.SetEscalation(ctx, steps)
 }
 
 // serve makes the pages and the endpoints.

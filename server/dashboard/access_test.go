@@ -50,7 +50,8 @@ var accessTable = map[string]pageAccess{
 	"POST /projects/{project}/members/{person}/remove": members, "POST /projects/{project}/members/{person}/role": members,
 	"GET /projects/{project}/keys": owners, "POST /projects/{project}/keys": owners, "GET /projects/{project}/keys/{key}/revoke": owners,
 	"GET /projects/{project}/ping-key": owners, "POST /projects/{project}/ping-key": owners,
-	"POST /projects/{project}/keys/{key}/revoke": owners, "POST /projects/{project}/settings": owners, "POST /projects/{project}/grouping": owners, "GET /projects/{project}/delete": owners, "POST /projects/{project}/delete": owners,
+	"POST /projects/{project}/keys/{key}/revoke": owners, "POST /projects/{project}/settings": owners, "POST /projects/{project}/grouping": owners, "POST /projects/{project}/escalation": owners,
+	"GET /projects/{project}/delete": owners, "POST /projects/{project}/delete": owners,
 }
 
 // accessOf returns what a page needs. By default, pages of projects and checks are for those who may look, but those that change something, or

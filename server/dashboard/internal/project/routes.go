@@ -1,4 +1,4 @@
-// Package project has the other pages of a project: settings, badges, status pages, maintenance and imports.
+// Package project has the other pages of a project: settings, escalation policy, badges, status pages, maintenance and imports.
 package project
 
 import (
@@ -17,6 +17,8 @@ func Register(s *ui.Site) {
 	s.Look("GET /projects/{project}/settings", settingsPage)
 	s.Own("POST /projects/{project}/settings", renameProject)
 	s.Own("POST /projects/{project}/grouping", saveGrouping)
+	s.Look("GET /projects/{project}/escalation", escalationPage)
+	s.Own("POST /projects/{project}/escalation", saveEscalation)
 	s.Change("GET /projects/{project}/export", export)
 	s.Own("GET /projects/{project}/delete", deleteProjectPage)
 	s.Own("POST /projects/{project}/delete", deleteProject)
