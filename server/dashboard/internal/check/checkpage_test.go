@@ -67,7 +67,7 @@ func TestKin(t *testing.T) {
 	}
 	s.Ping(upload, pings.Signal{Kind: pings.Failure})
 	s.Tick()
-	editor.Get("/checks/"+upload.UniqueKey()).Has("waiting because Dump &lt;b&gt; is down</li>").HasNo("is down or late")
+	editor.Get("/checks/" + upload.UniqueKey()).Has("waiting because Dump &lt;b&gt; is down</li>").HasNo("is down or late")
 	if _, err := s.Mon.Project(s.Project.ID).Delete(t.Context(), nameless.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
@@ -165,4 +166,27 @@ func TestOverviewBounds(t *testing.T) {
 	if len(page.Body) > 150_000 {
 		t.Errorf("%d bytes", len(page.Body))
 	}
+}
+
+// TestOverviewWindows names the maintenance windows and snoozes in effect, and none that are over or still to come.
+func TestOverviewWindows(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadOnly)
+	c := s.Create(checks.Spec{Name: new("backup")})
+	s.Ping(c, pings.Signal{})
+	for _, w := range []gate.Window{
+		{Kind: gate.Maintenance, Tags: []string{"db"}, Duration: 2 * time.Hour, Note: "new <disks>"},
+		{Kind: gate.Snooze, Checks: []uuid.UUID{c.ID}, Duration: time.Hour},
+		{Kind: gate.Maintenance, Start: s.Now().Add(90 * time.Minute), Duration: time.Hour, Note: "later"},
+	} {
+		if _, err := s.Mon.Project(s.Project.ID).AddWindow(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := b.Get(s.Path("overview")).Has("In maintenance (db) until <time", "</time>: new &lt;disks&gt;.", "Snoozed (1 check) until <time", s.Path("maintenance")).HasNo("later.")
+	pagetest.WellFormed(t, page.Body)
+	s.Advance(100 * time.Minute)
+	b.Get(s.Path("overview")).Has("In maintenance (db)", "In maintenance until <time", ": later.").HasNo("Snoozed")
+	s.Advance(time.Hour)
+	b.Get(s.Path("overview")).HasNo("In maintenance")
 }
