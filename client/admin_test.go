@@ -86,7 +86,7 @@ func TestProjects(t *testing.T) {
 	}
 	for call, err := range adminCalls(t.Context(), c.Project(s.project.ID)) {
 		switch call {
-		case "pages", "create page", "projects", "create project":
+		case "pages", "create page", "projects", "create project", "set policy":
 			if err != nil {
 				t.Errorf("%s: %v", call, err)
 			}
@@ -271,6 +271,7 @@ func TestAdminRetries(t *testing.T) {
 			"GET channels/id": 2, "POST channels/": 1, "POST channels/ unique": 3, "PUT channels/id": 3, "DELETE channels/id": 1,
 			"GET status-pages/": 3, "POST status-pages/": 1, "PUT status-pages/id": 3, "DELETE status-pages/id": 1,
 			"GET projects/": 3, "GET projects/id": 3, "POST projects/": 1, "PUT projects/id": 3, "DELETE projects/id": 1,
+			"PUT escalation/": 3,
 		})
 	})
 }

@@ -51,7 +51,7 @@ var _, _ project = (*client.Client)(nil), (*monitor.Project)(nil)
 func meaning(err error) string {
 	var parts []string
 	for name, target := range map[string]error{
-		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused, 
+		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused,
 		"not down": checks.ErrNotDown, "acknowledged": checks.ErrAcknowledged, "limit": checks.ErrCheckLimit, "ambiguous": checks.ErrAmbiguousSlug,
 		"exists": checks.ErrExists, "body unavailable": checks.ErrBodyUnavailable, "unavailable": checks.ErrUnavailable,
 		"unauthorized": client.ErrUnauthorized, "rate limited": client.ErrRateLimited, "not rollcall": client.ErrNotRollcall,
@@ -394,16 +394,16 @@ func (w world) refusedChecks(ctx context.Context) map[string]refusal {
 	}
 	taken := func(id uuid.UUID) string { return "exists; field: uuid is taken: " + id.String() }
 	return map[string]refusal{
-		"ambiguous slug":    {"ambiguous", func(p project) error { return second(p.CheckBySlug(ctx, "twice")) }},
-		"not paused":        {"not paused", func(p project) error { return second(p.Resume(ctx, w.check.ID)) }},
-		"timeout":           create("field: timeout is too small: 1, the minimum is 60", checks.Spec{Timeout: new(time.Second)}),
-		"schedule":          create("field: schedule is not a valid cron or OnCalendar expression: day of month: no month of the expression has a day 30", checks.Spec{Schedule: new("0 0 30 2 *")}),
-		"channel of none":   create(`select: channels: no integration has the id or name "pager": "pager"`, checks.Spec{Channels: new("pager")}),
-		"existing id":       create(taken(w.check.ID), checks.Spec{ID: w.check.ID}),
-		"unknown field":     {`field: unique has an unexpected item: "id", the allowed ones are name, slug, tags, timeout and grace`, func(p project) error { return third(p.Upsert(ctx, checks.Spec{}, "id")) }},
-		"update":            {"field: grace is too small: 1, the minimum is 60", func(p project) error { return second(p.Update(ctx, w.check.ID, checks.Spec{Grace: new(time.Second)})) }},
-		"job without slug":  {"field: slug is empty", func(p project) error { return second(p.Register(ctx, checks.Spec{})) }},
-		"acknowledge": {"not down", func(p project) error { return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{By: "Anna"})) }},
+		"ambiguous slug":   {"ambiguous", func(p project) error { return second(p.CheckBySlug(ctx, "twice")) }},
+		"not paused":       {"not paused", func(p project) error { return second(p.Resume(ctx, w.check.ID)) }},
+		"timeout":          create("field: timeout is too small: 1, the minimum is 60", checks.Spec{Timeout: new(time.Second)}),
+		"schedule":         create("field: schedule is not a valid cron or OnCalendar expression: day of month: no month of the expression has a day 30", checks.Spec{Schedule: new("0 0 30 2 *")}),
+		"channel of none":  create(`select: channels: no integration has the id or name "pager": "pager"`, checks.Spec{Channels: new("pager")}),
+		"existing id":      create(taken(w.check.ID), checks.Spec{ID: w.check.ID}),
+		"unknown field":    {`field: unique has an unexpected item: "id", the allowed ones are name, slug, tags, timeout and grace`, func(p project) error { return third(p.Upsert(ctx, checks.Spec{}, "id")) }},
+		"update":           {"field: grace is too small: 1, the minimum is 60", func(p project) error { return second(p.Update(ctx, w.check.ID, checks.Spec{Grace: new(time.Second)})) }},
+		"job without slug": {"field: slug is empty", func(p project) error { return second(p.Register(ctx, checks.Spec{})) }},
+		"acknowledge":      {"not down", func(p project) error { return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{By: "Anna"})) }},
 		"acknowledge for a second": {"field: for is too small: 1, the minimum is 60", func(p project) error {
 			return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{For: time.Second}))
 		}},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -62,8 +63,9 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 	_, errs["kinds"] = c.ChannelKinds(ctx)
 	_, errs["windows"] = c.Windows(ctx, checks.WindowQuery{})
 	_, errs["window"] = c.Window(ctx, someID)
-	_, errs["add window"] = c.AddWindow(ctx, gate.Window{Kind: gate.Snooze})
+	_, errs["add window"] = c.AddWindow(ctx, gate.Window{Kind: gate.Snooze, Duration: time.Hour})
 	_, errs["end window"] = c.EndWindow(ctx, someID)
+	_, errs["policy"] = c.Escalation(ctx)
 	maps.Copy(errs, adminCalls(ctx, c))
 	if p != nil {
 		errs["ping"] = p.Success(ctx, nil)
@@ -83,7 +85,6 @@ func adminCalls(ctx context.Context, c *client.Client) map[string]error {
 	_, errs["create page"] = c.CreateStatusPage(ctx, checks.StatusPage{Slug: "x", Title: "x"})
 	_, errs["update page"] = c.UpdateStatusPage(ctx, checks.StatusPage{ID: someID, Slug: "x", Title: "x"})
 	errs["delete page"] = c.DeleteStatusPage(ctx, someID)
-	_, errs["policy"] = c.Escalation(ctx)
 	errs["set policy"] = c.SetEscalation(ctx, nil)
 	_, errs["projects"] = c.Projects(ctx)
 	_, errs["project"] = c.ProjectByID(ctx, someID)
@@ -241,7 +242,7 @@ func TestWrongBaseURL(t *testing.T) {
 			if !only(err, client.ErrUnauthorized) {
 				t.Errorf("%s: %v", call, err)
 			}
-		case slices.Contains([]string{"list", "create", "upsert", "channels", "badges", "status", "kinds"}, call):
+		case slices.Contains([]string{"list", "create", "upsert", "channels", "badges", "status", "kinds", "windows", "add window", "policy"}, call):
 			if err != nil {
 				t.Errorf("%s: %v", call, err)
 			}
@@ -253,7 +254,7 @@ func TestWrongBaseURL(t *testing.T) {
 	}
 	for call, err := range calls(t.Context(), s.reader, nil) {
 		switch call {
-		case "create", "upsert", "channels", "pause", "resume", "delete", "update", "pings", "body":
+		case "create", "upsert", "channels", "policy", "add window", "end window", "pause", "resume", "delete", "update", "pings", "body":
 			if !only(err, client.ErrUnauthorized) {
 				t.Errorf("read-only key, %s: %v", call, err)
 			}

@@ -32,7 +32,7 @@ func TestCompletions(t *testing.T) {
 	for line, want := range map[string]string{
 		"s":                                 "schedule serve snooze",
 		"gen":                               "", // hidden
-		"project ":                          "create delete list",
+		"project ":                          "create delete list set",
 		"--database sqlite:x.db project cr": "create",
 		"--database=sqlite:x.db key rev":    "revoke",
 		"project create --pl":               "--plan",

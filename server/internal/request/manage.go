@@ -70,7 +70,7 @@ func (b Body) Escalation() (steps []checks.NamedStep, err error) {
 	r.text("api_key")
 	raw := r.field("steps")
 	var items []map[string]json.RawMessage
-	if raw == nil || raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+	if r.err == nil && (raw == nil || raw[0] != '[' || json.Unmarshal(raw, &items) != nil) {
 		r.refuse("steps", "is not a list of objects")
 	}
 	for i, fields := range items {
