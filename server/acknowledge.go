@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,20 +21,24 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
 	acknowledgePath = "/acknowledge"
 	// ackAge is how long a link can be used, and maxAckForm bounds the form of its page in bytes.
-	ackAge     = 7 * 24 * time.Hour
-	maxAckForm = 16 << 10
+	ackAge = 7 * 24 * time.Hour
+	// acksPerMinute is how often people can press the button for one check.
+	acksPerMinute = 10
+	maxAckForm    = 16 << 10
 )
 
 //go:embed acknowledge.html
 var acknowledgeFile string
 
-var acknowledgePage = template.Must(template.New("acknowledge").Parse(acknowledgeFile))
+var acknowledgePage = template.Must(template.New("acknowledge").
+	Funcs(template.FuncMap{"style": func() template.CSS { return template.CSS(pageStyle) }}).Parse(acknowledgeFile))
 
 // ackLink is what a token stands for: an outage of a check of a project, until an instant.
 type ackLink struct {
@@ -99,7 +104,8 @@ type ackView struct {
 	Says        string // why there is no form
 	Viewer      string // who is signed in
 	Owner       string // who has it already
-	OwnedSince  string
+	Owned       string // since when, and until when
+	Hours       []int  // for how long people can take it
 	By, Note    string // what was typed
 	Problem     string
 }
@@ -118,6 +124,9 @@ func (s *Server) acknowledge(w http.ResponseWriter, r *http.Request, path string
 	defer cancel()
 	var b bytes.Buffer
 	status, page, err := s.applyAck(w, r, strings.TrimPrefix(path, acknowledgePath+"/"))
+	if errors.Is(err, checks.ErrNotFound) {
+		status, page, err = http.StatusNotFound, ackView{Name: "Rollcall", Says: "This link does not work. Copy all of it from the alert; or its check is gone."}, nil
+	}
 	if err == nil {
 		err = acknowledgePage.Execute(&b, page)
 	}
@@ -125,7 +134,7 @@ func (s *Server) acknowledge(w http.ResponseWriter, r *http.Request, path string
 		s.fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", unsubscribePolicy) // both pages have the same style
+	w.Header().Set("Content-Security-Policy", unsubscribePolicy)
 	write(w, status, "text/html; charset=utf-8", b.Bytes())
 }
 
@@ -149,26 +158,38 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	if page.Says != "" {
 		return http.StatusOK, page, nil
 	}
-	page.Viewer = s.viewer(w, r, l.project)
-	if r.Method == http.MethodPost {
-		if problem, err := s.takeAck(w, r, l, &page); err != nil || problem != "" {
-			page.Problem = problem
-			return http.StatusUnprocessableEntity, page, err
-		}
-		page.Says = "You have it. Reminders and escalation stop until it is up again."
+	page.Viewer, page.Hours = s.viewer(w, r, l.project), []int{1, 4, 12, 24, 72}
+	if a := c.Acknowledged(now); a.By != "" {
+		page.Owner, page.Owned = a.By, "since "+prose.Time(a.At, "2 Jan 15:04", c.TZ)+", "+untilOf(a, c.TZ)
+	}
+	if r.Method != http.MethodPost {
 		return http.StatusOK, page, nil
 	}
-	if a := c.Acknowledged(now); a.By != "" {
-		page.Owner, page.OwnedSince = a.By, prose.Time(a.At, "2 Jan 15:04", c.TZ)
+	ack, problem, err := s.takeAck(w, r, l, &page)
+	if err != nil || problem != "" {
+		page.Problem = problem
+		return http.StatusUnprocessableEntity, page, err
 	}
+	page.Says = "You have it. Reminders and escalation stop " + untilOf(ack, c.TZ) + "."
 	return http.StatusOK, page, nil
 }
 
+// untilOf says when an acknowledgement ends.
+func untilOf(a gate.Ack, tz string) string {
+	if a.Until.IsZero() {
+		return "until it is up again"
+	}
+	return "until " + prose.Time(a.Until, "2 Jan 15:04", tz) + ", or until it is up again"
+}
+
 // takeAck acknowledges the outage of a link. A problem says what was wrong with the form.
-func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page *ackView) (problem string, err error) {
+func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page *ackView) (ack gate.Ack, problem string, err error) {
+	if delay := s.ackLimiter.Wait(l.check); delay > 0 {
+		return ack, "", tooMany(acksPerMinute, delay)
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxAckForm)
 	if err := r.ParseForm(); err != nil {
-		return "", errBrokenBody
+		return ack, "", errBrokenBody
 	}
 	page.By, page.Note = r.PostForm.Get("name"), r.PostForm.Get("note")
 	address, _ := s.proxies.Of(r)
@@ -178,19 +199,24 @@ func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page
 		actor, by = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}, page.Viewer
 	}
 	if prose.Name(by) == "" {
-		return "Say who you are.", nil
+		return ack, "Say who you are.", nil
 	}
-	_, err = s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check,
-		checks.AckSpec{By: by, Note: page.Note, TakeOver: r.PostForm.Has("take_over")})
+	spec := checks.AckSpec{By: by, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
+	if hours, err := strconv.Atoi(r.PostForm.Get("hours")); err == nil {
+		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
+	}
+	c, err := s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check, spec)
 	switch field, text := fault(err); {
 	case field != "":
-		return "The " + text + ".", nil
+		return ack, "The " + strings.Replace(text, "by is", "name is", 1) + ".", nil
 	case errors.Is(err, checks.ErrNotDown):
-		return "This outage is over.", nil
+		return ack, "This outage is over.", nil
 	case errors.Is(err, checks.ErrAcknowledged):
-		return "Somebody else has it already. Open the link again to see who.", nil
+		return ack, "Somebody else has it already.", nil
+	case err != nil:
+		return ack, "", err
 	}
-	return "", err
+	return c.Ack, "", nil
 }
 
 // viewer returns who is signed in and may see a project, or "".

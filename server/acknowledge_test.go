@@ -94,16 +94,23 @@ func TestAcknowledgeLink(t *testing.T) {
 			shows(s.send("GET", link+"?name=Bot&note=x", nil).is(200), "&lt;b&gt;nightly", "I have it", "Your name")
 		}
 		shows(post(link, "note", "x").is(422), "Say who you are.")
-		shows(post(link, "name", strings.Repeat("x", 101)).is(422), "by is too long")
+		shows(post(link, "name", strings.Repeat("x", 101)).is(422), "The name is too long")
 		shows(post(link, "name", "Anna", "note", strings.Repeat("x", 501)).is(422), "note is too long")
 		post(link, "name", strings.Repeat("x", 20_000)).is(400)
 		s.equal("nobody has it", who(), "|")
-		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.")
+		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.", "stop until it is up again.")
+		s.clock.Advance(time.Minute)
 		s.equal("who has it", who(), "<script>Anna|disk <b>full")
 		shows(post(link, "name", "Bert").is(422), "Somebody else has it already.")
-		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna has had it since", "take_over")
-		post(link, "name", "Bert", "take_over", "1").is(200)
+		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna has had it since", "until it is up again", "take_over", "Take it over")
+		shows(post(link, "name", "Bert", "take_over", "1", "hours", "4").is(200), "stop until 15 Mar 16:", ", or until it is up again.")
 		s.equal("taken over", who(), "Bert|")
+		s.clock.Advance(time.Minute)
+		for range 10 {
+			post(link).is(422)
+		}
+		s.equal("Retry-After", post(link, "name", "Eve", "take_over", "1").is(429).header.Get("Retry-After"), "6")
+		s.equal("still", who(), "Bert|")
 		s.equal("Allow", s.send("DELETE", link, nil).is(405).header.Get("Allow"), "GET, HEAD, POST")
 		if log := s.log.String(); strings.Contains(log, strings.TrimPrefix(link, "/ops/acknowledge/")) || !strings.Contains(log, "/acknowledge") {
 			s.Error(log)

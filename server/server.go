@@ -189,8 +189,9 @@ type Server struct {
 	// unknownCharsets has those of pings.
 	unknownCharsets limit.Names
 	draining        atomic.Bool
-	unsubscribers   *secret.Secret // signs the links to unsubscribe
-	acknowledgers   *secret.Secret // signs the links to acknowledge
+	unsubscribers   *secret.Secret             // signs the links to unsubscribe
+	acknowledgers   *secret.Secret             // signs the links to acknowledge
+	ackLimiter      *limit.Requests[uuid.UUID] // by check, for these links
 }
 
 // New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.
@@ -210,8 +211,8 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s := &Server{
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
 		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),
-		acknowledgers: secret.New(mon.Installation().Secret, "acknowledge_key"),
-		flipsObject:   c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
+		acknowledgers: secret.New(mon.Installation().Secret, "acknowledge_key"), ackLimiter: limit.NewRequests[uuid.UUID](acksPerMinute, acksPerMinute, mon.Now),
+		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
 		authorize: c.Authorize, acceptLate: c.AcceptLate, channelKinds: c.ChannelKinds,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)), checkSeries: maxCheckSeries,

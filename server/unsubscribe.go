@@ -36,11 +36,16 @@ var unsubscribeFile string
 
 var unsubscribePage = template.Must(template.New("unsubscribe").Parse(unsubscribeFile))
 
-// unsubscribePolicy lets the page use its style and send its form, and nothing else.
-var unsubscribePolicy = func() string {
+// pageStyle is the style sheet of the pages of links in alerts.
+var pageStyle = func() string {
 	_, style, _ := strings.Cut(unsubscribeFile, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
-	sum := sha256.Sum256([]byte(style))
+	return style
+}()
+
+// unsubscribePolicy lets such a page use its style and send its form, and nothing else.
+var unsubscribePolicy = func() string {
+	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; " +
 		"base-uri 'none'; frame-ancestors 'none'"
 }()

@@ -207,6 +207,26 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
+// Both parts of a mail have the button to acknowledge, if there is one.
+func TestAcknowledgeLink(t *testing.T) {
+	for _, link := range []string{"", "https://rollcall.example.org/acknowledge/x"} {
+		s := start(t, email.StartTLS)
+		n := down()
+		n.AckURL = link
+		if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), n); err != nil {
+			t.Fatal(err)
+		}
+		data := s.got()[0].Data
+		body, want := pings.Parse([]byte(data)), link != ""
+		if strings.Contains(body.Text, "I have it:    "+link) != want || strings.Contains(body.HTML, "I have it") != want {
+			t.Errorf("link %q: %s\n%s", link, body.Text, body.HTML)
+		}
+		if plain := strings.ReplaceAll(data, "=\r\n", ""); strings.Contains(plain, `href=3D"https://rollcall.example.org/acknowledge/x"`) != want {
+			t.Error(data)
+		}
+	}
+}
+
 // TestHostileBody checks that the body of a ping cannot change the SMTP conversation or the HTML.
 func TestHostileBody(t *testing.T) {
 	s := start(t, email.StartTLS)

@@ -34,6 +34,7 @@
 //	$BODYEND                the end of the body, at most 4,000 bytes
 //	$ID                     the identifier of the alert
 //	$INCIDENT               the identifier of the outage
+//	$ACKURL                 the address of a page to acknowledge the outage; empty if there is none
 //	$JSON                   the object check of the default document
 //
 // All but $JSON also exist with the suffix _JSON, which stands for the value as JSON: a string with quotes, a number
@@ -69,7 +70,8 @@
 //	  "reminder": 0,            // 1 and up: a reminder that the check is still down
 //	  "over": null,             // when the check came up, if before this alert was sent
 //	  "earlier": [{"status": "up", "at": "...", "reason": "..."}],           // changes not reported before
-//	  "test": false             // true: a user tries the integration, the check is made up
+//	  "test": false,            // true: a user tries the integration, the check is made up
+//	  "ack_url": "..."          // a page with a button to acknowledge the outage; missing if there is none
 //	}
 //
 // Later versions may add keys, so receivers should ignore unknown ones.

@@ -27,6 +27,7 @@ type document struct {
 	Over     *string          `json:"over"`
 	Earlier  []changeDocument `json:"earlier"`
 	Test     bool             `json:"test"`
+	AckURL   string           `json:"ack_url,omitempty"`
 }
 
 type checkDocument struct {
@@ -63,7 +64,7 @@ func newDocument(n channels.Notification) document {
 	d := document{
 		ID: n.ID, Incident: n.Incident, Type: "check." + string(n.Status), Status: n.Status, At: formatTime(n.At),
 		Reason: n.Reason, Cause: n.Cause, Check: newCheckDocument(n), DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder,
-		Over: formatTime(n.Over), Earlier: make([]changeDocument, len(n.Earlier)), Test: n.Test,
+		Over: formatTime(n.Over), Earlier: make([]changeDocument, len(n.Earlier)), Test: n.Test, AckURL: n.AckURL,
 	}
 	if p := n.Ping; !p.At.IsZero() {
 		d.Ping = &pingDocument{

@@ -55,6 +55,7 @@ func (p *placeholders) fill() {
 	set("BODYEND", strings.ToValidUTF8(string(n.Ping.End), "\ufffd"))
 	set("ID", n.ID)
 	set("INCIDENT", n.Incident)
+	set("ACKURL", n.AckURL)
 	p.values["JSON"] = encode(newCheckDocument(n))
 
 	seconds := strconv.FormatInt(int64(n.DownFor/time.Second), 10)

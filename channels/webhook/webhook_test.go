@@ -96,7 +96,7 @@ func equal(t *testing.T, what string, got, want any) {
 func TestDefaultDocument(t *testing.T) {
 	n := down()
 	n.Earlier = []channels.Change{{Status: channels.Up, At: now, Reason: "ping"}}
-	n.Over, n.Reminder, n.Test = now, 2, true
+	n.Over, n.Reminder, n.Test, n.AckURL = now, 2, true, "https://rollcall.example.org/acknowledge/x"
 	got := send(t, n, settings{"url_down": "http://receiver/"})
 	const want = `{"id":"n1","incident":"i1","type":"check.down","status":"down","at":"2026-03-15T04:00:02+00:00","reason":"exit status 3","cause":"tar: \"/b\": full",` +
 		`"check":{"uuid":"5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f","name":"nightly backup","slug":"nightly","tags":"db  prod","desc":"Copies /home.",` +
@@ -104,7 +104,7 @@ func TestDefaultDocument(t *testing.T) {
 		`"url":"https://rollcall.example.org/api/v3/checks/x"},` +
 		`"ping":{"at":"2026-03-15T04:00:02+00:00","kind":"fail","exit_status":3,"duration":41.02,"body":"disk \"full\"\n<&\ufffd","body_end":"full\"\n<&\ufffd"},` +
 		`"down_for":0,"reminder":2,"over":"2026-03-15T04:01:02+00:00",` +
-		`"earlier":[{"status":"up","at":"2026-03-15T04:01:02+00:00","reason":"ping"}],"test":true}`
+		`"earlier":[{"status":"up","at":"2026-03-15T04:01:02+00:00","reason":"ping"}],"test":true,"ack_url":"https://rollcall.example.org/acknowledge/x"}`
 	equal(t, "body", got.Body, want)
 	equal(t, "request", []string{got.Method, got.URI}, []string{"POST", "/"})
 	var headers []string
