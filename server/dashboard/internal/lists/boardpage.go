@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
@@ -39,6 +40,8 @@ type boardView struct {
 	ui.Summary
 	Axis    *board.Axis
 	Density *board.Density
+	// Windows are the maintenance windows that the axis may have.
+	Windows []gate.Window
 	Query   boardQuery
 	Groups  []boardGroup
 	// Hidden counts the checks without a lane.
@@ -73,6 +76,8 @@ type boardLane struct {
 	Facts string
 	axis  *board.Axis
 	path  string // that of the page of the check
+	// maintenance are the windows that cover the check.
+	maintenance []gate.Window
 }
 
 // boardQuery is what the address of a board says.
@@ -172,7 +177,11 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	}
 	view.Hidden = arranged.Hidden
 	view.Density = board.NewDensity(view.Axis)
-	view.Groups = groupsOf(arranged, logs.byCheck, view.Density, was.status, q.Base)
+	view.Windows, err = q.Mon.Project(q.Project.ID).Windows(q.Ctx(), checks.WindowQuery{Kind: gate.Maintenance, EndsAfter: view.Axis.From})
+	if err != nil {
+		return err
+	}
+	view.Groups = groupsOf(arranged, logs.byCheck, view, was.status, q.Base)
 	hidden(list, arranged.Shown(), view.Density.AddExpected)
 	view.Past = pastWords(view)
 	if !view.Axis.Past() {
@@ -198,8 +207,8 @@ func hidden(list, shown []checks.Check, fn func(checks.Check)) {
 }
 
 // groupsOf makes the lanes of an arrangement. Checks that came up and did not fail before join the healthy ones.
-func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, density *board.Density, was map[uuid.UUID]checks.Status, base string) (groups []boardGroup) {
-	axis := density.Axis
+func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, view boardView, was map[uuid.UUID]checks.Status, base string) (groups []boardGroup) {
+	axis := view.Axis
 	var joined []boardLane
 	for _, part := range arranged.Groups {
 		g := boardGroup{Title: words.Name(part.Tag, "")}
@@ -211,10 +220,15 @@ func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, densi
 		}
 		for _, c := range part.Checks {
 			line := timeline.Of(c, logs[c.ID], axis.From, axis.Now)
-			density.AddRuns(c, line.Runs)
+			view.Density.AddRuns(c, line.Runs)
 			l := boardLane{
 				Lane: board.NewLane(c, line, axis), axis: axis, path: base + "/checks/" + c.UniqueKey(),
 				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings), ", in "+c.TZ),
+			}
+			for _, w := range view.Windows {
+				if w.Covers(c.ID, c.TagList()) {
+					l.maintenance = append(l.maintenance, w)
+				}
 			}
 			if c.After != "" {
 				l.Rule = "after " + strings.Join(words.Names(strings.Split(c.PublicAfter(), ",")), ", ")

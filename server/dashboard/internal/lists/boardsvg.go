@@ -35,6 +35,13 @@ func (d *drawing) rect(class string, x, w float64, y, height int) {
 func (l boardLane) Line() template.HTML {
 	var d drawing
 	d.add(`<svg class="line" width="100%%" height="%d" aria-hidden="true" focusable="false">`, laneHeight)
+	for _, w := range l.maintenance {
+		for _, span := range w.Spans(l.axis.From, l.axis.To) {
+			from := l.axis.X(span.Start)
+			d.add(`<g class="window"><title>%s</title><rect x="%s" width="%s" height="%d"/></g>`,
+				template.HTMLEscapeString(l.windowWords(w, span)), p(from), p(l.axis.X(span.End)-from), laneHeight)
+		}
+	}
 	if l.Known > 0 {
 		d.add(`<g class="m unknown"><title>The log begins %s</title><line x1="0" x2="%s" y1="%d" y2="%d"/></g>`,
 			template.HTMLEscapeString(l.moment(l.Since)), p(l.Known), laneMiddle, laneMiddle)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -169,6 +171,11 @@ func (l boardLane) facts() string {
 	default:
 		say("%s, %d failed or missed", prose.Count(l.Runs, "run"), l.Bad)
 	}
+	for _, w := range l.maintenance {
+		if list := w.Spans(l.axis.From, l.axis.To); len(list) > 0 {
+			say("%s", l.windowWords(w, list[len(list)-1]))
+		}
+	}
 	if l.Overlaps > 0 {
 		say("%s overlapped another", prose.Count(l.Overlaps, "run"))
 	}
@@ -189,6 +196,15 @@ func (l boardLane) facts() string {
 		say("The log begins %s", l.moment(l.Since))
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// windowWords says from when until when an occurrence of a maintenance window is, and what for.
+func (l boardLane) windowWords(w gate.Window, span flips.Span) string {
+	text := "Maintenance from " + l.moment(span.Start) + " to " + l.moment(span.End)
+	if note := prose.Name(w.Note); note != "" {
+		text += ": " + note
+	}
+	return text
 }
 
 // factsOfMarks says what is wrong or going on, and returns when the next run is expected.
