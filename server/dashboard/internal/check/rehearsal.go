@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -102,8 +103,11 @@ func (v rehearsalView) Why() string {
 	if v.Check.AlertAfter > 1 {
 		why = append(why, prose.Count(v.Check.AlertAfter, "failure")+" in a row")
 	}
-	if slices.ContainsFunc(v.Steps, func(s verdict.Step) bool { return s.Kind == "held" }) {
-		why = append(why, "quiet hours")
+	for _, s := range v.Steps {
+		by := map[gate.Why]string{gate.ByMaintenance: "maintenance", gate.BySnooze: "a snooze", "": "quiet hours"}[s.By]
+		if s.Kind == "held" && !slices.Contains(why, by) {
+			why = append(why, by)
+		}
 	}
 	if v.SentAt().After(v.AlertAt) {
 		why = append(why, "the escalation policy")

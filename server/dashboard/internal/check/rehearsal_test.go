@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -46,4 +47,8 @@ func TestRehearsal(t *testing.T) {
 	pagetest.WellFormed(t, page.Body)
 	editor.Get(s.Path("rehearsal?rehearse=failure")).Is(http.StatusOK).Has("If every job failed now")
 	reader.Get(s.Path("rehearsal")).Is(http.StatusOK).HasNo("Choose integrations", backup.ID.String())
+	if _, err := p.AddWindow(t.Context(), gate.Window{Kind: gate.Maintenance, Duration: 96 * time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	editor.Get(s.Path("rehearsal")).Is(http.StatusOK).Has("2 failures in a row, quiet hours, maintenance")
 }
