@@ -30,6 +30,7 @@ func TestAcknowledge(t *testing.T) {
 		} {
 			s.api("POST", at, body).refusedField(strings.Split(want, " ")[0], want)
 		}
+		s.api("POST", at, object{"note": strings.Repeat("x", 1_000_000)}).is(413)
 		s.equal("nothing has changed", s.get(check), down)
 		s.equal("by the key", s.api("POST", at, nil).object(200)["acknowledged"].(map[string]any)["by"], any("the API key "+s.keys.ReadWrite[:8]+"…"))
 		s.api("DELETE", at, nil).is(200)

@@ -119,7 +119,7 @@ func TestChecks(t *testing.T) {
 				Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), ManualResume: new(true), Methods: new("POST"),
 				StartKW: new("BEGIN"), SuccessKW: new("OK,DONE"), FailureKW: new("ERROR"),
 				FilterSubject: no, FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
-				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
+				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty, RecordOnly: no, After: empty,
 			},
 			Channels: []string{"a0000000-0000-0000-0000-000000000001", "a0000000-0000-0000-0000-000000000002"},
 		},
@@ -128,7 +128,7 @@ func TestChecks(t *testing.T) {
 				ID: uuid.MustParse(second), Name: empty, Slug: empty, Tags: []string{}, Desc: empty, Grace: new(time.Minute), Timeout: new(24 * time.Hour),
 				ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: empty, FailureKW: empty,
 				FilterSubject: no, FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
-				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
+				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty, RecordOnly: no, After: empty,
 			},
 			Paused: true,
 		},
@@ -138,7 +138,7 @@ func TestChecks(t *testing.T) {
 			ID: uuid.MustParse(first), Name: new("Old"), Slug: empty, Tags: []string{}, Desc: empty, Grace: new(15 * time.Minute), Timeout: new(time.Hour),
 			ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: new("SUCCESS"), FailureKW: new("FAIL"),
 			FilterSubject: new(true), FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
-			MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
+			MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty, RecordOnly: no, After: empty,
 		},
 	}})
 	equal(t, "Rollcall", read(t, serve(t, map[string]string{"/api/v3/checks/": rollcall})), []healthchecks.Check{{
@@ -146,7 +146,7 @@ func TestChecks(t *testing.T) {
 			ID: uuid.MustParse(first), Name: empty, Slug: empty, Tags: []string{}, Desc: empty, Grace: new(time.Minute), Timeout: new(time.Hour), TZ: new("Europe/Riga"),
 			ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: empty, FailureKW: empty,
 			FilterSubject: no, FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
-			MaxRuntime: new(2 * time.Hour), AlertAfter: new(3), RepeatEvery: new(4 * time.Hour), QuietHours: new("22:00-06:00"),
+			MaxRuntime: new(2 * time.Hour), AlertAfter: new(3), RepeatEvery: new(4 * time.Hour), QuietHours: new("22:00-06:00"), RecordOnly: no, After: empty,
 		},
 	}})
 	equal(t, "an empty list", read(t, serve(t, map[string]string{"/api/v3/checks/": `{"checks": []}`})), []healthchecks.Check{})
