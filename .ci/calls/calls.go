@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/ogen-go/ogen/ogenerrors"
 
 	"clients/oapi"
 	"clients/ogen"
@@ -41,6 +42,11 @@ func (k key) ReadOnlyKey(context.Context, ogen.OperationName) (ogen.ReadOnlyKey,
 
 func (k key) ReadWriteKey(context.Context, ogen.OperationName) (ogen.ReadWriteKey, error) {
 	return ogen.ReadWriteKey{APIKey: string(k)}, nil
+}
+
+// PingKey skips the ping key, which stands in the place of another key.
+func (k key) PingKey(context.Context, ogen.OperationName) (ogen.PingKey, error) {
+	return ogen.PingKey{}, ogenerrors.ErrSkipClientSecurity
 }
 
 var ctx = context.Background()
