@@ -19,7 +19,7 @@ const (
 )
 
 // ValidateSteps reports whether steps can be the escalation policy of a project with these channels: up to [MaxSteps] steps in the
-// order of their times, each with a time of its own of whole minutes up to [MaxStepAfter] and at least one channel, and no channel
+// order of their times, which differ, in whole minutes up to [MaxStepAfter]. Each has at least one channel, and no channel comes
 // twice. No steps are no policy. The error is a *[FieldError] for "steps".
 func ValidateSteps(steps []gate.Step, available []channels.Channel) error {
 	if len(steps) > MaxSteps {

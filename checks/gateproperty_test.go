@@ -70,7 +70,7 @@ func drawActs(t *rapid.T) (acts []act) {
 		}
 		acts = append(acts, a)
 	}
-	// In the end all is lifted, and whoever is to be told is.
+	// At the end all policies are lifted, and every alert that is still due is sent.
 	end := at + 400
 	return append(acts, act{at: end, do: "unack"}, act{at: end, do: "end"}, act{at: end, do: "parent up"}, act{at: end + 1440, do: "log"})
 }

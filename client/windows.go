@@ -42,7 +42,7 @@ func (c *Client) Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Wind
 			all = append(all, found...)
 		}
 	}
-	all = slices.DeleteFunc(all, func(w gate.Window) bool { return !w.End.IsZero() && !w.End.After(q.EndsAfter) })
+	all = slices.DeleteFunc(all, func(w gate.Window) bool { return w.Over(q.EndsAfter) })
 	slices.SortStableFunc(all, func(a, b gate.Window) int { return cmp.Or(a.Start.Compare(b.Start), bytes.Compare(a.ID[:], b.ID[:])) })
 	return slices.CompactFunc(all, func(a, b gate.Window) bool { return a.ID == b.ID }), nil
 }

@@ -1,12 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"html/template"
@@ -22,13 +18,14 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
 	acknowledgePath = "/acknowledge"
 	// ackAge is how long a link can be used, and maxAckForm bounds the form of its page in bytes.
 	ackAge = 7 * 24 * time.Hour
+	// ackLength is the length of what a token stands for: two UUIDs and two instants.
+	ackLength = 48
 	// acksPerMinute is how often people can press the button for one check.
 	acksPerMinute = 10
 	maxAckForm    = 16 << 10
@@ -38,7 +35,7 @@ const (
 var acknowledgeFile string
 
 var acknowledgePage = template.Must(template.New("acknowledge").
-	Funcs(template.FuncMap{"style": func() template.CSS { return template.CSS(pageStyle) }}).Parse(acknowledgeFile))
+	Funcs(template.FuncMap{"style": func() template.CSS { return template.CSS(linkStyle) }}).Parse(acknowledgeFile))
 
 // ackLink is what a token stands for: an outage of a check of a project, until an instant.
 type ackLink struct {
@@ -60,42 +57,28 @@ func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
 	if c.Stored != checks.StatusDown {
 		return ""
 	}
-	sealed, err := s.signAck(ctx, ackLink{c.ProjectID, c.ID, c.StoredSince, s.mon.Now().Add(ackAge)})
+	message := slices.Concat(c.ProjectID[:], c.ID[:])
+	message = binary.BigEndian.AppendUint64(message, uint64(c.StoredSince.UnixMicro()))
+	message = binary.BigEndian.AppendUint64(message, uint64(s.mon.Now().Add(ackAge).UnixMicro()))
+	token, err := seal(ctx, s.acknowledgers, message)
 	if err != nil {
 		s.log.WarnContext(ctx, "an alert has no link to acknowledge", "error", err)
 		return ""
 	}
-	return s.base.Text + acknowledgePath + "/" + base64.RawURLEncoding.EncodeToString(sealed)
-}
-
-// signAck returns the signature of a link, followed by the link.
-func (s *Server) signAck(ctx context.Context, l ackLink) ([]byte, error) {
-	key, err := s.acknowledgers.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	message := slices.Concat(l.project[:], l.check[:])
-	message = binary.BigEndian.AppendUint64(message, uint64(l.down.UnixMicro()))
-	message = binary.BigEndian.AppendUint64(message, uint64(l.until.UnixMicro()))
-	mac := hmac.New(sha256.New, key)
-	mac.Write(message)
-	return append(mac.Sum(nil), message...), nil
+	return s.base.Text + acknowledgePath + "/" + token
 }
 
 // openAck returns the link of a token. A bad one is [checks.ErrNotFound].
 func (s *Server) openAck(ctx context.Context, token string) (l ackLink, err error) {
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token[:min(len(token), maxToken)])
-	if err != nil || len(sealed) != sha256.Size+48 {
-		return l, checks.ErrNotFound
-	}
-	message := sealed[sha256.Size:]
-	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
-	l = ackLink{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), at(message[32:]), at(message[40:])}
-	signed, err := s.signAck(ctx, l)
-	if err == nil && !hmac.Equal(signed, sealed) {
+	message, err := unseal(ctx, s.acknowledgers, token, ackLength)
+	if err == nil && len(message) != ackLength {
 		err = checks.ErrNotFound
 	}
-	return l, err
+	if err != nil {
+		return l, err
+	}
+	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
+	return ackLink{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), at(message[32:]), at(message[40:])}, nil
 }
 
 // ackView is the data of the page of a link.
@@ -113,29 +96,13 @@ type ackView struct {
 // acknowledge shows the page of a link or, for a POST, acknowledges the outage and says so.
 func (s *Server) acknowledge(w http.ResponseWriter, r *http.Request, path string) {
 	setRoute(w, routeAcknowledge)
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost:
-	default:
-		w.Header().Set("Allow", unsubscribeMethods)
-		s.fail(w, r, errMethod)
-		return
-	}
-	r, cancel := limit.Detach(r)
-	defer cancel()
-	var b bytes.Buffer
-	status, page, err := s.applyAck(w, r, strings.TrimPrefix(path, acknowledgePath+"/"))
-	if errors.Is(err, checks.ErrNotFound) {
-		status, page, err = http.StatusNotFound, ackView{Name: "Rollcall", Says: "This link does not work. Copy all of it from the alert; or its check is gone."}, nil
-	}
-	if err == nil {
-		err = acknowledgePage.Execute(&b, page)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Content-Security-Policy", unsubscribePolicy)
-	write(w, status, "text/html; charset=utf-8", b.Bytes())
+	s.linkPage(w, r, acknowledgePage, func(r *http.Request) (int, any, error) {
+		status, page, err := s.applyAck(w, r, strings.TrimPrefix(path, acknowledgePath+"/"))
+		if errors.Is(err, checks.ErrNotFound) {
+			return http.StatusNotFound, ackView{Name: "Rollcall", Says: "This link does not work. Copy all of it from the alert; or its check is gone."}, nil
+		}
+		return status, page, err
+	})
 }
 
 func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) (status int, page ackView, err error) {

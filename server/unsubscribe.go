@@ -1,12 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"errors"
 	"html/template"
 	"net/http"
@@ -19,15 +15,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
-const (
-	unsubscribePath    = "/unsubscribe"
-	unsubscribeMethods = "GET, HEAD, POST"
-	// maxToken is the length of a token for the longest address.
-	maxToken = 600
-)
+const unsubscribePath = "/unsubscribe"
 
 // unsubscribeFile is the page, with its style sheet, which has few rules and needs no file.
 //
@@ -35,20 +25,6 @@ const (
 var unsubscribeFile string
 
 var unsubscribePage = template.Must(template.New("unsubscribe").Parse(unsubscribeFile))
-
-// pageStyle is the style sheet of the pages of links in alerts.
-var pageStyle = func() string {
-	_, style, _ := strings.Cut(unsubscribeFile, "<style>")
-	style, _, _ = strings.Cut(style, "</style>")
-	return style
-}()
-
-// unsubscribePolicy lets such a page use its style and send its form, and nothing else.
-var unsubscribePolicy = func() string {
-	sum := sha256.Sum256([]byte(pageStyle))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; " +
-		"base-uri 'none'; frame-ancestors 'none'"
-}()
 
 // unsubscription is what a token stands for: an address of an integration.
 type unsubscription struct {
@@ -66,7 +42,7 @@ func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address
 	if s.base.Scheme != "https" {
 		return ""
 	}
-	token, err := s.sealUnsubscription(ctx, unsubscription{c.ProjectID, c.ID, address})
+	token, err := seal(ctx, s.unsubscribers, slices.Concat(c.ProjectID[:], c.ID[:], []byte(address)))
 	if err != nil {
 		s.log.WarnContext(ctx, "an e-mail has no link to unsubscribe", "error", err)
 		return ""
@@ -78,27 +54,10 @@ func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address
 // 3.1). The body of the POST does not matter: the token is enough.
 func (s *Server) unsubscribe(w http.ResponseWriter, r *http.Request, path string) {
 	setRoute(w, routeUnsubscribe)
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost:
-	default:
-		w.Header().Set("Allow", unsubscribeMethods)
-		s.fail(w, r, errMethod)
-		return
-	}
-	r, cancel := limit.Detach(r)
-	defer cancel()
-	page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath+"/"))
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	var b bytes.Buffer
-	if err := unsubscribePage.Execute(&b, page); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Content-Security-Policy", unsubscribePolicy)
-	write(w, http.StatusOK, "text/html; charset=utf-8", b.Bytes())
+	s.linkPage(w, r, unsubscribePage, func(r *http.Request) (int, any, error) {
+		page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath+"/"))
+		return http.StatusOK, page, err
+	})
 }
 
 type unsubscribeView struct {
@@ -165,37 +124,11 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 	return unsubscribeView{Name: list[i].Name, Address: u.address, Subscribed: subscribed(list[i].Settings, u.address)}, nil
 }
 
-func (s *Server) sealUnsubscription(ctx context.Context, u unsubscription) (string, error) {
-	message := slices.Concat(u.project[:], u.channel[:], []byte(u.address))
-	signature, err := s.signUnsubscription(ctx, message)
-	return base64.RawURLEncoding.EncodeToString(append(signature, message...)), err
-}
-
+// openUnsubscription returns the unsubscription of a token. A bad one is [checks.ErrNotFound].
 func (s *Server) openUnsubscription(ctx context.Context, token string) (unsubscription, error) {
-	if len(token) > maxToken {
-		return unsubscription{}, checks.ErrNotFound
-	}
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(sealed) <= sha256.Size+32 {
-		return unsubscription{}, checks.ErrNotFound
-	}
-	message := sealed[sha256.Size:]
-	signature, err := s.signUnsubscription(ctx, message)
+	message, err := unseal(ctx, s.unsubscribers, token, 33) // an address has a character
 	if err != nil {
 		return unsubscription{}, err
 	}
-	if !hmac.Equal(signature, sealed[:sha256.Size]) {
-		return unsubscription{}, checks.ErrNotFound
-	}
 	return unsubscription{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), string(message[32:])}, nil
-}
-
-func (s *Server) signUnsubscription(ctx context.Context, message []byte) ([]byte, error) {
-	key, err := s.unsubscribers.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(message)
-	return mac.Sum(nil), nil
 }

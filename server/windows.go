@@ -58,7 +58,7 @@ func (c *call) listWindows(kind gate.WindowKind) error {
 		return err
 	}
 	if past {
-		list = slices.DeleteFunc(list, func(w gate.Window) bool { return w.End.IsZero() || w.End.After(now) })
+		list = slices.DeleteFunc(list, func(w gate.Window) bool { return !w.Over(now) })
 		slices.Reverse(list)
 	}
 	document := wire.Windows{Windows: make([]wire.Window, len(list))}

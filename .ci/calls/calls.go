@@ -44,7 +44,7 @@ func (k key) ReadWriteKey(context.Context, ogen.OperationName) (ogen.ReadWriteKe
 	return ogen.ReadWriteKey{APIKey: string(k)}, nil
 }
 
-// PingKey skips the ping key, which stands in the place of another key.
+// PingKey sends no ping key: each request has another key.
 func (k key) PingKey(context.Context, ogen.OperationName) (ogen.PingKey, error) {
 	return ogen.PingKey{}, ogenerrors.ErrSkipClientSecurity
 }

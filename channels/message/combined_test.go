@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// storm returns a combined notification about checks of which every third has a cause of its own kind.
+// storm returns a combined notification about checks, every third of which failed on a full disk.
 func storm(checks int) channels.Notification {
 	var list []channels.Notification
 	for i := range checks {

@@ -13,8 +13,8 @@
 //
 //	{"title": "DOWN: nightly backup", "text": "Down since …", "url": "https://…", "tag": "Gqz3qXipbhUyq4-u-HM96x1-J-wPl-NI"}
 //
-// The message about a storm has a tag of its own. Otherwise tag is a hash of the UUID of the check, and also the Topic of the message: a newer alert about the check replaces one
-// that has not been delivered yet. The push service, which cannot read messages, does not learn the UUID, which takes
+// The tag is a hash of the UUID of the check, and also the Topic of the message: a newer alert about the check replaces one that has
+// not been delivered yet. A message about several checks replaces none. The push service, which cannot read messages, does not learn the UUID, which takes
 // pings. It keeps a message for one day for an offline browser. Alerts that a check is down have the urgency high.
 package webpush
 

@@ -83,13 +83,10 @@ func (p *parser) window(n *yaml.Node) Maintenance {
 	return m
 }
 
-// over reports whether a window occurs once and has ended.
-func over(w gate.Window, now time.Time) bool { return !w.End.IsZero() && !w.End.After(now) }
-
 // asKept returns a window as it is kept. It reports an error. A window that is over need only make sense.
 func (r *report) asKept(m Maintenance, now time.Time) (w gate.Window, ok bool) {
 	w = m.Window
-	if w.Schedule == "" && over(w, now) {
+	if w.Schedule == "" && w.Over(now) {
 		now = w.Start
 	} else if w.Schedule == "" && w.Start.Before(now.Add(-gate.MaxPast)) {
 		w.Start = now // it began too long ago to be added as it is
@@ -124,7 +121,7 @@ func (p *Project) exportMaintenance(state State) {
 			}
 		}
 		switch {
-		case over(w, state.now()):
+		case w.Over(state.now()):
 			continue
 		case checks.ValidateName("name", w.Note) != nil || seen[w.Note]:
 			p.remark("Left out, because it has no unique name: the maintenance window %q (%s).", w.Note, w.ID)
@@ -187,7 +184,7 @@ func (p *projectPlanner) maintenance() {
 	for _, want := range p.want.Maintenance {
 		wanted[want.Note] = true
 		w, ok := p.asKept(want, now)
-		if !ok || over(w, now) {
+		if !ok || w.Over(now) {
 			continue
 		}
 		for _, slug := range want.Slugs {
@@ -204,7 +201,7 @@ func (p *projectPlanner) maintenance() {
 		return
 	}
 	for _, have := range p.have.Maintenance {
-		if have.Schedule != "" && !over(have, now) && !wanted[have.Note] {
+		if have.Schedule != "" && !have.Over(now) && !wanted[have.Note] {
 			p.change(p.want.places.of("maintenance"), Change{
 				Action: Delete, Type: "maintenance", Name: have.Note,
 				run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
@@ -215,7 +212,7 @@ func (p *projectPlanner) maintenance() {
 	}
 }
 
-// window plans to add a window, in the place of those with its name that have not ended, unless it is there.
+// window plans to add a window, unless it is there already. It replaces those with its name that have not ended.
 func (p *projectPlanner) window(want Maintenance, w gate.Window, now time.Time) {
 	sorted := func(w gate.Window) (tags []string, ids []uuid.UUID) {
 		return slices.Sorted(slices.Values(w.Tags)), slices.SortedFunc(slices.Values(w.Checks), func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
@@ -231,11 +228,11 @@ func (p *projectPlanner) window(want Maintenance, w gate.Window, now time.Time) 
 			have.Schedule == w.Schedule && have.Duration == w.Duration && have.TZ == w.TZ
 		begun := !have.Start.After(now) && !w.Start.After(now) // one that began long ago is added as one that begins now
 		once := w.Schedule == "" && (have.End.Equal(w.End) && begun ||
-			have.Start.Equal(w.Start) && (have.End.Equal(w.End) || over(have, now))) // it may have been ended early
+			have.Start.Equal(w.Start) && (have.End.Equal(w.End) || have.Over(now))) // it may have been ended early
 		if same && (once || w.Schedule != "" && have.End.IsZero()) {
 			return
 		}
-		if !over(have, now) {
+		if !have.Over(now) {
 			old = append(old, have)
 		}
 	}

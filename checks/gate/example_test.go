@@ -65,7 +65,7 @@ func ExampleDecide_escalation() {
 	// phone is notified
 }
 
-// The state machine of a check counts failures; whoever counts them without it says when the next one follows.
+// The state machine of a check counts failures. A program that counts them itself says when the next one follows.
 func ExampleDecide_failures() {
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	policies := gate.Policies{AlertAfter: 2}

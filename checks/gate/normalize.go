@@ -54,10 +54,9 @@ func refuse(field, format string, args ...any) error {
 }
 
 // Normalize returns a new window as it is kept, or a *[Error]. Without a Start it begins now. One without a Schedule may have a
-// Duration instead of an End. A window that occurs once ends within 366 days; the occurrences of a recurring one take 1 minute to
-// 30 days, begin an hour apart at least, and
-// must leave time between them. Only maintenance recurs. Instants become UTC in whole microseconds, and each check and tag
-// is listed once. The ID, By and CreatedAt stay.
+// Duration instead of an End. A window that occurs once ends within 366 days. The occurrences of a recurring one take 1 minute to
+// 30 days, begin an hour apart at least, and must leave time between them. Only maintenance recurs. Instants become UTC in whole
+// microseconds, and each check and tag is listed once. The ID, By and CreatedAt stay.
 func (w Window) Normalize(now time.Time) (Window, error) {
 	if w.Kind != Maintenance && w.Kind != Snooze {
 		return w, refuse("kind", "is neither %q nor %q: %q", Maintenance, Snooze, w.Kind)
@@ -98,15 +97,24 @@ func (w Window) normalizeOnce(now time.Time) (Window, error) {
 	case w.Duration != 0:
 		w.End, w.Duration = whole(w.Start.Add(w.Duration)), 0
 	}
-	switch {
-	case !w.End.After(w.Start):
-		return w, refuse("end", "is not after the start: %s, the start is %s", w.End.Format(time.RFC3339), w.Start.Format(time.RFC3339))
-	case !w.End.After(now):
-		return w, refuse("end", "is in the past: %s", w.End.Format(time.RFC3339))
-	case w.End.Sub(w.Start) > MaxWindow:
+	if err := w.ends(now); err != nil {
+		return w, err
+	}
+	if w.End.Sub(w.Start) > MaxWindow {
 		return w, refuse("end", "is too long after the start: at most 366 days")
 	}
 	return w, nil
+}
+
+// ends refuses an end before the start, and one in the past.
+func (w Window) ends(now time.Time) error {
+	switch {
+	case w.Over(w.Start):
+		return refuse("end", "is not after the start: %s, the start is %s", w.End.Format(time.RFC3339), w.Start.Format(time.RFC3339))
+	case w.Over(now):
+		return refuse("end", "is in the past: %s", w.End.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // name is what people call a kind.
@@ -141,10 +149,9 @@ func (w Window) normalizeRecurring(now time.Time) (Window, error) {
 		return w, refuse("duration", "is missing: set how long each occurrence takes, from 1 minute to 30 days")
 	case w.Duration < MinDuration || w.Duration > MaxDuration:
 		return w, refuse("duration", "is out of range: %v, each occurrence takes 1 minute to 30 days", w.Duration)
-	case !w.End.IsZero() && !w.End.After(w.Start):
-		return w, refuse("end", "is not after the start: %s, the start is %s", w.End.Format(time.RFC3339), w.Start.Format(time.RFC3339))
-	case !w.End.IsZero() && !w.End.After(now):
-		return w, refuse("end", "is in the past: %s", w.End.Format(time.RFC3339))
+	}
+	if err := w.ends(now); err != nil {
+		return w, err
 	}
 	return w, w.recurs(now)
 }

@@ -55,6 +55,9 @@ func (w Window) Covers(check uuid.UUID, tags []string) bool {
 	return slices.Contains(w.Checks, check) || slices.ContainsFunc(w.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
 }
 
+// Over reports whether the window has ended for good at an instant.
+func (w Window) Over(now time.Time) bool { return !w.End.IsZero() && !w.End.After(now) }
+
 // maxJoined bounds the occurrences that follow one another without a break.
 const maxJoined = 100
 

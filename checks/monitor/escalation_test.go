@@ -228,7 +228,7 @@ func TestEscalationReminders(t *testing.T) {
 	})
 }
 
-// TestEscalationGroup notifies the members of a group at its step, and one that has a step of its own at that.
+// TestEscalationGroup notifies the members of a group at the step of the group, except one with another step.
 func TestEscalationGroup(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)

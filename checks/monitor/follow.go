@@ -35,7 +35,7 @@ func checkAfter(ctx context.Context, tx store.AdminTx, c checks.Check, names boo
 type Related struct {
 	Parents, Children []checks.Snapshot
 	// Lost are the items of the check's After that count for nothing: no check of the project has that slug or ID, or several have
-	// the slug. In the place of an ID stands its [checks.UniqueKey].
+	// the slug. An ID is shown as its [checks.UniqueKey].
 	Lost []string
 }
 

@@ -85,7 +85,7 @@ func (p *Project) EndWindow(ctx context.Context, id uuid.UUID) (w gate.Window, e
 			return err
 		}
 		now, before := p.now(), w
-		if !w.End.IsZero() && !w.End.After(now) {
+		if w.Over(now) {
 			return nil
 		}
 		w.End = slices.MaxFunc([]time.Time{now, w.Start}, time.Time.Compare)
@@ -154,7 +154,12 @@ func (p *Project) window(ctx context.Context, from windowReader, id uuid.UUID) (
 
 // windows reads windows of the project.
 func (p *Project) windows(ctx context.Context, from windowReader, f store.WindowFilter) ([]gate.Window, error) {
-	f.Projects = []uuid.UUID{p.id}
+	return windowsOf(ctx, from, p.id, f)
+}
+
+// windowsOf reads windows of a project.
+func windowsOf(ctx context.Context, from windowReader, project uuid.UUID, f store.WindowFilter) ([]gate.Window, error) {
+	f.Projects = []uuid.UUID{project}
 	found, err := from.Windows(ctx, f)
 	list := make([]gate.Window, len(found))
 	for i, w := range found {
@@ -165,11 +170,7 @@ func (p *Project) windows(ctx context.Context, from windowReader, f store.Window
 
 // maintenance returns the stretches of time in which a check was in maintenance, from an instant until now.
 func (s *service) maintenance(ctx context.Context, c checks.Check, from, now time.Time) ([]flips.Span, error) {
-	found, err := s.store.Windows(ctx, store.WindowFilter{Projects: []uuid.UUID{c.ProjectID}, Kind: gate.Maintenance, EndsAfter: from})
-	windows := make([]gate.Window, len(found))
-	for i, w := range found {
-		windows[i] = w.Window
-	}
+	windows, err := windowsOf(ctx, s.store, c.ProjectID, store.WindowFilter{Kind: gate.Maintenance, EndsAfter: from})
 	return gate.Covered(windows, from, now)(c.ID, c.TagList()), err
 }
 

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
@@ -89,13 +90,24 @@ func (r *Rehearsal) wait(windows []gate.Window) (from time.Time) {
 // maxWaits bounds the waits of an alert, one after another.
 const maxWaits = 20
 
+const quietHours = "quiet hours"
+
+// Holder says what By stands for: "maintenance", "a snooze" or "quiet hours".
+func (s Step) Holder() string {
+	switch s.By {
+	case gate.ByMaintenance:
+		return "maintenance"
+	case gate.BySnooze:
+		return "a snooze"
+	}
+	return quietHours
+}
+
 // waitText says in a step what holds the alert or cancels a reminder.
 func (r Rehearsal) waitText(s Step, zone *time.Location) string {
-	by := map[gate.Why]string{gate.ByMaintenance: "Maintenance", gate.BySnooze: "A snooze"}[s.By]
-	quiet := by == ""
-	if quiet {
-		by = "Quiet hours"
-	}
+	by := s.Holder()
+	quiet := by == quietHours
+	by = strings.ToUpper(by[:1]) + by[1:]
 	note := ""
 	if s.Note != "" {
 		note = " (" + prose.Line(s.Note, maxNote) + ")"

@@ -112,12 +112,12 @@ func policiesOf(ctx context.Context, tx store.CourierTx, alerts []store.Alert) (
 		return nil, err
 	}
 	found, err := tx.Windows(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	windows := make(map[uuid.UUID][]gate.Window)
 	for _, w := range found {
 		windows[w.ProjectID] = append(windows[w.ProjectID], w.Window)
-	}
-	if err != nil {
-		return nil, err
 	}
 	steps, err := tx.Escalations(ctx, f.Projects)
 	return func(a store.Alert) gate.Policies {

@@ -112,7 +112,7 @@ func (c *Courier) burst(s *send) *gate.Burst {
 }
 
 // gather claims what else is due to the channels of departing alerts, and records what leaves together before anything leaves:
-// whoever sends it after a crash sends the same. Alerts that are no part of it go their own way.
+// after a crash, the same message is sent. Alerts that are no part of it are sent alone.
 func (l *loop) gather(ctx, sending context.Context, now time.Time) error {
 	l.gathering = true
 	defer func() { l.gathering = false }()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -104,8 +103,7 @@ func (v rehearsalView) Why() string {
 		why = append(why, prose.Count(v.Check.AlertAfter, "failure")+" in a row")
 	}
 	for _, s := range v.Steps {
-		by := map[gate.Why]string{gate.ByMaintenance: "maintenance", gate.BySnooze: "a snooze", "": "quiet hours"}[s.By]
-		if s.Kind == "held" && !slices.Contains(why, by) {
+		if by := s.Holder(); s.Kind == "held" && !slices.Contains(why, by) {
 			why = append(why, by)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client/wire"
@@ -40,7 +41,11 @@ func (c escalationShowCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		return p.printSteps(ctx, a, c.JSONFlag, steps)
+		available, err := p.Channels(ctx)
+		if err != nil {
+			return err
+		}
+		return printSteps(a, c.JSONFlag, steps, available)
 	})
 }
 
@@ -89,16 +94,12 @@ func (c escalationSetCmd) Run(ctx context.Context, a *App) error {
 		if err := p.SetEscalation(ctx, steps); err != nil {
 			return err
 		}
-		return p.printSteps(ctx, a, c.JSONFlag, steps)
+		return printSteps(a, c.JSONFlag, steps, available)
 	})
 }
 
-// printSteps prints an escalation policy.
-func (p project) printSteps(ctx context.Context, a *App, f console.JSONFlag, steps []gate.Step) error {
-	available, err := p.Channels(ctx)
-	if err != nil {
-		return err
-	}
+// printSteps prints an escalation policy of a project with these integrations.
+func printSteps(a *App, f console.JSONFlag, steps []gate.Step, available []channels.Channel) error {
 	names := make(map[uuid.UUID]string)
 	for _, c := range available {
 		names[c.ID] = cmp.Or(c.Name, c.ID.String())

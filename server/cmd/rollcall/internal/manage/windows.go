@@ -306,7 +306,7 @@ func (c *windowListCmd[K]) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		list = slices.DeleteFunc(list, func(w gate.Window) bool { return c.Past != (!w.End.IsZero() && !w.End.After(now)) })
+		list = slices.DeleteFunc(list, func(w gate.Window) bool { return c.Past != w.Over(now) })
 		documents, err := p.windowDocs(ctx, list)
 		if err != nil {
 			return err
