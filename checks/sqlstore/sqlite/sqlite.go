@@ -91,7 +91,9 @@ func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, erro
 }
 
 // connector opens connections to the file that was there when the pool was opened. If somebody has replaced or removed that since,
-// it opens none: all that one wrote to another file would be gone once the right file is back.
+// it opens none. All that one wrote to another file would be gone once the right file is back. Even one that only opened and closed
+// another file would take the log away from the connections that are open: SQLite finds it by the path, and believes that nobody
+// else has that file open.
 type connector struct {
 	driver.Connector
 	path  string
@@ -99,14 +101,26 @@ type connector struct {
 }
 
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if info, stat := os.Stat(c.path); errors.Is(stat, fs.ErrNotExist) || stat == nil && !os.SameFile(info, c.known) {
-		if err == nil {
-			err = conn.Close()
-		}
-		return nil, &fileError{path: c.path, reason: strings.TrimPrefix(store.ErrReplaced.Error(), "the file "), err: errors.Join(store.ErrReplaced, err)}
+	if err := c.inPlace(); err != nil {
+		return nil, err
 	}
-	return conn, err
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.inPlace(); err != nil { // it was replaced just now
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// inPlace returns [store.ErrReplaced] if another file, or none, is at the path.
+func (c *connector) inPlace() error {
+	info, err := os.Stat(c.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, c.known) {
+		return &fileError{path: c.path, reason: strings.TrimPrefix(store.ErrReplaced.Error(), "the file "), err: store.ErrReplaced}
+	}
+	return nil
 }
 
 func openMemory(ctx context.Context) (*sql.DB, error) {

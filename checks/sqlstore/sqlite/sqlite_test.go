@@ -64,13 +64,18 @@ func TestOpen(t *testing.T) {
 }
 
 // TestReplaced opens connections while the file is removed, and while a copy is in its place. None of them leads to another file,
-// also later, when the file is back.
+// also later, when the file is back, and a connection that was open before keeps what its log has.
 func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	db, err := sqlite.OpenDB(t.Context(), path)
 	must(t, err)
 	defer db.Close()
 	_, err = db.Exec("CREATE TABLE kept (n INTEGER)")
+	must(t, err)
+	open, err := db.Conn(t.Context())
+	must(t, err)
+	defer open.Close()
+	_, err = open.ExecContext(t.Context(), "INSERT INTO kept VALUES (0)") // in the log alone
 	must(t, err)
 	db.SetMaxIdleConns(0) // each statement opens a connection
 	must(t, os.Rename(path, path+".kept"))
@@ -79,6 +84,10 @@ func TestReplaced(t *testing.T) {
 		_, err := db.Exec("INSERT INTO kept VALUES (1)")
 		if !errors.Is(err, internal.ErrReplaced) || !errors.Is(err, internal.ErrUnavailable) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", when, err)
+		}
+		var n int
+		if err := open.QueryRowContext(t.Context(), "SELECT count(*) FROM kept").Scan(&n); err != nil || n != 1 {
+			t.Errorf("%s: a connection that was open before finds %d rows, error %v", when, n, err)
 		}
 	}
 	fails("removed")
@@ -92,6 +101,10 @@ func TestReplaced(t *testing.T) {
 	must(t, os.Rename(path+".kept", path))
 	if _, err := db.Exec("INSERT INTO kept VALUES (2)"); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM kept").Scan(&n); err != nil || n != 2 {
+		t.Errorf("afterwards there are %d rows, error %v", n, err)
 	}
 }
 
