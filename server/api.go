@@ -220,7 +220,7 @@ func (c *call) permit(needed access) error {
 	case needed == write403, needed == byPingKey:
 		return errReadOnly
 	}
-	return errWrongKey
+	return errReadOnlyKey
 }
 
 // chooseProject finds the project of a request with a key of the installation. A key of a project has one already.

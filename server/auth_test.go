@@ -121,7 +121,7 @@ func TestAccess(t *testing.T) {
 				case use.status == 403:
 					got.refused(403, "the check belongs to another project")
 				case use.status == 401:
-					got.refused(401, "wrong api key")
+					got.refused(401, "the api key is read-only")
 				case use.status == 404:
 					got.refused(404, "not found")
 				}

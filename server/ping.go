@@ -89,7 +89,7 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 		if unlogged, ok := s.createLog.Pass(s.mon.Now()); ok {
 			s.log.WarnContext(ctx, "a ping created no check", "slug", target.slug, "error", err, "unlogged", unlogged)
 		}
-		return false, errNotFound
+		return false, &problem{status: http.StatusNotFound, text: "not found, and not created: " + problemOf(err).text}
 	}
 	return created, err
 }

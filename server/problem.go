@@ -38,6 +38,7 @@ var (
 	errCrossOrigin     = &problem{status: http.StatusForbidden, text: "a request from another origin needs an api key in the header X-Api-Key"}
 	errSignIn          = &problem{status: http.StatusInternalServerError, text: "internal error"}
 	errSignInAway      = &problem{status: http.StatusServiceUnavailable, text: "unavailable", retryAfter: retryUnavailable}
+	errReadOnlyKey     = &problem{status: http.StatusUnauthorized, text: errReadOnly.text}
 	errReadOnly        = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
 	errViewer          = &problem{status: http.StatusForbidden, text: "you are signed in to view this project, not to change it"}
 	errNoProject       = &problem{status: http.StatusForbidden, text: "you are signed in, but have access to no project"}

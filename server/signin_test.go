@@ -136,7 +136,7 @@ func TestSignInOrAPIKey(t *testing.T) {
 		p.api("GET", list, nil).is(200)
 		p.as("rw", "GET", list, nil, "X-Api-Key", "").refused(401, "missing api key")
 		p.as("rw", "GET", list, nil, "X-Api-Key", "rcw_0123456789012345678901234567").refused(401, "wrong api key")
-		p.as("rw", "POST", list, "{}", "X-Api-Key", s.keys.ReadOnly).refused(401, "wrong api key")
+		p.as("rw", "POST", list, "{}", "X-Api-Key", s.keys.ReadOnly).refused(401, "the api key is read-only")
 		p.send("GET", "/api/v3/status/", nil).is(200)
 		s.equal("calls of Authorize", p.asked.Load(), asked)
 		// A session wins over a key in the body, and over a bearer token.

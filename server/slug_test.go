@@ -27,7 +27,7 @@ func TestAutoProvisioning(t *testing.T) {
 		for i := 2; i <= 2*20; i++ {
 			s.send("GET", fmt.Sprintf("%sjob%d?create=1", base, i), nil).text(201, "Created")
 		}
-		s.send("GET", base+"more?create=1", nil).text(404, "not found")
+		s.send("GET", base+"more?create=1", nil).text(404, "not found, and not created: the account has reached its check limit: 40 checks")
 		s.send("GET", base+"job2?create=1", nil).text(200, "OK")
 		if !strings.Contains(s.log.String(), "check limit") {
 			s.Error("the reason was not logged")
@@ -53,7 +53,7 @@ func TestCreationLimits(t *testing.T) {
 		s.clock.Advance(30 * time.Second)
 		create("c").text(201, "Created")
 		s.clock.Advance(time.Hour)
-		create("d").text(404, "not found")
+		create("d").text(404, "not found, and not created: the project has as many checks as pings may create: 4")
 		if !strings.Contains(s.log.String(), "the project has as many checks as pings may create: 4") {
 			s.Error("the reason was not logged")
 		}
