@@ -132,11 +132,10 @@
 //
 // # Time zone data
 //
-// [time.LoadLocation] loads the zones: from the machine, or from the program itself if it imports time/tzdata. This
-// package does not import time/tzdata, which adds about 450 kB. A program that may run on a machine without zone data,
-// such as an empty container, should:
-//
-//	import _ "time/tzdata"
+// The rules of a zone change several times a year, somewhere. [LoadLocation] reads the newer one of two releases of the IANA
+// database: the one that is embedded here, in 190 kB, and the one of the system, if its files say which release they are.
+// The data that Go itself embeds are those of its last release. [Zoneinfo] names the release in use, [UseZoneinfo] sets
+// another one, and [ZoneData.Outdated] says when it is time for an update.
 //
 // [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
 package schedule

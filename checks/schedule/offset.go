@@ -43,6 +43,9 @@ func zoneAdvice(name string) string {
 	if place, ok := abbreviations[strings.ToUpper(name)]; ok {
 		return ": write a place with that time, such as " + place
 	}
+	if successor, gone := goneZones[name]; gone {
+		return " any more: write " + successor + ", which has the same times"
+	}
 	if strings.HasSuffix(name, " Standard Time") {
 		return ": that is a name of Windows, write a place such as Europe/Berlin"
 	}

@@ -9,7 +9,6 @@ package main
 
 import (
 	"os"
-	_ "time/tzdata" // so that time zones do not depend on the machine
 )
 
 func main() {
