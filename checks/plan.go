@@ -59,6 +59,13 @@ func (p *Plans) Attach(c *Check) {
 	c.plan = found
 }
 
+// Clear drops all compiled plans, because the time zone data have changed.
+func (p *Plans) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plans = nil
+}
+
 // compiled returns the attached plan of a check, or else a new one.
 func (c Check) compiled() plan {
 	if c.plan.compiled {

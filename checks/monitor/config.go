@@ -19,7 +19,7 @@ import (
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
 	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
-	// feed, heartbeat, pruner, spool or watcher. Default: slog.Default().
+	// feed, heartbeat, pruner, spool, watcher or zones. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time

@@ -23,6 +23,7 @@ import (
 type Monitor struct {
 	*service
 	pruner *pruner
+	zones  *zones
 
 	mu   sync.Mutex
 	work *work // what Start has started, or nil
@@ -81,7 +82,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		rule.Spool = queue.ID()
 	}
 	s := &service{config: c, queue: queue, hold: rule, pulse: &pulse{clock: c.Now}}
-	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}}
+	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}, zones: &zones{service: s}}
 	s.bodies = bodies{s}
 	asking := db
 	if c.OnAlert != nil {

@@ -42,6 +42,7 @@ func (m *Monitor) tasks() tasks {
 		{name: "deliver", do: whole(m.courier.Deliver), upkeep: true}, // those that close incidents
 		{name: "prune", every: max(prune/10, 1), do: m.pruner.pings, upkeep: true, log: pruner, failure: "cannot remove old pings"},
 		{name: "prune", every: prune, do: m.pruner.others, upkeep: true, log: pruner, failure: "cannot prune flips, records and the audit log"},
+		{name: "zones", every: zonesEvery, do: m.zones.renew, upkeep: true, log: m.logger("zones"), failure: "cannot bring the times of checks up to the time zone data"},
 	}
 	if m.config.Bodies == nil {
 		return list

@@ -91,7 +91,6 @@ func currentZones() *zoneFiles {
 // RefreshZoneinfo looks for newer data of the system, such as an update of its package brings, and reports whether the release
 // in use has changed. A schedule that was parsed before keeps its data.
 // A monitor calls RefreshZoneinfo every hour and parses the schedules of its checks again.
-//
 func RefreshZoneinfo() (changed bool) {
 	zonesChosen.Lock()
 	defer zonesChosen.Unlock()

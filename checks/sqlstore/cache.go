@@ -121,6 +121,13 @@ func (c *cache) forget(id uuid.UUID) {
 	c.remove(id)
 }
 
+// clear removes all checks.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byID, c.byKey, c.bytes = nil, nil, 0
+}
+
 func (c *cache) remove(id uuid.UUID) {
 	if entry, ok := c.byID[id]; ok {
 		delete(c.byID, id)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -141,5 +142,36 @@ func testUnfolded(t *testing.T, f fixture) {
 	}
 	if ids, err := f.Unfolded(t.Context(), date(4, 1), uuid.Nil, 9); err != nil || len(ids) != 5 {
 		t.Errorf("of another month: %v, error %v", ids, err)
+	}
+}
+
+// testZoned: checks with another zone than UTC come page by page, in the order of their IDs, with the next times that are stored.
+func testZoned(t *testing.T, f fixture) {
+	want := make(map[uuid.UUID]time.Time)
+	for range 3 {
+		c := f.create(t, checks.Spec{Schedule: new("0 0 * * *"), TZ: new("Europe/Riga")})
+		f.ping(t, c.ID, pings.Signal{}, noon)
+		want[c.ID] = c.ExpectedAfter(noon)
+	}
+	want[f.create(t, checks.Spec{Schedule: new("0 0 * * *"), TZ: new("Asia/Tokyo")}).ID] = time.Time{}
+	f.create(t, checks.Spec{Schedule: new("0 0 * * *")})
+	f.create(t, checks.Spec{})
+	f.Recompile()
+	got := make(map[uuid.UUID]time.Time)
+	var after uuid.UUID
+	for range 3 {
+		list, err := f.Zoned(t.Context(), after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			if c.ID.String() <= after.String() {
+				t.Errorf("%v comes after %v", c.ID, after)
+			}
+			got[c.ID], after = c.NextAt, c.ID
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -69,6 +69,7 @@ func contract() []requirement {
 		{"Months", testMonths},
 		{"Folds", testFolds},
 		{"Unfolded", testUnfolded},
+		{"Zoned", testZoned},
 
 		{"Lists", testLists},
 		{"CountFailures", testCountFailures},

@@ -10,6 +10,13 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// Zoned is a check with a time zone.
+type Zoned struct {
+	ID uuid.UUID
+	// NextAt is when it expects its next ping by the time zone data with which it was saved last, or the zero time.
+	NextAt time.Time
+}
+
 // History is what the history of a check needs.
 type History interface {
 	// Update is that of [Ingest].
@@ -29,6 +36,11 @@ type History interface {
 	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:
 	// those with an ID greater than after, in the order of the bytes of their IDs.
 	Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	// Zoned returns up to limit checks with another time zone than UTC: those with an ID greater than after, in the order of the
+	// bytes of their IDs.
+	Zoned(ctx context.Context, after uuid.UUID, limit int) ([]Zoned, error)
+	// Recompile makes the store compile the schedules of all checks again, with the time zone data that are in use now.
+	Recompile()
 	// PrunePings removes the pings beyond the newest [PingLimit] of their check, and those of deleted
 	// checks, and returns how many. The numbers of the remaining pings stay. It calls pause at least once in 500 pings
 	// that it removes.

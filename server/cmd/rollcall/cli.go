@@ -13,14 +13,16 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
 // cli is the command line.
 type cli struct {
-	Database string           `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
-	Version  kong.VersionFlag `env:"-" help:"Print the version and exit."`
+	Database string      `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
+	Zoneinfo string      `placeholder:"PATH" completion:"file" help:"Time zone data to use in place of the newest of those in this program and of the system: a directory, or an archive of one."`
+	Version  versionFlag `env:"-" help:"Print the version and exit."`
 
 	Serve   serveCmd          `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints, the watcher of deadlines and the sender of alerts."`
 	Migrate manage.MigrateCmd `cmd:"" group:"Service:" help:"Bring the database schema up to date, and exit."`
@@ -64,6 +66,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return line.fail(command, err)
 	}
 	command.BindTo(manage.CommandActor(context.Background()), (*context.Context)(nil))
+	if c.Zoneinfo != "" && !isRun(command) {
+		if err := schedule.UseZoneinfo(c.Zoneinfo); err != nil {
+			return console.Fail(stderr, err)
+		}
+	}
 	a.database = c.Database
 	var known []string
 	known, a.secrets = variables(command.Model.Node)
@@ -149,7 +156,6 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 		kong.Exit(func(int) { os.Exit(helpStatus) }),
 		kong.DefaultEnvars(strings.TrimSuffix(console.EnvPrefix, "_")),
 		kong.Resolvers(secretFiles()),
-		kong.Vars{"version": "rollcall " + console.Version(console.BuildInfo())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 110}),
 		kong.ValueFormatter(describeValue),
 		kong.PostBuild(func(k *kong.Kong) error {
@@ -157,6 +163,16 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 			return nil
 		}),
 	}
+}
+
+// versionFlag prints the version, and that of the time zone data.
+type versionFlag bool
+
+// BeforeReset is called by kong before anything else of the command line has an effect.
+func (versionFlag) BeforeReset(k *kong.Kong) error {
+	fmt.Fprintf(k.Stdout, "rollcall %s\ntime zone data %s\n", console.Version(console.BuildInfo()), schedule.Zoneinfo())
+	k.Exit(console.ExitOK)
+	return nil
 }
 
 // describeValue returns the help of a flag: its text, its default and its environment variables.

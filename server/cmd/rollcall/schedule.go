@@ -60,6 +60,7 @@ type scheduleDoc struct {
 	Explanation string        `json:"explanation"`
 	From        string        `json:"from"`
 	Grace       int64         `json:"grace"`
+	Zoneinfo    string        `json:"zoneinfo"` // the release of the time zone data
 	Next        []timeDoc     `json:"next"`
 }
 
@@ -103,7 +104,8 @@ func (c *scheduleCmd) document(parsed schedule.Schedule, zone *time.Location, fr
 	doc := scheduleDoc{
 		Expression: c.Expression, Type: schedule.Detect(c.Expression), TZ: zone.String(),
 		Explanation: schedule.Explain(parsed, zone), From: console.Timestamp(from), Grace: int64(c.Grace / time.Second),
-		Next: make([]timeDoc, len(times)),
+		Zoneinfo: schedule.Zoneinfo().Version,
+		Next:     make([]timeDoc, len(times)),
 	}
 	for i, o := range times {
 		doc.Next[i] = timeDoc{
@@ -120,6 +122,7 @@ func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *tim
 		[]string{"Meaning:", schedule.Explain(parsed, zone)},
 		[]string{"Times after:", from.In(zone).Format(wallFormat)},
 		[]string{"Grace time:", c.Grace.String()},
+		[]string{"Time zone data:", schedule.Zoneinfo().String()},
 	)
 	fmt.Fprintln(w)
 	const utcFormat = "2006-01-02 15:04:05"

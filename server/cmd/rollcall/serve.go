@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
@@ -177,7 +178,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if files := d.Exposed(); len(files) > 0 {
 			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", console.ShellCommand(append([]string{"chmod", "600"}, files...)...))
 		}
-		component(s.log, "serve").Info("started", "version", console.Version(console.BuildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
+		component(s.log, "serve").Info("started", "version", console.Version(console.BuildInfo()), "zoneinfo", schedule.Zoneinfo().String(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		s.announce(a.stdout)
 		return s.serve(ctx)
 	})

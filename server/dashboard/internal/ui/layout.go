@@ -19,6 +19,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -76,6 +77,8 @@ func (s *Site) funcs() template.FuncMap {
 type page struct {
 	// Base is the path that all addresses begin with, and ZoneCookie the name of the cookie in which a script keeps the time zone.
 	Base, ZoneCookie string
+	// ZoneData is the release of the time zone data.
+	ZoneData string
 	// Title is that of the document. Down and Late count checks for the title and the icon.
 	Title      string
 	Down, Late int
@@ -131,7 +134,7 @@ func (q *Request) Render(name, title string, data any) error {
 func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	clock := q.Clock()
 	p := &page{
-		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), Title: title, Nav: q.navs[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
+		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), ZoneData: schedule.Zoneinfo().Version, Title: title, Nav: q.navs[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn() && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
 		Got: q.R.Method == http.MethodGet, Data: data,
