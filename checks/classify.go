@@ -7,13 +7,15 @@ import (
 
 // Classify returns the kind that the check gives to a signal, by its methods and its keywords. Where
 // filtering is enabled, keywords alone decide: even a fail signal is ignored if no keyword matches. A signal given in
-// process is neither HTTP nor e-mail, and keeps its kind. A signal is valid by [pings.Signal.Normalized].
+// process is neither HTTP nor e-mail, and keeps its kind. An automatic message, such as a bounce, is ignored in any case. A signal is valid by [pings.Signal.Normalized].
 func (c Check) Classify(s pings.Signal) pings.Kind {
 	overHTTP := s.Scheme == pings.SchemeHTTP || s.Scheme == pings.SchemeHTTPS
 	if overHTTP && c.Methods == "POST" && s.Method != "POST" {
 		return pings.Ignored
 	}
 	switch {
+	case s.Mail != nil && s.Mail.Automatic != "":
+		return pings.Ignored
 	case s.Mail != nil && (c.FilterSubject || c.FilterBody):
 		var text string
 		if c.FilterSubject {

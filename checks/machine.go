@@ -115,6 +115,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 		Scheme: signal.Scheme, Method: signal.Method, RemoteAddr: signal.RemoteAddr, UserAgent: signal.UserAgent,
 		RunID: signal.RunID, ExitStatus: signal.ExitStatus, Body: signal.Body, BodySize: int64(len(signal.Body)),
 		BodyCut: signal.BodyCut, BodyCharset: signal.BodyCharset,
+		WrongMethod: kind == pings.Ignored && c.Methods == "POST" && signal.Method != "" && signal.Method != "POST",
 	}
 	switch {
 	case !signal.At.IsZero():

@@ -52,6 +52,9 @@ type Ping struct {
 	BodyCharset string
 	// Body is the body. It is nil in lists, and if the body is in object storage.
 	Body []byte
+	// WrongMethod says that the ping is Ignored because the check does not allow its method. Only the result of a ping has it,
+	// not the log.
+	WrongMethod bool
 	// BodyKey is the name of the object in object storage that holds the body. It is empty in lists.
 	BodyKey string
 }

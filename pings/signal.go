@@ -77,14 +77,22 @@ func FromHTTP(method string, secure bool, body []byte) Signal {
 }
 
 // FromMail returns the signal of an e-mail message: a Success with the raw message as its body. The text of the message is
-// what package email makes of it. The sender may be empty.
+// what package email makes of it. The sender may be empty: devices send so, but so do mail servers that report on a message,
+// and such a report is Automatic. The user agent names the sender and what is Automatic.
 //
 //	signal := pings.FromMail("nas@example.org", raw, email.Parse(raw).Mail())
 func FromMail(sender string, raw []byte, text *Mail) Signal {
 	if sender == "" {
-		sender = "<>" // as of bounces
+		sender = "<>"
+		if text != nil && text.Report && text.Automatic == "" {
+			text = &Mail{Subject: text.Subject, Text: text.Text, Automatic: "a delivery report", Report: true}
+		}
 	}
-	return Signal{Kind: Success, Scheme: SchemeEmail, UserAgent: "Email from " + sender, Body: raw, Mail: text}
+	s := Signal{Kind: Success, Scheme: SchemeEmail, UserAgent: "Email from " + sender, Body: raw, Mail: text}
+	if text != nil && text.Automatic != "" {
+		s.UserAgent += ", ignored: " + text.Automatic
+	}
+	return s
 }
 
 // Mail is the text of an inbound message to search for keywords.
@@ -93,6 +101,11 @@ type Mail struct {
 	Subject string
 	// Text is the decoded text of the plain part and of the HTML part.
 	Text string
+	// Automatic says what the message is if a mail program has written it in answer to another message, such as "an automatic
+	// reply", or is "". Such a message says nothing about the job, and its ping is Ignored.
+	Automatic string
+	// Report says that the message is a report on another one (RFC 6522). It is Automatic if it has no sender.
+	Report bool
 }
 
 // Normalized returns the signal as it is logged, in a form that every database accepts. If Kind is "", it follows from

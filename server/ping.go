@@ -32,7 +32,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 		s.preflight(w)
 		return
 	}
-	created, err := s.submit(r, path)
+	ping, created, err := s.submit(r, path)
 	switch {
 	case err != nil:
 		p := s.explain(w, r, err)
@@ -42,56 +42,58 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 		writeText(w, p.status, p.text)
 	case created:
 		writeText(w, http.StatusCreated, "Created")
+	case ping.WrongMethod:
+		writeText(w, http.StatusOK, "OK (ignored: the check takes only POST)")
 	default:
 		writeText(w, http.StatusOK, "OK")
 	}
 }
 
 // submit passes a ping to the monitor. created reports whether its check was created for it.
-func (s *Server) submit(r *http.Request, path string) (created bool, err error) {
+func (s *Server) submit(r *http.Request, path string) (ping pings.Ping, created bool, err error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
-		return false, errPingMethod
+		return ping, false, errPingMethod
 	}
 	target, err := parsePingPath(path)
 	if err != nil {
-		return false, err
+		return ping, false, err
 	}
 	addr, scheme := s.proxies.Of(r)
 	signal := pings.FromHTTP(r.Method, scheme == pings.SchemeHTTPS, nil)
 	signal.Kind, signal.ExitStatus, signal.RemoteAddr, signal.UserAgent = target.kind, target.exit, addr, r.UserAgent()
 	if r.URL.RawQuery != "" {
 		if signal.RunID, err = parseRunID(r.URL.RawQuery); err != nil {
-			return false, err
+			return ping, false, err
 		}
 	}
 	if s.acceptLate > 0 {
 		if signal.At, err = s.sentAt(r); err != nil {
-			return false, err
+			return ping, false, err
 		}
 	}
 	body := s.newBody(r)
 	defer body.release()
 	if !body.ended {
 		if err := s.readPingBody(r, body, &signal); err != nil {
-			return false, err
+			return ping, false, err
 		}
 	}
 	// A job may hang up as soon as it has sent its ping, which counts all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
 	defer cancel()
 	if target.id != uuid.Nil {
-		_, err = s.mon.Ping(ctx, target.id, signal)
-		return false, err
+		ping, err = s.mon.Ping(ctx, target.id, signal)
+		return ping, false, err
 	}
 	create, _ := queryValue(r.URL.RawQuery, "create")
-	_, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
+	ping, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
 	if errors.Is(err, checks.ErrCheckLimit) {
 		if unlogged, ok := s.createLog.Pass(s.mon.Now()); ok {
 			s.log.WarnContext(ctx, "a ping created no check", "slug", target.slug, "error", err, "unlogged", unlogged)
 		}
-		return false, &problem{status: http.StatusNotFound, text: "not found, and not created: " + problemOf(err).text}
+		return ping, false, &problem{status: http.StatusNotFound, text: "not found, and not created: " + problemOf(err).text}
 	}
-	return created, err
+	return ping, created, err
 }
 
 // parseRunID parses the parameter rid of a ping's query.

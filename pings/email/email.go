@@ -23,6 +23,12 @@
 // Attachments do not count: parts with the disposition attachment, parts with a file name and no disposition (unless
 // they come first), enclosed messages, and everything that is not text.
 //
+// # Mail about mail
+//
+// A job's message can come back: as a bounce, as the reply of somebody who is out of office, as a read receipt. Parse knows them
+// by Auto-Submitted (RFC 3834; auto-replied and auto-notified), by their types (RFC 6522, RFC 8098), and by X-Autoreply,
+// X-Autorespond and Precedence: auto_reply of older programs.
+//
 // # Broken messages
 //
 // [Parse] never fails. Real messages have malformed header fields, missing boundaries, damaged base64, and unknown or
@@ -57,11 +63,14 @@ type Message struct {
 	// Unknown is the first character set that the message names and that package text does not know, or "". Bytes that are
 	// not UTF-8 were read as Windows-1252.
 	Unknown string
+	// Automatic and Report are those of [pings.Mail].
+	Automatic string
+	Report    bool
 }
 
 // Mail returns the texts to search for keywords.
 func (m Message) Mail() *pings.Mail {
-	mail := &pings.Mail{Subject: m.Subject, Text: m.Text}
+	mail := &pings.Mail{Subject: m.Subject, Text: m.Text, Automatic: m.Automatic, Report: m.Report}
 	if m.HTML != "" {
 		mail.Text = join(m.Text, m.HTML)
 	}
@@ -95,6 +104,9 @@ func Parse(raw []byte) Message {
 		Text:    strings.TrimSpace(r.text.String()),
 		HTML:    strings.TrimSpace(r.html.String()),
 		Unknown: r.unknown,
+
+		Automatic: h.automatic(),
+		Report:    h.mediaType().name == "multipart/report",
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // first one counts.
 type header struct {
 	subject, contentType, encoding, disposition string
+	autoSubmitted, precedence, autoReply        string
 	// stray holds header lines that are not fields, most likely text whose author forgot the empty line.
 	stray string
 }
@@ -109,6 +110,12 @@ func (h *header) set(name, value string) {
 		field = &h.encoding
 	case "content-disposition":
 		field = &h.disposition
+	case "auto-submitted":
+		field = &h.autoSubmitted
+	case "precedence":
+		field = &h.precedence
+	case "x-autoreply", "x-autorespond":
+		field = &h.autoReply
 	default:
 		return
 	}
@@ -141,6 +148,27 @@ func isName(text []byte) bool {
 		}
 	}
 	return len(text) > 0
+}
+
+// automatic says what a message is that a mail program has written in answer to another one, or is "". Auto-generated ones
+// (RFC 3834 section 5) are not among them: cron and backup programs mark theirs so.
+func (h header) automatic() string {
+	word, _, _ := strings.Cut(h.autoSubmitted, ";")
+	word, _, _ = strings.Cut(word, "(") // a comment
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "auto-replied":
+		return "an automatic reply"
+	case "auto-notified":
+		return "a notification about a message"
+	}
+	t := h.mediaType()
+	switch {
+	case t.name == "multipart/report" && strings.EqualFold(t.params["report-type"], "disposition-notification"), t.name == "message/disposition-notification":
+		return "a read receipt"
+	case strings.EqualFold(h.precedence, "auto_reply"), h.autoReply != "" && !strings.EqualFold(h.autoReply, "no"):
+		return "an automatic reply"
+	}
+	return ""
 }
 
 // mediaType is a content type or a disposition.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/emersion/go-smtp"
 )
 
 // The library refuses commands that devices send although none of what it dislikes means anything for a ping: a greeting
@@ -14,8 +16,9 @@ import (
 // passes it each command in a form that it takes. TLS is below that and therefore the connection's own.
 
 const (
-	// maxCommand is how long a command may be to be understood, in bytes. The library gets longer ones as they are.
-	maxCommand = 4000
+	// maxCommand is how long a command may be to be understood, in bytes. The library gets longer ones as they are, up to
+	// longestCommand: its own limit is that of lines of a message.
+	maxCommand, longestCommand = 4000, 1_000_000
 	// firstExtension begins the line after which the answer to EHLO offers STARTTLS.
 	firstExtension = "250-PIPELINING\r\n"
 )
@@ -40,7 +43,7 @@ type commands struct {
 	in    []byte // received, not yet read
 	out   []byte // to be read before anything else
 	chunk int    // bytes of a chunk that follow
-	long  bool   // the rest of a long command follows
+	long  int    // bytes of a long command, the rest of which follows
 	fresh bool   // TLS has begun, and the client has not greeted the server since
 
 	sender string // of MAIL, where the library gets none
@@ -82,16 +85,18 @@ func (c *conn) readCommand(b []byte) (int, error) {
 		}
 		end := bytes.IndexByte(c.in, '\n') + 1
 		switch {
-		case end > 0 && c.long, end > maxCommand:
-			c.out, c.in, c.long = c.in[:end], c.in[end:], false
+		case end > 0 && c.long > 0, end > maxCommand:
+			c.out, c.in, c.long = c.in[:end], c.in[end:], 0
 		case end > 0:
 			line := string(c.in[:end])
 			c.in = c.in[end:]
 			if err := c.command(line); err != nil {
 				return 0, err
 			}
+		case c.long > longestCommand:
+			return 0, smtp.ErrTooLongLine // the library answers 500 and closes the connection
 		case len(c.in) > maxCommand:
-			c.out, c.in, c.long = c.in, nil, true
+			c.out, c.in, c.long = c.in, nil, c.long+len(c.in)
 		default:
 			more := make([]byte, maxCommand)
 			n, err := c.stream().Read(more)

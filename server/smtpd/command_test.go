@@ -104,7 +104,7 @@ func TestRefusedMail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var counted refusals
-			s := one(t, smtpd.Config{MaxMessageBytes: 1000, Observer: &counted})
+			s := one(t, smtpd.Config{MaxMessageBytes: 1000, MaxReceivedBytes: 1000, Observer: &counted})
 			c := s.create(checks.Spec{})
 			d := s.dial()
 			d.command(250, "EHLO x")

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
 func TestMessageSize(t *testing.T) {
-	each(t, smtpd.Config{}, func(s *site) {
-		const limit = 1_000_000
+	const limit = 1_000_000
+	each(t, smtpd.Config{MaxReceivedBytes: limit}, func(s *site) {
 		c := s.create(checks.Spec{})
 		line := strings.Repeat("x", 98) + "\r\n"
 		fits := strings.Repeat(line, limit/len(line))
@@ -46,11 +47,52 @@ func TestMessageSize(t *testing.T) {
 	})
 }
 
+// TestLongMessage: a message that is longer than what is kept is a ping all the same, without its middle. Its subject and
+// its text are searched for keywords.
+func TestLongMessage(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		const kept = 1_000_000
+		c := s.create(checks.Spec{FilterSubject: new(true), FilterBody: new(true), FailureKW: new("FAILED"), SuccessKW: new("the end")})
+		message := "Subject: report\r\n\r\nfirst\r\n" + strings.Repeat(strings.Repeat("x", 78)+"\r\n", 100_000) + "the end\r\n"
+		failed := strings.Replace(message, "report", "FAILED", 1)
+		client, err := smtp.Dial(s.addr)
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer client.Close()
+		for _, m := range []string{message, failed} {
+			if err := sendOne(client, address(c), m); err != nil {
+				s.Fatal(err)
+			}
+		}
+		d := s.dial()
+		d.command(250, "EHLO client.example.org")
+		d.envelope(address(c))
+		d.chunk(250, fmt.Sprintf("BDAT %d LAST", len(message)), message)
+		log := s.pings(c)
+		if len(log) != 3 {
+			s.Fatalf("%d pings", len(log))
+		}
+		for i, want := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
+			p, m := log[i], message
+			if want == pings.Failure {
+				m = failed
+			}
+			if body := m[:kept/2] + m[len(m)-kept/2:]; p.Kind != want || string(p.Body) != body {
+				s.Errorf("message %d: %s with %d bytes, want %s with the ends of %d", i, p.Kind, len(p.Body), want, len(m))
+			}
+			if got, err := s.mon.Project(c.ProjectID).PingWithBody(s.Context(), c.ID, p.N); err != nil || got.BodyCut != int64(len(m)-kept) {
+				s.Errorf("message %d: %d bytes are cut, error %v", i, got.BodyCut, err)
+			}
+		}
+	})
+}
+
 // TestLongLine sends messages with one overlong line (RFC 5321, section 4.5.3.1.10). The client can read the reply while
 // it is still sending.
 func TestLongLine(t *testing.T) {
 	cert, pool := certificate(t)
-	s := one(t, smtpd.Config{TLS: serverTLS(cert)})
+	s := one(t, smtpd.Config{TLS: serverTLS(cert), MaxReceivedBytes: 1_000_000})
 	c := s.create(checks.Spec{})
 	for _, size := range []int{1_000_001, 1_001_000, 1_100_000, 20_000_000} {
 		for _, secure := range []bool{false, true} {
@@ -74,7 +116,7 @@ func TestLongLine(t *testing.T) {
 	}
 	s.equal("bodies", s.bodies(c), []string(nil))
 
-	d := one(t, smtpd.Config{MaxMessageBytes: 10}).dial()
+	d := one(t, smtpd.Config{MaxMessageBytes: 10, MaxReceivedBytes: 10}).dial()
 	d.command(500, "NOOP %s", strings.Repeat("x", 2000))
 	d.ended()
 }

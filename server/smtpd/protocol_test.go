@@ -140,7 +140,7 @@ func TestPipelining(t *testing.T) {
 
 // TestChunks sends messages with BDAT.
 func TestChunks(t *testing.T) {
-	s := one(t, smtpd.Config{MaxMessageBytes: 10})
+	s := one(t, smtpd.Config{MaxMessageBytes: 10, MaxReceivedBytes: 10})
 	c := s.create(checks.Spec{})
 	d := s.dial()
 	d.command(250, "EHLO client.example.org")
@@ -173,7 +173,7 @@ func TestGivingUp(t *testing.T) {
 		"as too large":    {552, "BDAT 6 LAST", "678901"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := one(t, smtpd.Config{MaxMessageBytes: 10})
+			s := one(t, smtpd.Config{MaxMessageBytes: 10, MaxReceivedBytes: 10})
 			c := s.create(checks.Spec{})
 			d := s.dial()
 			d.command(250, "EHLO client.example.org")

@@ -81,7 +81,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.open {
 		return errNested
 	}
-	if s.conn.size > s.server.config.MaxMessageBytes {
+	if s.conn.size > s.server.config.MaxReceivedBytes {
 		return s.server.refuse(s.conn, errTooLarge, "", s.conn.size)
 	}
 	s.open, s.from = true, cmp.Or(s.conn.sender, from)
@@ -152,10 +152,10 @@ func (s *session) Data(r io.Reader) (err error) {
 	s.conn.begin()
 	defer s.conn.done()
 	defer s.recoverPanic(&err)
-	limit := s.server.config.MaxMessageBytes
-	body, err := s.read(r, limit+1)
+	limit := s.server.config.MaxReceivedBytes
+	body, cut, err := s.read(r, limit+1)
 	switch {
-	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body)) > limit:
+	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body))+cut > limit:
 		s.conn.lingers.Store(true) // the library closes the connection after an overlong line
 		return s.server.refuse(s.conn, errTooLarge, "", 0)
 	case err != nil:
@@ -167,6 +167,7 @@ func (s *session) Data(r io.Reader) (err error) {
 	from, list := s.from, s.checks
 	s.mu.Unlock()
 	signal := pings.FromMail(from, body, s.server.parse(body))
+	signal.BodyCut = cut
 	if s.conn.addr.IsValid() {
 		signal.RemoteAddr = s.conn.addr.String()
 	}
@@ -197,8 +198,8 @@ func (s *Server) refuse(c *conn, reply *smtp.SMTPError, to string, size int64) *
 	return reply
 }
 
-// read reads the message, up to a limit.
-func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
+// read reads the message, up to a limit. It returns what to keep of it, and how many bytes it has cut out of the middle.
+func (s *session) read(r io.Reader, limit int64) (body []byte, cut int64, err error) {
 	s.mu.Lock()
 	s.receiving = true
 	s.mu.Unlock()
@@ -206,7 +207,9 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	if !chunks {
 		s.conn.data.start()
 	}
-	body, err := io.ReadAll(io.LimitReader(r, limit))
+	ends := pings.NewEnds(int(s.server.config.MaxMessageBytes))
+	_, err = io.Copy(ends, io.LimitReader(r, limit))
+	body, cut = ends.Body()
 	if !chunks {
 		body = s.conn.data.finish(body)
 	}
@@ -216,7 +219,7 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	if errors.Is(err, smtp.ErrDataReset) {
 		s.abort() // Reset also aborts, but may have run before receiving was set
 	}
-	return body, err
+	return body, cut, err
 }
 
 // parse returns the text of a message. It parses at most one message per processor at a time.

@@ -18,9 +18,10 @@
 // # Pings
 //
 // Each addressed check gets one ping of kind success, which the keywords of the check may change (section 2.1.1 of the
-// [API]; package email documents the text to search). The body of the ping is the unchanged message, its scheme is
-// email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which may be
-// a relay.
+// [API]; package email documents the text to search). A bounce, an automatic reply or a read receipt is no word of the job:
+// [pings.FromMail] makes it an ignored ping. The body of the ping is the unchanged message, without the middle of a long one;
+// its scheme is email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which
+// may be a relay.
 //
 // # Guarantees
 //
@@ -74,9 +75,12 @@ type Config struct {
 	Domain string
 	// TLS, unless nil, enables STARTTLS. Clients need not use it, because many jobs cannot.
 	TLS *tls.Config
-	// MaxMessageBytes is the maximum length of a message. A longer one is refused with 552. Default:
-	// 1 MB.
+	// MaxMessageBytes is how many bytes of a message are kept, and searched for keywords: the first and the last half of a longer
+	// one. Default: 1 MB.
 	MaxMessageBytes int64
+	// MaxReceivedBytes is the maximum length of a message. A longer one is refused with 552. Default: 64 MB, but at least
+	// MaxMessageBytes.
+	MaxReceivedBytes int64
 	// MaxRecipients is the maximum number of recipients. Further ones are refused with 452, and the client sends them
 	// the message again. Default: 100.
 	MaxRecipients int
@@ -152,9 +156,9 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s.smtp.EnableSMTPUTF8 = true
 	s.smtp.MaxRecipients = c.MaxRecipients
 	// One more than allowed: the library refuses a message of exactly the maximum.
-	s.smtp.MaxMessageBytes = c.MaxMessageBytes + 1
+	s.smtp.MaxMessageBytes = c.MaxReceivedBytes + 1
 	// Jobs send lines of any length, so a message may be one line.
-	s.smtp.MaxLineLength = int(c.MaxMessageBytes) + 1000
+	s.smtp.MaxLineLength = int(c.MaxReceivedBytes) + 1000
 	s.smtp.ReadTimeout = c.ReadTimeout
 	s.smtp.WriteTimeout = min(writeTimeout, c.ReadTimeout)
 	s.smtp.ErrorLog = libraryLog{s.log}
@@ -182,14 +186,15 @@ func (c *Config) complete() error {
 	if c.Domain == "" || len(c.Domain) > 253 || strings.ContainsFunc(c.Domain, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("@<>", r) }) {
 		return fmt.Errorf("smtpd: Domain is not a domain name: %q", c.Domain)
 	}
-	if c.MaxMessageBytes < 0 || c.MaxRecipients < 0 || c.MaxConnections < 0 || c.MaxPerClient < 0 || c.ReadTimeout < 0 || c.SessionTimeout < 0 {
+	if c.MaxMessageBytes < 0 || c.MaxReceivedBytes < 0 || c.MaxRecipients < 0 || c.MaxConnections < 0 || c.MaxPerClient < 0 || c.ReadTimeout < 0 || c.SessionTimeout < 0 {
 		return errors.New("smtpd: limits and timeouts must not be negative")
 	}
 	const maxMessage = 1 << 30 // the server holds many messages in memory at once
-	if c.MaxMessageBytes > maxMessage {
-		return fmt.Errorf("smtpd: MaxMessageBytes is too large: %d, the maximum is %d", c.MaxMessageBytes, maxMessage)
+	if most := max(c.MaxMessageBytes, c.MaxReceivedBytes); most > maxMessage {
+		return fmt.Errorf("smtpd: MaxMessageBytes or MaxReceivedBytes is too large: %d, the maximum is %d", most, maxMessage)
 	}
 	setDefault(&c.MaxMessageBytes, 1_000_000)
+	setDefault(&c.MaxReceivedBytes, max(64_000_000, c.MaxMessageBytes))
 	setDefault(&c.MaxRecipients, 100)
 	setDefault(&c.MaxConnections, 200)
 	setDefault(&c.MaxPerClient, 50)

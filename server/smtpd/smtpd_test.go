@@ -1,6 +1,7 @@
 package smtpd_test
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/smtp"
@@ -39,6 +40,49 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+}
+
+// TestMailAboutMail: what mail programs write in answer to a message of the job is logged and ignored, whatever the keywords of the
+// check. What devices send without a sender, and what cron marks as generated, are pings.
+func TestMailAboutMail(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		const report = "Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\n\ntext\n--b--\n"
+		for _, test := range []struct {
+			name, from, message, why string
+		}{
+			{"a bounce", "", report, "a delivery report"},
+			{"a report of a sender", "nas@example.org", report, ""},
+			{"no sender", "", "Subject: done\n\n", ""},
+			{"out of office", "ann@example.org", "Auto-Submitted: auto-replied (vacation)\n\nI am away\n", "an automatic reply"},
+			{"out of office with a parameter", "ann@example.org", "AUTO-SUBMITTED:\n  Auto-Replied; owner-email=a@example.org\n\n", "an automatic reply"},
+			{"an old program's reply", "ann@example.org", "Precedence: auto_reply\n\n", "an automatic reply"},
+			{"another", "ann@example.org", "X-Autoreply: yes\n\n", "an automatic reply"},
+			{"a filter", "ann@example.org", "Auto-Submitted: auto-notified\n\n", "a notification about a message"},
+			{"a read receipt", "ann@example.org", "Content-Type: multipart/report; boundary=b; report-type=\"disposition-notification\"\n\n--b--\n", "a read receipt"},
+			{"cron", "root@example.org", "Auto-Submitted: auto-generated\nPrecedence: bulk\n\n", ""},
+			{"no", "root@example.org", "Auto-Submitted: no\n\n", ""},
+			{"in the text", "root@example.org", "Subject: x\n\nAuto-Submitted: auto-replied\n", ""},
+		} {
+			for _, spec := range []checks.Spec{{}, {FilterBody: new(true), FilterDefaultFail: new(true)}} {
+				c := s.create(spec)
+				if err := smtp.SendMail(s.addr, nil, test.from, []string{address(c)}, []byte(crlf(test.message))); err != nil {
+					s.Fatal(err)
+				}
+				log := s.pings(c)
+				if len(log) != 1 {
+					s.Fatalf("%s: %d pings", test.name, len(log))
+				}
+				want, agent := pings.Success, "Email from "+cmp.Or(test.from, "<>")
+				switch {
+				case test.why != "":
+					want, agent = pings.Ignored, agent+", ignored: "+test.why
+				case spec.FilterBody != nil:
+					want = pings.Failure
+				}
+				s.equal(test.name, []any{log[0].Kind, log[0].UserAgent}, []any{want, agent})
+			}
+		}
+	})
 }
 
 // TestPing sends a message to both addresses of a check with net/smtp, and reads the log.
