@@ -232,7 +232,8 @@ var _ checks.Manager = (*Client)(nil)
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key, 32
 // characters. A key of a project gives access to that project; a read-only one can read checks, flips, statistics and
 // badges. A key of the installation needs [Client.Project]. New makes no request. Its error says which argument is wrong
-// and never contains the key. A nil Client registers no jobs, but lets them run; see [Client.Register].
+// and never contains the key. The Client is then nil: its methods
+// return errors, and it registers no jobs but lets them run; see [Client.Register].
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
 	switch {
@@ -300,15 +301,21 @@ type call struct {
 // the installation must. A key of a project ignores that. The clients share the pauses after a 429 and the pingers of
 // [Client.Register]. The zero identifier returns a client whose requests name no project.
 func (c *Client) Project(id uuid.UUID) *Client {
+	if c == nil {
+		return nil
+	}
 	p := *c
 	p.project = id
 	return &p
 }
 
 // HasAdminKey reports whether the key has the scope admin, by the prefix of such keys. The server has the last word.
-func (c *Client) HasAdminKey() bool { return strings.HasPrefix(c.key, "rca_") }
+func (c *Client) HasAdminKey() bool { return c != nil && strings.HasPrefix(c.key, "rca_") }
 
 func (c *Client) request(k call) (request, error) {
+	if c == nil || c.caller == nil {
+		return request{}, fmt.Errorf("client: %s: %w", k.name, errNoClient)
+	}
 	if c.project != uuid.Nil {
 		separator := "?"
 		if strings.Contains(k.path, "?") {

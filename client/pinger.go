@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -69,7 +70,7 @@ type sender struct {
 
 // NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
+// no request. It refuses a URL that ends in a signal, such as "/fail". Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
 // Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
 func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 	target, query, err := splitPingURL(pingURL)
@@ -94,15 +95,38 @@ func splitPingURL(pingURL string) (target, query string, err error) {
 	if path == "" {
 		return "", "", errors.New("client: the ping URL has no path and so names no check")
 	}
-	for segment := range strings.SplitSeq(path, "/") {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
 		// After an empty slug, the server would take the signal for the slug.
 		if segment == "" || segment == "." || segment == ".." {
 			return "", "", fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
 		}
+		segments[i], _ = url.PathUnescape(segment) // parseURL has checked it
+	}
+	if signal, ends := endsInSignal(segments); ends {
+		return "", "", fmt.Errorf("client: the ping URL ends in /%s, which is a signal and no check: leave that out", signal)
 	}
 	query = u.RawQuery
 	u.RawQuery, u.ForceQuery = "", false
 	return u.String(), query, nil
+}
+
+// endsInSignal reports whether the last segment of a ping URL's path is a signal, which a success would send instead. After a
+// ping key it is a slug; but what follows a ping key may look like one itself.
+func endsInSignal(path []string) (signal string, ends bool) {
+	last := len(path) - 1
+	switch signal = path[last]; {
+	case signal != "start" && signal != "fail" && signal != "log" && strings.Trim(signal, "0123456789") != "":
+		return "", false
+	case last >= 1 && isPingKey(path[last-1]):
+		return signal, last >= 2 && isPingKey(path[last-2])
+	}
+	return signal, true
+}
+
+// isPingKey reports whether a text has the form of a ping key, of Rollcall or of Healthchecks.
+func isPingKey(text string) bool {
+	return checks.ValidPingKey(strings.ToLower(strings.NewReplacer("-", "a", "_", "a").Replace(text)))
 }
 
 // newPinger returns a Pinger without a ping URL, whose queue has a name.
@@ -150,10 +174,13 @@ func (p *Pinger) BodyLimit() int {
 	return int(p.sender.limit.Load())
 }
 
-// reports returns the job that makes the pings, nil for a nil Pinger.
+// reports returns the job that makes the pings, nil for a nil Pinger. The pings of one that [NewPinger] has not made fail.
 func (p *Pinger) reports() *job.Job {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil
+	case p.job == nil:
+		return &job.Job{}
 	}
 	return p.job
 }

@@ -144,6 +144,25 @@ func TestNewPingerRefuses(t *testing.T) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
+	// A success would be the signal that the URL ends in.
+	const id, key = "http://h/ping/11111111-2222-4333-8444-555555555555", "http://h/ping/0123456789abcdefghijkl"
+	for _, signal := range []string{"start", "fail", "log", "0", "7", "007", "255", "256", "f%61il", "%37"} {
+		for _, base := range []string{id, id + "/job", key + "/job", key + "/" + signal, key + "/0123456789abcdefghijkl", "http://h", "http://h/ping"} {
+			if p, err := client.NewPinger(base+"/"+signal+"?create=1", nil); err == nil || p != nil || strings.Contains(err.Error(), "0123456789abc") {
+				t.Errorf("%s after %s: %v", signal, base, err)
+			}
+		}
+		for _, base := range []string{key, "http://h/fqOOd6-F4MMNuCEnz_TU01"} { // it is a slug
+			if _, err := client.NewPinger(base+"/"+signal, nil); err != nil {
+				t.Errorf("%s after %s: %v", signal, base, err)
+			}
+		}
+	}
+	for _, url := range []string{id, key + "/failure", "http://h/fail/x", "http://h/7/11111111-2222-4333-8444-555555555555", "http://h/startup", "http://h/7a"} {
+		if _, err := client.NewPinger(url, nil); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
 	if got, want := client.SlugURL("http://h/a/", "k/é", "b c"), "http://h/a/k%2F%C3%A9/b%20c"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

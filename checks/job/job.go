@@ -67,7 +67,10 @@ type Job struct {
 	config Config
 }
 
-// New returns a Job that sends its pings with sender. A nil config selects the defaults.
+// errNoSender is the error of a Job that cannot send anything.
+var errNoSender = errors.New("the job has no Sender: make it with New and a Sender that is not nil")
+
+// New returns a Job that sends its pings with sender; without one, each ping is an error. A nil config selects the defaults.
 func New(sender Sender, config *Config) *Job {
 	j := &Job{sender: sender}
 	if config != nil {
@@ -155,8 +158,11 @@ func (j *Job) report(ctx context.Context, err error) {
 // error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme, which would lose
 // the text that a check searches for keywords; otherwise it is that of the Sender.
 func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
-	if j == nil {
+	switch {
+	case j == nil:
 		return nil
+	case j.sender == nil:
+		return fmt.Errorf("job: %s ping: %w", s.Kind, errNoSender)
 	}
 	s, err := s.Normalized()
 	if err == nil && s.Scheme != "" {
