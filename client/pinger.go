@@ -57,6 +57,7 @@ var _ job.Reporter = (*Pinger)(nil)
 // sender makes the requests of a [Pinger].
 type sender struct {
 	caller       *caller
+	tries        int    // PingerConfig.Tries
 	url, query   string // of a success ping, once the check is registered
 	registration registration
 	limit        atomic.Int64
@@ -111,17 +112,17 @@ func splitPingURL(pingURL string) (target, query string, err error) {
 	return u.String(), query, nil
 }
 
-// endsInSignal reports whether the last segment of a ping URL's path is a signal, which a success would send instead. After a
-// ping key it is a slug; but what follows a ping key may look like one itself.
+// endsInSignal reports whether a ping URL's path ends in a signal of a check, which a success would send instead. After a ping
+// key it is a slug; but what follows a ping key may look like one itself.
 func endsInSignal(path []string) (signal string, ends bool) {
 	last := len(path) - 1
 	switch signal = path[last]; {
+	case last == 0: // of no check
+		return "", false
 	case signal != "start" && signal != "fail" && signal != "log" && strings.Trim(signal, "0123456789") != "":
 		return "", false
-	case last >= 1 && isPingKey(path[last-1]):
-		return signal, last >= 2 && isPingKey(path[last-2])
 	}
-	return signal, true
+	return signal, !isPingKey(path[last-1]) || last >= 2 && isPingKey(path[last-2])
 }
 
 // isPingKey reports whether a text has the form of a ping key, of Rollcall or of Healthchecks.
@@ -141,6 +142,7 @@ func newPinger(name string, config *PingerConfig) (p *Pinger, err error) {
 	if s.caller, err = newCaller(c.requests(), defaultPingTimeout); err != nil {
 		return nil, err
 	}
+	s.tries = c.Tries
 	if c.Queue != "" {
 		if s.queue, err = newQueue(c.Queue, name); err != nil {
 			return nil, fmt.Errorf("client: queue: %w", err)
@@ -222,18 +224,32 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) e
 // error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
-// Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops
-// the background and returns an error that says so; it is an [ErrQueued] if pings wait in PingerConfig.Queue. After Close, each
-// ping is tried once, and nothing happens in the background.
+// Close tries at once to send the pings that wait, until none does any more. It stops when ctx ends, or if that has no
+// deadline when no ping could be sent for 30 seconds. Pings in memory are lost then. The error says how many were, here or
+// before: because the server refused them, too many waited, or Tries were used up. With PingerConfig.Queue, Close tries as
+// often in a row as Tries says, and the error is an [ErrQueued] if ctx ends while pings wait. After Close, each ping is tried
+// once, and nothing happens in the background.
 func (p *Pinger) Close(ctx context.Context) error {
-	if p == nil || p.sender.background.close(ctx) {
+	if p == nil {
 		return nil
 	}
-	left := fmt.Errorf("client: close: %w", ctx.Err())
-	if p.sender.queue != nil {
-		return fmt.Errorf("%w; %w", left, ErrQueued)
+	s := &p.sender
+	if s.queue != nil {
+		if s.background.close(ctx) {
+			return nil
+		}
+		return fmt.Errorf("client: close: %w; %w", ctx.Err(), ErrQueued)
 	}
-	return fmt.Errorf("%w; pings that were not sent: %d", left, p.sender.memory.clear())
+	ctx, release := s.memory.patient(ctx)
+	defer release()
+	ended := s.background.close(ctx)
+	switch lost := s.memory.lost(); {
+	case !ended:
+		return fmt.Errorf("client: close: %w; pings that were not sent: %d", context.Cause(ctx), lost)
+	case lost > 0:
+		return fmt.Errorf("client: close: pings that were not sent: %d", lost)
+	}
+	return nil
 }
 
 // Ping sends a valid signal whose body is within the limit.
@@ -278,6 +294,17 @@ func (s *sender) once(ctx context.Context, signal pings.Signal, at time.Time) er
 		return describe(ctx, r, 1, err)
 	}
 	return nil
+}
+
+// late sends a signal that has waited, with its time if it is late. The server may have stated another limit of bodies since.
+func (s *sender) late(ctx context.Context, signal pings.Signal, at time.Time) error {
+	var cut int64
+	signal.Body, cut = pings.Cut(signal.Body, int(s.limit.Load()))
+	signal.BodyCut += cut
+	if time.Since(at) <= lateAfter {
+		at = time.Time{}
+	}
+	return s.once(ctx, signal, at)
 }
 
 // signalPath returns the suffix of the ping URL for a signal.

@@ -147,7 +147,7 @@ func TestNewPingerRefuses(t *testing.T) {
 	// A success would be the signal that the URL ends in.
 	const id, key = "http://h/ping/11111111-2222-4333-8444-555555555555", "http://h/ping/0123456789abcdefghijkl"
 	for _, signal := range []string{"start", "fail", "log", "0", "7", "007", "255", "256", "f%61il", "%37"} {
-		for _, base := range []string{id, id + "/job", key + "/job", key + "/" + signal, key + "/0123456789abcdefghijkl", "http://h", "http://h/ping"} {
+		for _, base := range []string{id, id + "/job", key + "/job", key + "/" + signal, key + "/0123456789abcdefghijkl", "http://h/ping", "http://h/secret"} {
 			if p, err := client.NewPinger(base+"/"+signal+"?create=1", nil); err == nil || p != nil || strings.Contains(err.Error(), "0123456789abc") {
 				t.Errorf("%s after %s: %v", signal, base, err)
 			}
@@ -158,7 +158,7 @@ func TestNewPingerRefuses(t *testing.T) {
 			}
 		}
 	}
-	for _, url := range []string{id, key + "/failure", "http://h/fail/x", "http://h/7/11111111-2222-4333-8444-555555555555", "http://h/startup", "http://h/7a"} {
+	for _, url := range []string{id, key + "/failure", "http://h/fail/x", "http://h/7/11111111-2222-4333-8444-555555555555", "http://h/start", "http://h/7", "http://h/ping/startup", "http://h/ping/7a"} {
 		if _, err := client.NewPinger(url, nil); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}

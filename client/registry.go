@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -66,10 +67,12 @@ func (c *Client) Close(ctx context.Context) error {
 	c.registered.mu.Lock()
 	pingers := slices.AppendSeq(slices.Collect(maps.Values(c.registered.pingers)), maps.Values(c.registered.pending))
 	c.registered.mu.Unlock()
-	var errs []error
-	for _, p := range pingers {
-		errs = append(errs, p.Close(ctx))
+	errs := make([]error, len(pingers))
+	var wg sync.WaitGroup
+	for i, p := range pingers {
+		wg.Go(func() { errs[i] = p.Close(ctx) })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -171,6 +171,9 @@ func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	if err != nil {
 		return fmt.Errorf("job: %s ping: %w", s.Kind, &checks.FieldError{Field: "signal", Reason: "is not valid: " + err.Error(), Err: err})
 	}
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	sent := pings.Signal{Kind: s.Kind, RunID: s.RunID, ExitStatus: s.ExitStatus, BodyCharset: s.BodyCharset}
 	sent.Body, sent.BodyCut = j.body(ctx, s)
 	return j.sender.Ping(ctx, sent)
