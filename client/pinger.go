@@ -35,10 +35,12 @@ const maxBodyLimit = 10_000_000
 // its Run only calls the job.
 //
 // A job does not wait for its monitoring. The method of a ping tries once to send it, for at most PingerConfig.Timeout, 5
-// seconds by default, and until ctx ends. If the server does not answer or is overloaded, the Pinger retries in the
-// background, and the error of the method has the cause: it is an [ErrQueued] with a queue, and otherwise an [ErrPending]. While a ping waits, those after it wait behind
-// it, so that pings of one Pinger never overtake each other; their methods return at once. What fails in the background
-// goes to OnPingError of PingerConfig.Job. Call [Pinger.Close] before the program ends.
+// seconds by default, and until ctx ends; a ctx that has ended before counts as one that never does. If the server does not
+// answer or is overloaded, the Pinger retries in the background until the ping has arrived, also after hours, and the error of
+// the method has the cause: it is an [ErrQueued] with a queue, and otherwise an [ErrPending]. While a ping waits, those after it
+// wait behind it, so that pings of one Pinger never overtake each other; their methods return at once. If more than 10,000 pings
+// or 32 MiB of bodies wait in memory, the oldest are dropped. That, and what fails in the background, goes to OnPingError of
+// PingerConfig.Job. Call [Pinger.Close] before the program ends: it says how many pings were lost.
 //
 // A ping is a POST, which every setting of methods allows. A job may ignore the error of a ping. It is
 // [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
