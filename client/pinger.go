@@ -73,8 +73,9 @@ type sender struct {
 
 // NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. It refuses a URL that ends in a signal, such as "/fail". Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
-// Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
+// no request. It refuses a URL that ends in a signal, such as "/fail". Its error says which argument is wrong, or why
+// PingerConfig.Queue cannot be used, and never contains the URL. The Pinger is then nil, which runs jobs and reports nothing: log
+// the error, and do not let it stop the job.
 func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 	target, query, err := splitPingURL(pingURL)
 	if err != nil {

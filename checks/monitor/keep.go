@@ -319,9 +319,8 @@ func (k *keeper) oldest(upTo time.Time) time.Time {
 	return upTo
 }
 
-// drain records what waits until ctx ends, and keeps nothing from then on until open. It returns how many pings are left that
-// are not on their way, and those that were dropped since the last call.
-func (k *keeper) drain(ctx context.Context) (left int) {
+// drain records what waits until ctx ends, and keeps nothing from then on until open.
+func (k *keeper) drain(ctx context.Context) {
 	k.mu.Lock()
 	k.closing = true
 	for len(k.waiting.All()) > 0 && ctx.Err() == nil {
@@ -339,13 +338,19 @@ func (k *keeper) drain(ctx context.Context) (left int) {
 	defer k.mu.Unlock()
 	k.closing, k.closed = false, true
 	k.wake() // so that the goroutine ends
-	left = k.waiting.TakeLost()
+}
+
+// left returns how many pings wait that are not on their way, and how many were dropped since the last call.
+func (k *keeper) left() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := k.waiting.TakeLost()
 	for _, p := range k.waiting.All() {
-		if p.sent == nil {
-			left++
+		if p.sent == nil || closed(p.sent.Done()) && p.sent.Err() != nil {
+			n++
 		}
 	}
-	return left
+	return n
 }
 
 // open keeps pings again, and goes on with those that are left.

@@ -72,10 +72,12 @@ func (l *List[P]) remove(p P) bool {
 		return false
 	}
 	l.bytes -= p.Size()
-	if i == 0 { // the usual case
-		l.waiting = l.waiting[1:]
-	} else {
+	if i > 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
+		return true
 	}
+	var none P
+	l.waiting[0] = none // so that its body can be freed
+	l.waiting = l.waiting[1:]
 	return true
 }
