@@ -2,21 +2,30 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/internal/backlog"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// closePatience is how long a Close without a deadline waits while no ping can be sent.
+const closePatience = 30 * time.Second
+
+// errPatience is why such a Close gives up.
+var errPatience = fmt.Errorf("no ping could be sent for %v", closePatience)
 
 // Errors of pings that have not reached the server and that a [Pinger] sends later.
 var (
 	// ErrQueued means that the ping is in the files of PingerConfig.Queue: it outlives the process.
 	ErrQueued = errors.New("the ping waits in the queue")
-	// ErrPending means that the ping is in memory, until the Pinger gives up or the process ends: see [Pinger.Close].
+	// ErrPending means that the ping is in memory, until the server takes it or the process ends: see [Pinger.Close].
 	ErrPending = job.ErrPending
 )
 
@@ -120,30 +129,36 @@ func (w *worker) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// memory keeps the pings of a [Pinger] without a queue that wait for another try, oldest first.
+// memory keeps the pings of a [Pinger] without a queue that wait for another try.
 type memory struct {
-	mu      sync.Mutex
-	waiting []*pending
-	bytes   int
+	mu       sync.Mutex
+	list     backlog.List[*pending]
+	patience *time.Timer // of a Close without a deadline
 }
 
 type pending struct {
 	signal pings.Signal
+	at     time.Time
 	tries  int
+	faults int // the last tries, as far as they may have failed by this ping itself
 }
+
+func (p *pending) Size() int { return len(p.signal.Body) }
 
 // pingByMemory tries to send a ping, unless others wait. It adds the ping to those that wait if another try can help.
 func (s *sender) pingByMemory(ctx context.Context, signal pings.Signal) error {
-	if s.add(ctx, signal, 0) {
+	p := &pending{signal: signal, at: time.Now()}
+	if s.add(ctx, p) {
 		return fmt.Errorf("client: %s ping: %w; %w", signal.Kind, errOlder, ErrPending)
 	}
 	err := s.once(ctx, signal, time.Time{})
 	refused, _ := errors.AsType[*Error](err)
-	if err == nil || !mayRetry(err, true) || s.caller.tries == 1 || refused != nil && refused.RetryAfter > s.caller.maxWait {
+	if err == nil || !mayRetry(err, true) || s.tries == 1 || refused != nil && refused.RetryAfter > s.caller.maxWait {
 		return err
 	}
 	s.failed.Store(&err)
-	if !s.add(ctx, signal, 1) {
+	p.tries = 1
+	if !s.add(ctx, p) {
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, ErrPending)
@@ -151,73 +166,84 @@ func (s *sender) pingByMemory(ctx context.Context, signal pings.Signal) error {
 
 // add adds a ping to those that wait. It does not, and returns false, if there is none for one that was not tried to wait
 // behind, or after Close.
-func (s *sender) add(ctx context.Context, signal pings.Signal, tries int) bool {
+func (s *sender) add(ctx context.Context, p *pending) bool {
 	m := &s.memory
 	m.mu.Lock()
-	if tries == 0 && len(m.waiting) == 0 || !s.background.kick(s.work) {
+	if p.tries == 0 && len(m.list.All()) == 0 || !s.background.kick(s.work) {
 		m.mu.Unlock()
 		return false
 	}
-	signal.Body = bytes.Clone(signal.Body)
-	m.waiting = append(m.waiting, &pending{signal, tries})
-	m.bytes += len(signal.Body)
-	dropped := 0
-	for len(m.waiting) > maxQueuedPings || m.bytes > maxQueuedBytes && len(m.waiting) > 1 {
-		m.pop()
-		dropped++
-	}
+	p.signal.Body = bytes.Clone(p.signal.Body)
+	err := m.list.Add(p)
 	m.mu.Unlock()
-	if dropped > 0 {
-		s.report(ctx, fmt.Errorf("client: too many pings wait, oldest dropped: %d", dropped))
+	if err != nil {
+		s.report(ctx, fmt.Errorf("client: %w", err))
 	}
 	return true
 }
 
-// pop removes the oldest ping.
-func (m *memory) pop() {
-	m.bytes -= len(m.waiting[0].signal.Body)
-	m.waiting = m.waiting[1:]
+// next returns the oldest ping that is not passed over, or nil.
+func (m *memory) next(passed []*pending) *pending {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.list.All() {
+		if !slices.Contains(passed, p) {
+			return p
+		}
+	}
+	return nil
 }
 
-// clear removes all pings and returns their number.
+// sent removes a ping that the server has taken.
+func (m *memory) sent(p *pending) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list.Sent(p)
+	if m.patience != nil {
+		m.patience.Reset(closePatience)
+	}
+}
+
+// drop gives pings up.
+func (m *memory) drop(list ...*pending) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range list {
+		m.list.Drop(p)
+	}
+}
+
+// clear gives up all pings that wait, and returns how many.
 func (m *memory) clear() int {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := len(m.waiting)
-	m.waiting, m.bytes = nil, 0
-	return n
+	all := slices.Clone(m.list.All())
+	m.mu.Unlock()
+	m.drop(all...)
+	return len(all)
 }
 
-// oldest returns the oldest ping, or nil.
-func (m *memory) oldest() *pending {
+// lost gives up the pings that wait, and returns how many were given up since the last call.
+func (m *memory) lost() int {
+	m.clear()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.waiting) == 0 {
-		return nil
-	}
-	return m.waiting[0]
+	return m.list.TakeLost()
 }
 
-// settle notes the result of a try and removes the ping that was sent or refused. Any other failure counts as a try of all
-// pings, so that none waits much longer than its tries take: settle removes those that have had theirs and returns their
-// number.
-func (m *memory) settle(tried *pending, err error, tries int) (given int) {
+// patient returns a context for Close: ctx if that has a deadline, or one that ends when no ping was sent for a time.
+func (m *memory) patient(ctx context.Context) (context.Context, func()) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(closePatience, func() { cancel(errPatience) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err == nil || !mayRetry(err, true) {
-		if len(m.waiting) > 0 && m.waiting[0] == tried {
-			m.pop()
-		}
-		return 0
+	m.patience = timer
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
 	}
-	for _, p := range m.waiting {
-		p.tries++
-	}
-	for len(m.waiting) > 0 && m.waiting[0].tries >= tries {
-		m.pop()
-		given++
-	}
-	return given
 }
 
 // begin returns the pause before the first try in the background, and the tries that there were.
@@ -228,29 +254,74 @@ func (s *sender) begin() (pauses pauser, wait time.Duration, tries int) {
 	return pauses, wait, tries
 }
 
-// resend sends the pings that wait in memory. ctx ends when nobody waits for them any more.
+// resend sends the pings that wait in memory, until none does. ctx ends when nobody waits for them any more.
 func (s *sender) resend(ctx context.Context) {
 	pauses, wait, _ := s.begin()
-	for p := s.memory.oldest(); p != nil; p = s.memory.oldest() {
-		if wait > 0 && sleep(ctx, wait) != nil {
+	for wait == 0 || s.background.pause(ctx, wait) == nil {
+		moved, err := s.round(ctx)
+		if err == nil {
 			return
 		}
-		err := s.once(ctx, p.signal, time.Time{})
-		if err != nil && ctx.Err() != nil {
-			return
-		}
-		tries := s.caller.tries
-		if wait = 0; err == nil {
+		if moved {
 			pauses = pauser{}
-		} else if mayRetry(err, true) {
-			if wait = pauses.after(err); wait > s.caller.maxWait {
-				tries, wait = 0, 0 // of all pings
-			}
-		} else {
-			s.report(ctx, err)
 		}
-		if given := s.memory.settle(p, err, tries); given > 0 {
-			s.report(ctx, fmt.Errorf("%w; pings that were given up: %d", err, given))
-		}
+		wait = s.pauseAfter(&pauses, err)
 	}
+}
+
+// pauseAfter returns the pause after a try that failed in the background. It is short if Close waits.
+func (s *sender) pauseAfter(pauses *pauser, err error) time.Duration {
+	if s.background.ending() {
+		pauses.bound = min(pauses.bound, firstPause)
+	}
+	return min(pauses.after(err), s.caller.maxWait)
+}
+
+// round sends the pings that wait, oldest first, until none does or one fails, whose error it returns. moved reports whether it
+// has removed any. It passes over pings that the server has failed to record several times, as only theirs may; if the server
+// then takes a later one, they are given up.
+func (s *sender) round(ctx context.Context) (moved bool, err error) {
+	var passed []*pending
+	var why error // of the first one
+	for {
+		p := s.memory.next(passed)
+		if p == nil {
+			return moved, why
+		}
+		err := s.late(ctx, p.signal, p.at)
+		switch {
+		case err == nil:
+			s.memory.sent(p)
+			moved = true
+			if len(passed) > 0 {
+				s.giveUp(ctx, why, passed...)
+				passed, why = nil, nil
+			}
+			continue
+		case ctx.Err() != nil:
+			return moved, err
+		case !isUndelivered(err):
+			s.giveUp(ctx, err, p)
+			moved = true
+			continue
+		}
+		p.tries++
+		if p.faults++; !mayBeItsFault(err) {
+			p.faults = 0
+		}
+		switch {
+		case s.tries > 0 && p.tries >= s.tries:
+			s.giveUp(ctx, fmt.Errorf("%w (after %d tries)", err, p.tries), p)
+			return true, err
+		case p.faults < defaultTries || len(passed) == maxSuspects:
+			return moved, err
+		}
+		passed, why = append(passed, p), cmp.Or(why, err)
+	}
+}
+
+// giveUp drops pings and reports why.
+func (s *sender) giveUp(ctx context.Context, why error, list ...*pending) {
+	s.memory.drop(list...)
+	s.report(ctx, fmt.Errorf("%w; pings that were given up: %d", why, len(list)))
 }

@@ -79,7 +79,9 @@
 // certain to find the check that an earlier try created. It retries [Client.Create], [Client.Resume], [Client.Delete] and
 // what else creates or deletes only after a 429 or a failure to connect.
 //
-// A [Pinger] tries once before a method returns, and retries in the background.
+// A [Pinger] tries once before a method returns, and retries in the background for as long as it takes. While a ping waits in
+// memory, only the server's own refusal ends its tries. A ping that is sent more than a minute late has its own time in a header, as
+// one of a queue does.
 //
 // # Rate limits
 //
@@ -186,14 +188,15 @@ type PingerConfig struct {
 	UserAgent  string
 	// Timeout bounds one try to send a ping, and so the time that a ping takes of its job. Default: 5 seconds.
 	Timeout time.Duration
-	// Tries is the maximum number of times that a ping is sent. With 1, a Pinger without a queue does nothing in the
-	// background. Default: 5.
+	// Tries is the maximum number of times that each ping is sent. With 1, a Pinger without a queue does nothing in the
+	// background. With a queue, it is that of tries in a row which fail, until the next ping. Default: 5 with a queue, otherwise
+	// no limit.
 	Tries int
-	// MaxWait is the longest pause that a server may ask for by Retry-After: if it asks for a longer one, the Pinger gives up.
-	// Default: 15 minutes.
+	// MaxWait is the longest pause that a server may ask for by Retry-After. A ping whose method is told to wait longer is not
+	// kept; in the background, the Pinger tries again after MaxWait. Default: 15 minutes.
 	MaxWait time.Duration
 	// Queue is a directory in which the Pinger keeps the pings that it could not send; see the package comment. Default: it
-	// keeps them in memory until it gives up.
+	// keeps them in memory, at most 10,000 pings with 32 MiB of bodies.
 	Queue string
 	// Job configures how the Pinger reports runs. It ignores BodyLimit, because the server states the limit. OnPingError also
 	// receives the errors of the background.
@@ -232,7 +235,8 @@ var _ checks.Manager = (*Client)(nil)
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key, 32
 // characters. A key of a project gives access to that project; a read-only one can read checks, flips, statistics and
 // badges. A key of the installation needs [Client.Project]. New makes no request. Its error says which argument is wrong
-// and never contains the key. A nil Client registers no jobs, but lets them run; see [Client.Register].
+// and never contains the key. The Client is then nil: its methods
+// return errors, and it registers no jobs but lets them run; see [Client.Register].
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
 	switch {
@@ -300,15 +304,21 @@ type call struct {
 // the installation must. A key of a project ignores that. The clients share the pauses after a 429 and the pingers of
 // [Client.Register]. The zero identifier returns a client whose requests name no project.
 func (c *Client) Project(id uuid.UUID) *Client {
+	if c == nil {
+		return nil
+	}
 	p := *c
 	p.project = id
 	return &p
 }
 
 // HasAdminKey reports whether the key has the scope admin, by the prefix of such keys. The server has the last word.
-func (c *Client) HasAdminKey() bool { return strings.HasPrefix(c.key, "rca_") }
+func (c *Client) HasAdminKey() bool { return c != nil && strings.HasPrefix(c.key, "rca_") }
 
 func (c *Client) request(k call) (request, error) {
+	if c == nil || c.caller == nil {
+		return request{}, fmt.Errorf("client: %s: %w", k.name, errNoClient)
+	}
 	if c.project != uuid.Nil {
 		separator := "?"
 		if strings.Contains(k.path, "?") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -397,6 +398,51 @@ func TestNilClientRunsJobs(t *testing.T) {
 		t.Error("a nil client pauses checks")
 	}
 	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestZeroClient calls each method of a client and a pinger that no constructor has made: it returns an error, and does not
+// panic.
+func TestZeroClient(t *testing.T) {
+	runs := func(context.Context) error { return nil }
+	for _, value := range []any{(*client.Client)(nil), &client.Client{}, &client.Pinger{}} {
+		typ := reflect.TypeOf(value)
+		for i := range typ.NumMethod() {
+			method := typ.Method(i)
+			if slices.Contains([]string{"Close", "Flush"}, method.Name) {
+				continue // there is nothing to do
+			}
+			var in []reflect.Value
+			for j := range method.Type.NumIn() {
+				switch kind := method.Type.In(j); {
+				case j == 0:
+					in = append(in, reflect.ValueOf(value))
+				case kind == reflect.TypeFor[context.Context]():
+					in = append(in, reflect.ValueOf(t.Context()))
+				case kind == reflect.TypeOf(runs):
+					in = append(in, reflect.ValueOf(runs))
+				default:
+					in = append(in, reflect.Zero(kind))
+				}
+			}
+			call := method.Func.Call
+			if method.Type.IsVariadic() {
+				call = method.Func.CallSlice
+			}
+			results := call(in)
+			last := results[len(results)-1]
+			if last.Kind() == reflect.Func { // an iterator
+				for _, err := range last.Seq2() {
+					last = err
+				}
+			}
+			if last.Type() == reflect.TypeFor[error]() && last.IsNil() && method.Name != "Run" {
+				t.Errorf("%s of %T returns no error", method.Name, value)
+			}
+		}
+	}
+	if err := (&client.Client{}).Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,8 +21,12 @@ import (
 //
 // The pings delay the response by at most twice PingerConfig.Timeout, which should leave the scheduler time to wait for it.
 //
-// The [http.ResponseWriter] of the handler supports flushing, hijacking and deadlines by [http.ResponseController].
+// The [http.ResponseWriter] of the handler supports flushing, hijacking and deadlines by [http.ResponseController]. With a nil
+// reporter, the handler runs and nothing is reported.
 func Middleware(reporter job.Reporter) func(http.Handler) http.Handler {
+	if reporter == nil {
+		reporter = (*job.Job)(nil)
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			// That the caller has left does not make a failure an interruption, so the run does not see it.

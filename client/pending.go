@@ -141,7 +141,7 @@ func (s *sender) await(ctx context.Context, signal pings.Signal) (waits bool, er
 		return true, s.keep(signal, time.Now(), errUnregistered)
 	}
 	err = fmt.Errorf("client: %s ping: %w", signal.Kind, errUnregistered)
-	if s.add(ctx, signal, 1) {
+	if s.add(ctx, &pending{signal: signal, at: time.Now(), tries: 1}) {
 		err = fmt.Errorf("%w; %w", err, ErrPending)
 	}
 	return true, err
@@ -160,25 +160,18 @@ func (s *sender) work(ctx context.Context) {
 	}
 }
 
-// register tries to register the check until that works. It gives up if the server refuses the check, and after Tries once the
-// Pinger is closed.
+// register tries to register the check until that works. It gives up if the server refuses the check, and once the Pinger is
+// closed if no ping in memory needs it.
 func (s *sender) register(ctx context.Context) (ok bool) {
 	var pauses pauser
-	for tries := 0; ; {
-		call := s.registration.pending()
-		if call == nil {
-			return true
-		}
+	for call := s.registration.pending(); call != nil; call = s.registration.pending() {
 		err := call(ctx)
-		if s.background.ending() {
-			tries++
-		}
 		switch {
 		case err == nil:
 			continue
 		case ctx.Err() != nil:
 			return false
-		case !isUndelivered(err) || tries > 0 && (tries >= s.caller.tries || s.memory.oldest() == nil):
+		case !isUndelivered(err) || s.background.ending() && s.memory.next(nil) == nil:
 			err = fmt.Errorf("%w; the check is not registered", err)
 			if s.queue != nil {
 				err = fmt.Errorf("%w; its pings wait in the queue", err)
@@ -188,10 +181,11 @@ func (s *sender) register(ctx context.Context) (ok bool) {
 			s.report(ctx, err)
 			return false
 		}
-		if s.background.pause(ctx, pauses.after(err)) != nil {
+		if s.background.pause(ctx, s.pauseAfter(&pauses, err)) != nil {
 			return false
 		}
 	}
+	return true
 }
 
 // queueOf returns the queue of a name, without making its directory.

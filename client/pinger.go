@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -34,10 +35,12 @@ const maxBodyLimit = 10_000_000
 // its Run only calls the job.
 //
 // A job does not wait for its monitoring. The method of a ping tries once to send it, for at most PingerConfig.Timeout, 5
-// seconds by default, and until ctx ends. If the server does not answer or is overloaded, the Pinger retries in the
-// background, and the error of the method has the cause: it is an [ErrQueued] with a queue, and otherwise an [ErrPending]. While a ping waits, those after it wait behind
-// it, so that pings of one Pinger never overtake each other; their methods return at once. What fails in the background
-// goes to OnPingError of PingerConfig.Job. Call [Pinger.Close] before the program ends.
+// seconds by default, and until ctx ends; a ctx that has ended before counts as one that never does. If the server does not
+// answer or is overloaded, the Pinger retries in the background until the ping has arrived, also after hours, and the error of
+// the method has the cause: it is an [ErrQueued] with a queue, and otherwise an [ErrPending]. While a ping waits, those after it
+// wait behind it, so that pings of one Pinger never overtake each other; their methods return at once. If more than 10,000 pings
+// or 32 MiB of bodies wait in memory, the oldest are dropped. That, and what fails in the background, goes to OnPingError of
+// PingerConfig.Job. Call [Pinger.Close] before the program ends: it says how many pings were lost.
 //
 // A ping is a POST, which every setting of methods allows. A job may ignore the error of a ping. It is
 // [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
@@ -56,6 +59,7 @@ var _ job.Reporter = (*Pinger)(nil)
 // sender makes the requests of a [Pinger].
 type sender struct {
 	caller       *caller
+	tries        int    // PingerConfig.Tries
 	url, query   string // of a success ping, once the check is registered
 	registration registration
 	limit        atomic.Int64
@@ -69,8 +73,9 @@ type sender struct {
 
 // NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. Its error says which argument is wrong, or why PingerConfig.Queue cannot be used, and never contains the URL. The
-// Pinger is then nil, which runs jobs and reports nothing: log the error, and do not let it stop the job.
+// no request. It refuses a URL that ends in a signal, such as "/fail". Its error says which argument is wrong, or why
+// PingerConfig.Queue cannot be used, and never contains the URL. The Pinger is then nil, which runs jobs and reports nothing: log
+// the error, and do not let it stop the job.
 func NewPinger(pingURL string, config *PingerConfig) (*Pinger, error) {
 	target, query, err := splitPingURL(pingURL)
 	if err != nil {
@@ -94,15 +99,38 @@ func splitPingURL(pingURL string) (target, query string, err error) {
 	if path == "" {
 		return "", "", errors.New("client: the ping URL has no path and so names no check")
 	}
-	for segment := range strings.SplitSeq(path, "/") {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
 		// After an empty slug, the server would take the signal for the slug.
 		if segment == "" || segment == "." || segment == ".." {
 			return "", "", fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
 		}
+		segments[i], _ = url.PathUnescape(segment) // parseURL has checked it
+	}
+	if signal, ends := endsInSignal(segments); ends {
+		return "", "", fmt.Errorf("client: the ping URL ends in /%s, which is a signal and no check: leave that out", signal)
 	}
 	query = u.RawQuery
 	u.RawQuery, u.ForceQuery = "", false
 	return u.String(), query, nil
+}
+
+// endsInSignal reports whether a ping URL's path ends in a signal of a check, which a success would send instead. After a ping
+// key it is a slug; but what follows a ping key may look like one itself.
+func endsInSignal(path []string) (signal string, ends bool) {
+	last := len(path) - 1
+	switch signal = path[last]; {
+	case last == 0: // of no check
+		return "", false
+	case signal != "start" && signal != "fail" && signal != "log" && strings.Trim(signal, "0123456789") != "":
+		return "", false
+	}
+	return signal, !isPingKey(path[last-1]) || last >= 2 && isPingKey(path[last-2])
+}
+
+// isPingKey reports whether a text has the form of a ping key, of Rollcall or of Healthchecks.
+func isPingKey(text string) bool {
+	return checks.ValidPingKey(strings.ToLower(strings.NewReplacer("-", "a", "_", "a").Replace(text)))
 }
 
 // newPinger returns a Pinger without a ping URL, whose queue has a name.
@@ -117,6 +145,7 @@ func newPinger(name string, config *PingerConfig) (p *Pinger, err error) {
 	if s.caller, err = newCaller(c.requests(), defaultPingTimeout); err != nil {
 		return nil, err
 	}
+	s.tries = c.Tries
 	if c.Queue != "" {
 		if s.queue, err = newQueue(c.Queue, name); err != nil {
 			return nil, fmt.Errorf("client: queue: %w", err)
@@ -150,10 +179,13 @@ func (p *Pinger) BodyLimit() int {
 	return int(p.sender.limit.Load())
 }
 
-// reports returns the job that makes the pings, nil for a nil Pinger.
+// reports returns the job that makes the pings, nil for a nil Pinger. The pings of one that [NewPinger] has not made fail.
 func (p *Pinger) reports() *job.Job {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil
+	case p.job == nil:
+		return &job.Job{}
 	}
 	return p.job
 }
@@ -195,18 +227,32 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) e
 // error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
-// Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops
-// the background and returns an error that says so; it is an [ErrQueued] if pings wait in PingerConfig.Queue. After Close, each
-// ping is tried once, and nothing happens in the background.
+// Close tries at once to send the pings that wait, until none does any more. It stops when ctx ends, or if that has no
+// deadline when no ping could be sent for 30 seconds. Pings in memory are lost then. The error says how many were, here or
+// before: because the server refused them, too many waited, or Tries were used up. With PingerConfig.Queue, Close tries as
+// often in a row as Tries says, and the error is an [ErrQueued] if ctx ends while pings wait. After Close, each ping is tried
+// once, and nothing happens in the background.
 func (p *Pinger) Close(ctx context.Context) error {
-	if p == nil || p.sender.background.close(ctx) {
+	if p == nil {
 		return nil
 	}
-	left := fmt.Errorf("client: close: %w", ctx.Err())
-	if p.sender.queue != nil {
-		return fmt.Errorf("%w; %w", left, ErrQueued)
+	s := &p.sender
+	if s.queue != nil {
+		if s.background.close(ctx) {
+			return nil
+		}
+		return fmt.Errorf("client: close: %w; %w", ctx.Err(), ErrQueued)
 	}
-	return fmt.Errorf("%w; pings that were not sent: %d", left, p.sender.memory.clear())
+	ctx, release := s.memory.patient(ctx)
+	defer release()
+	ended := s.background.close(ctx)
+	switch lost := s.memory.lost(); {
+	case !ended:
+		return fmt.Errorf("client: close: %w; pings that were not sent: %d", context.Cause(ctx), lost)
+	case lost > 0:
+		return fmt.Errorf("client: close: pings that were not sent: %d", lost)
+	}
+	return nil
 }
 
 // Ping sends a valid signal whose body is within the limit.
@@ -251,6 +297,17 @@ func (s *sender) once(ctx context.Context, signal pings.Signal, at time.Time) er
 		return describe(ctx, r, 1, err)
 	}
 	return nil
+}
+
+// late sends a signal that has waited, with its time if it is late. The server may have stated another limit of bodies since.
+func (s *sender) late(ctx context.Context, signal pings.Signal, at time.Time) error {
+	var cut int64
+	signal.Body, cut = pings.Cut(signal.Body, int(s.limit.Load()))
+	signal.BodyCut += cut
+	if time.Since(at) <= lateAfter {
+		at = time.Time{}
+	}
+	return s.once(ctx, signal, at)
 }
 
 // signalPath returns the suffix of the ping URL for a signal.

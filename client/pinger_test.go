@@ -1,9 +1,14 @@
 package client_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,6 +138,64 @@ func TestBodyIsCut(t *testing.T) {
 	}
 }
 
+// TestPingAtFault: a server that fails to record one ping gets the others soon; one that records none, or that another program stands
+// in for, gets all when it is back.
+func TestPingAtFault(t *testing.T) {
+	for name, test := range map[string]struct {
+		tries   int
+		status  func(body string, since time.Duration) int
+		arrived string
+		lost    int
+	}{
+		"one ping":  {status: func(body string, since time.Duration) int { return when(body == "b" || since < time.Second, 500) }, arrived: "acdef", lost: 1},
+		"two pings": {status: func(body string, since time.Duration) int { return when(body < "c" || since < time.Second, 500) }, arrived: "cdef", lost: 2},
+		"hours":     {status: func(_ string, since time.Duration) int { return when(since < 3*time.Hour, 500) }, arrived: "abcdef"},
+		"proxy":     {status: func(_ string, since time.Duration) int { return when(since < time.Second, 502, since < time.Hour, 404) }, arrived: "abcdef"},
+		"every third": {status: func() func(string, time.Duration) int {
+			n := 0
+			return func(string, time.Duration) int { n++; return when(n%3 > 0, 503) }
+		}(), arrived: "abcdef"},
+		"three tries": {tries: 3, status: func(_ string, since time.Duration) int { return when(since < time.Hour, 503) }, lost: 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, arrived, reported := time.Now(), "", ""
+				config := client.PingerConfig{Tries: test.tries, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(r.Body)
+					if status := test.status(string(body), time.Since(began)); status != 0 {
+						return respond(r, status, "text/plain", "404 page not found"), nil
+					}
+					arrived += string(body)
+					return respond(r, 200, "text/plain", "OK"), nil
+				})}}
+				config.Job.OnPingError = func(_ context.Context, err error) { reported += err.Error() + "\n" }
+				p, err := client.NewPinger("https://rollcall.example.org/ping/x", &config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for body := range strings.SplitSeq("abcdef", "") {
+					_ = p.Log(t.Context(), []byte(body))
+				}
+				time.Sleep(4 * time.Hour)
+				err = p.Close(t.Context())
+				if arrived != test.arrived || (err == nil) != (test.lost == 0) || err != nil && !strings.HasSuffix(err.Error(), fmt.Sprint(": ", test.lost)) || (err == nil) != (reported == "") {
+					t.Errorf("arrived %q, want %q without %d; Close: %v; reported:\n%s", arrived, test.arrived, test.lost, err, reported)
+				}
+			})
+		})
+	}
+}
+
+// when returns the status of the first condition that holds, or 0.
+func when(list ...any) int {
+	for i := 0; i < len(list); i += 2 {
+		if list[i].(bool) {
+			return list[i+1].(int)
+		}
+	}
+	return 0
+}
+
 func TestNewPingerRefuses(t *testing.T) {
 	for _, url := range []string{
 		"", "secret", "http://h", "http://h/", "ftp://h/secret", "http:///secret", "http://h/secret#x", "http://h/%zz/secret",
@@ -142,6 +205,25 @@ func TestNewPingerRefuses(t *testing.T) {
 	} {
 		if p, err := client.NewPinger(url, nil); err == nil || p != nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", url, err)
+		}
+	}
+	// A success would be the signal that the URL ends in.
+	const id, key = "http://h/ping/11111111-2222-4333-8444-555555555555", "http://h/ping/0123456789abcdefghijkl"
+	for _, signal := range []string{"start", "fail", "log", "0", "7", "007", "255", "256", "f%61il", "%37"} {
+		for _, base := range []string{id, id + "/job", key + "/job", key + "/" + signal, key + "/0123456789abcdefghijkl", "http://h/ping", "http://h/secret"} {
+			if p, err := client.NewPinger(base+"/"+signal+"?create=1", nil); err == nil || p != nil || strings.Contains(err.Error(), "0123456789abc") {
+				t.Errorf("%s after %s: %v", signal, base, err)
+			}
+		}
+		for _, base := range []string{key, "http://h/fqOOd6-F4MMNuCEnz_TU01"} { // it is a slug
+			if _, err := client.NewPinger(base+"/"+signal, nil); err != nil {
+				t.Errorf("%s after %s: %v", signal, base, err)
+			}
+		}
+	}
+	for _, url := range []string{id, key + "/failure", "http://h/fail/x", "http://h/7/11111111-2222-4333-8444-555555555555", "http://h/start", "http://h/7", "http://h/ping/startup", "http://h/ping/7a"} {
+		if _, err := client.NewPinger(url, nil); err != nil {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 	if got, want := client.SlugURL("http://h/a/", "k/é", "b c"), "http://h/a/k%2F%C3%A9/b%20c"; got != want {

@@ -183,14 +183,7 @@ func (f *flush) one(ctx context.Context, name string) error {
 	if err != nil {
 		return f.setAside(name, corruptExt, err)
 	}
-	var cut int64
-	w.Body, cut = pings.Cut(w.Body, int(f.limit.Load())) // the server may have stated another limit since
-	w.BodyCut += cut
-	var at time.Time
-	if time.Since(w.At) > lateAfter {
-		at = w.At
-	}
-	switch err := f.once(ctx, w.signal(), at); {
+	switch err := f.late(ctx, w.signal(), w.At); {
 	case err == nil:
 		f.sent++
 		if err := f.queue.remove(name); err != nil {

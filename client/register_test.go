@@ -141,7 +141,7 @@ func TestRegisterRefused(t *testing.T) {
 	}
 	_ = r.Success(t.Context(), nil)
 	transport.down.Store(false)
-	if err := c.Close(t.Context()); err != nil {
+	if err := c.Close(t.Context()); err == nil || err.Error() != "client: close: pings that were not sent: 1" {
 		t.Error(err)
 	}
 	if _, err := s.client.CheckBySlug(t.Context(), "backup"); !errors.Is(err, checks.ErrNotFound) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -13,8 +14,8 @@ import (
 
 var _ job.Registry = (*Client)(nil)
 
-// errNoClient is the error of a registry that [New] has not made.
-var errNoClient = errors.New("there is no client; the error of New says why")
+// errNoClient is the error of a Client that [New] has not made.
+var errNoClient = errors.New("there is no client: make one with New, whose error says what is wrong")
 
 // Register creates or updates the check with the slug of spec and returns the reporter of its job, as [job.Registry]
 // describes. The reporter is a [Pinger] with Config.Pinger. Call [Client.Close] before the program ends.
@@ -28,7 +29,7 @@ var errNoClient = errors.New("there is no client; the error of New says why")
 // error and a reporter that only runs the job.
 func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
 	none := (*Pinger)(nil)
-	if c == nil {
+	if c == nil || c.caller == nil {
 		return none, fmt.Errorf("client: register: %w", errNoClient)
 	}
 	if spec.Slug == nil || *spec.Slug == "" {
@@ -60,16 +61,18 @@ func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, 
 
 // Close closes the pingers that [Client.Register] has returned, as [Pinger.Close] does. The Client itself holds nothing.
 func (c *Client) Close(ctx context.Context) error {
-	if c == nil {
+	if c == nil || c.caller == nil {
 		return nil
 	}
 	c.registered.mu.Lock()
 	pingers := slices.AppendSeq(slices.Collect(maps.Values(c.registered.pingers)), maps.Values(c.registered.pending))
 	c.registered.mu.Unlock()
-	var errs []error
-	for _, p := range pingers {
-		errs = append(errs, p.Close(ctx))
+	errs := make([]error, len(pingers))
+	var wg sync.WaitGroup
+	for i, p := range pingers {
+		wg.Go(func() { errs[i] = p.Close(ctx) })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -77,9 +80,6 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) PauseExcept(ctx context.Context, tag string, slugs []string) error {
 	if err := job.ValidatePause(tag, slugs); err != nil {
 		return fmt.Errorf("client: pause checks: %w", err)
-	}
-	if c == nil {
-		return fmt.Errorf("client: pause checks: %w", errNoClient)
 	}
 	list, err := c.Checks(ctx, checks.Query{Tags: []string{tag}})
 	if err != nil {

@@ -32,8 +32,9 @@ type Reporter interface {
 var _ Reporter = (*Job)(nil)
 
 // ErrPending means that a ping was not delivered and waits in the memory of the process, or that a check is not registered
-// yet. The reporter tries again in the background until that works, and keeps the pings in their order meanwhile. What is
-// left when the process ends is lost.
+// yet. The reporter tries again in the background until that works, also after hours, and keeps the pings in their order
+// meanwhile. If more than 10,000 pings or 32 MiB of their bodies wait, it drops the oldest and passes that to
+// [Config].OnPingError. Pinger.Close and Monitor.Stop try once more, and say how many pings were lost.
 var ErrPending = errors.New("it waits in memory, and is tried again")
 
 // Sender sends one ping. It must not modify the body, and not keep it after it has returned. It should give up after
@@ -54,7 +55,7 @@ type Config struct {
 	// Run. The last two do not end the run for the check: see [Job.Run]. Default: a log entry if the context was
 	// cancelled, otherwise a failure.
 	Classify func(ctx context.Context, err error) pings.Kind
-	// OnPingError receives the errors of the pings of [Job.Run] and [Run.End]. Default: a warning of [slog.Default].
+	// OnPingError receives the errors of the pings of [Job.Run] and [Run.End], and of those in the background. Default: a warning of [slog.Default].
 	OnPingError func(ctx context.Context, err error)
 }
 
@@ -67,7 +68,10 @@ type Job struct {
 	config Config
 }
 
-// New returns a Job that sends its pings with sender. A nil config selects the defaults.
+// errNoSender is the error of a Job that cannot send anything.
+var errNoSender = errors.New("the job has no Sender: make it with New and a Sender that is not nil")
+
+// New returns a Job that sends its pings with sender; without one, each ping is an error. A nil config selects the defaults.
 func New(sender Sender, config *Config) *Job {
 	j := &Job{sender: sender}
 	if config != nil {
@@ -154,9 +158,15 @@ func (j *Job) report(ctx context.Context, err error) {
 // Ping sends a signal: its Kind, RunID, ExitStatus, Body, BodyCut and BodyCharset. It ignores RemoteAddr, UserAgent and At. The
 // error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses, and for one with a Scheme, which would lose
 // the text that a check searches for keywords; otherwise it is that of the Sender.
+//
+// A ctx that ends while the Sender tries ends that. One that has ended before the call does not keep the ping from being sent, so
+// that a job which was cancelled can report it; its method then takes as long as the Sender does.
 func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
-	if j == nil {
+	switch {
+	case j == nil:
 		return nil
+	case j.sender == nil:
+		return fmt.Errorf("job: %s ping: %w", s.Kind, errNoSender)
 	}
 	s, err := s.Normalized()
 	if err == nil && s.Scheme != "" {
@@ -164,6 +174,9 @@ func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	}
 	if err != nil {
 		return fmt.Errorf("job: %s ping: %w", s.Kind, &checks.FieldError{Field: "signal", Reason: "is not valid: " + err.Error(), Err: err})
+	}
+	if ctx.Err() != nil { // such as that of a job which was cancelled, and says so
+		ctx = context.WithoutCancel(ctx)
 	}
 	sent := pings.Signal{Kind: s.Kind, RunID: s.RunID, ExitStatus: s.ExitStatus, BodyCharset: s.BodyCharset}
 	sent.Body, sent.BodyCut = j.body(ctx, s)

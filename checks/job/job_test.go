@@ -363,6 +363,31 @@ func TestNil(t *testing.T) {
 	}
 }
 
+// Without a Sender, or without New, pings are errors and jobs run.
+func TestNoSender(t *testing.T) {
+	for name, j := range map[string]*job.Job{"nil": job.New(nil, nil), "zero": {}} {
+		var reported []error
+		if name == "nil" {
+			j = job.New(nil, &job.Config{OnPingError: func(_ context.Context, err error) { reported = append(reported, err) }})
+		}
+		run, err := j.Start(t.Context())
+		for _, err := range []error{err, j.Success(t.Context(), nil), j.Failure(t.Context(), nil), j.ExitStatus(t.Context(), 3, nil), run.Success(t.Context(), nil)} {
+			if err == nil || !strings.Contains(err.Error(), "no Sender") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		broken := errors.New("broken")
+		if err := j.Run(t.Context(), func(context.Context) error { return broken }); err != broken || name == "nil" && len(reported) != 2 {
+			t.Errorf("%s: %v, reported %v", name, err, reported)
+		}
+	}
+	used := false
+	entry := job.Entry{Name: "x", Spec: func() (checks.Spec, error) { return checks.Spec{}, nil }, Use: func(r job.Reporter) { used = r.Success(t.Context(), nil) == nil }}
+	if err := job.Sync(t.Context(), nil, "tag", []job.Entry{entry}, nil); err == nil || !used {
+		t.Errorf("without a registry: %v, used %v", err, used)
+	}
+}
+
 // diskError is an error whose Error method fails for a nil pointer.
 type diskError struct{ disk string }
 

@@ -38,7 +38,11 @@ type SyncConfig struct {
 // the same slug. The other entries are registered all the same. If there is an error, Sync pauses nothing. For an empty tag or
 // one with a blank it is a *[checks.FieldError], and Sync registers nothing.
 func Sync(ctx context.Context, registry Registry, tag string, entries []Entry, config *SyncConfig) error {
-	if err := checks.ValidateTag(tag); err != nil {
+	err := checks.ValidateTag(tag)
+	if registry == nil {
+		err = errors.New("the registry is nil")
+	}
+	if err != nil {
 		for _, e := range entries {
 			e.Use((*Job)(nil))
 		}

@@ -36,11 +36,13 @@ type StopError struct {
 	// which are retried later. They stay in the outbox, so another monitor on the database, or this one at its next Start,
 	// delivers them. It is -1 if it is unknown how many there are, because the database does not answer.
 	Alerts int
-	// Pings is how many pings were taken from jobs or from callers of [Monitor.Ping] and are not recorded. They are lost
-	// when the program ends, unless the database has just taken them.
+	// Pings is how many pings were taken from jobs or from callers of [Monitor.Ping] and are not recorded: those that are lost
+	// when the program ends, unless the database has just taken them, and those that jobs have lost before, because the
+	// database refused them or too many waited.
 	Pings int
 	// Err is why: the error of the database or of the context of Stop, or [context.DeadlineExceeded] after
-	// Config.StopTimeout. It is nil if Stop had the time, and receivers refused the alerts.
+	// Config.StopTimeout. It is nil if Stop had the time: receivers refused the alerts, or pings were
+	// lost before.
 	Err error
 }
 

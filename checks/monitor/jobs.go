@@ -61,11 +61,7 @@ func (s sender) Ping(ctx context.Context, signal pings.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	signal.Body = bytes.Clone(signal.Body) // it may be needed after Ping
-	err := ctx.Err()
-	if err == nil {
-		err = s.keeper.ping(ctx, s.to, signal)
-	}
-	if err != nil {
+	if err := s.keeper.ping(ctx, s.to, signal); err != nil {
 		return fmt.Errorf("%s ping: %w", signal.Kind, err)
 	}
 	return nil

@@ -10,16 +10,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/internal/backlog"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
-	// maxKept and maxKeptBytes bound the pings in memory, and their bodies.
-	maxKept, maxKeptBytes = 10_000, 64 << 20
 	// passSize bounds the pings that one pass submits.
 	passSize = 100
 	// firstWait is the pause after the first pass that fails. It doubles up to mostWait, and to firstWait at most while the
@@ -57,14 +55,15 @@ type kept struct {
 	alone  bool       // the database takes others
 }
 
+func (p *kept) Size() int { return len(p.signal.Body) }
+
 // keeper keeps the pings of jobs that the database does not take at once, in their order, and tries again until it does. One
 // goroutine does that while there are any.
 type keeper struct {
 	*jobs
 
 	mu      sync.Mutex
-	waiting []*kept // oldest first
-	bytes   int
+	waiting backlog.List[*kept]
 	failing bool                     // the last pass, or try, has found the database unavailable
 	pending map[registration]*target // that are not registered yet
 	idle    chan struct{}            // closed when the goroutine ends; nil if there is none
@@ -83,7 +82,6 @@ type registration struct {
 func (k *keeper) ping(ctx context.Context, to *target, signal pings.Signal) error {
 	k.mu.Lock()
 	if why := k.behind(to); why != nil {
-		defer k.mu.Unlock()
 		return k.keep(&kept{to: to, signal: signal, at: k.now()}, why)
 	}
 	id := to.id
@@ -105,7 +103,6 @@ func (k *keeper) ping(ctx context.Context, to *target, signal pings.Signal) erro
 		return about("check", id, err)
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	p.alone = errors.Is(err, store.ErrPartly)
 	k.failing = k.failing || !p.alone
 	return k.keep(p, about("check", id, err))
@@ -116,25 +113,26 @@ func (k *keeper) behind(to *target) error {
 	switch {
 	case to.id == uuid.Nil:
 		return errUnregistered
-	case len(k.waiting) == 0 || k.closed:
+	case len(k.waiting.All()) == 0 || k.closed:
 		return nil
-	case k.failing || slices.ContainsFunc(k.waiting, func(p *kept) bool { return p.to.id == to.id }):
+	case k.failing || slices.ContainsFunc(k.waiting.All(), func(p *kept) bool { return p.to.id == to.id }):
 		return errEarlier
 	}
 	return nil
 }
 
-// keep adds a ping to those that wait, and returns the error of its method. The caller holds the lock.
+// keep adds a ping to those that wait, and returns the error of its method. The caller holds the lock, which keep gives back.
 func (k *keeper) keep(p *kept, why error) error {
-	switch {
-	case k.closed:
+	if k.closed {
+		k.mu.Unlock()
 		return why
-	case len(k.waiting) >= maxKept || k.bytes+len(p.signal.Body) > maxKeptBytes:
-		return fmt.Errorf("%w; it cannot wait in memory: %w: %d pings with %d bytes of bodies do", why, checks.ErrUnavailable, len(k.waiting), k.bytes)
 	}
-	k.waiting = append(k.waiting, p)
-	k.bytes += len(p.signal.Body)
+	dropped := k.waiting.Add(p)
 	k.kick()
+	k.mu.Unlock()
+	if dropped != nil {
+		k.report(dropped)
+	}
 	return fmt.Errorf("%w; %w", why, job.ErrPending)
 }
 
@@ -151,28 +149,43 @@ func (k *keeper) kick() {
 func (k *keeper) run(idle chan struct{}) {
 	defer close(idle)
 	for failures := 0; ; {
+		if failures > 0 {
+			k.pause(failures)
+		}
 		k.mu.Lock()
-		if len(k.waiting)+len(k.pending) == 0 || k.closed {
+		if len(k.waiting.All())+len(k.pending) == 0 || k.closed {
 			k.idle = nil
 			k.mu.Unlock()
 			return
 		}
-		most := mostWait
-		if k.closing {
-			most = firstWait
-		}
 		k.mu.Unlock()
-		if failures > 0 {
-			timer := time.NewTimer(background.Backoff(firstWait, most, failures))
-			select {
-			case <-timer.C:
-			case <-k.hurry:
-			}
-			timer.Stop()
-		}
 		if failures++; k.pass() {
 			failures = 0
 		}
+	}
+}
+
+// pause waits before a further pass, after some that failed.
+func (k *keeper) pause(failures int) {
+	k.mu.Lock()
+	most := mostWait
+	if k.closing {
+		most = firstWait
+	}
+	k.mu.Unlock()
+	timer := time.NewTimer(background.Backoff(firstWait, most, failures))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-k.hurry:
+	}
+}
+
+// wake ends a pause.
+func (k *keeper) wake() {
+	select {
+	case k.hurry <- struct{}{}:
+	default:
 	}
 }
 
@@ -182,7 +195,7 @@ func (k *keeper) pass() (ok bool) {
 	k.mu.Lock()
 	var list []*kept
 	blocked := make(map[*target]bool)
-	for _, p := range k.waiting[:min(len(k.waiting), passSize)] {
+	for _, p := range k.waiting.All()[:min(len(k.waiting.All()), passSize)] {
 		if p.to.id == uuid.Nil || blocked[p.to] {
 			continue
 		}
@@ -203,29 +216,28 @@ func (k *keeper) pass() (ok bool) {
 		<-p.sent.Done()
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	recorded := false
+	var refused []error
 	for _, p := range list {
 		err := p.sent.Err()
 		p.sent = nil
-		if errors.Is(err, store.ErrUnavailable) {
+		switch {
+		case err == nil:
+			recorded = true
+			k.waiting.Sent(p)
+		case errors.Is(err, store.ErrUnavailable):
 			p.alone, ok = errors.Is(err, store.ErrPartly), false
-			continue
-		}
-		recorded = recorded || err == nil
-		k.remove(p)
-		if err != nil {
-			k.report(fmt.Errorf("%s ping: %w", p.signal.Kind, about("check", p.to.id, err)))
+		default:
+			k.waiting.Drop(p)
+			refused = append(refused, fmt.Errorf("%s ping: %w", p.signal.Kind, about("check", p.to.id, err)))
 		}
 	}
 	k.failing = !recorded && !ok
+	k.mu.Unlock()
+	for _, err := range refused { // without the lock, because a program may ping then
+		k.report(err)
+	}
 	return ok
-}
-
-// remove removes a ping. The caller holds the lock.
-func (k *keeper) remove(p *kept) {
-	k.waiting = slices.DeleteFunc(k.waiting, func(other *kept) bool { return other == p })
-	k.bytes -= len(p.signal.Body)
 }
 
 // registerAll registers the targets that are pending. The pings of one that is refused are dropped.
@@ -282,18 +294,16 @@ func (k *keeper) registered(name registration, id uuid.UUID) {
 // refuse drops the pings of a target that cannot be registered.
 func (k *keeper) refuse(name registration, why error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	t := k.pending[name]
 	delete(k.pending, name)
 	dropped := 0
-	k.waiting = slices.DeleteFunc(k.waiting, func(p *kept) bool {
-		if p.to != t {
-			return false
+	for _, p := range slices.Clone(k.waiting.All()) {
+		if p.to == t {
+			k.waiting.Drop(p)
+			dropped++
 		}
-		k.bytes -= len(p.signal.Body)
-		dropped++
-		return true
-	})
+	}
+	k.mu.Unlock()
 	k.report(fmt.Errorf("register %q: %w; pings that were dropped: %d", name.slug, why, dropped))
 }
 
@@ -301,7 +311,7 @@ func (k *keeper) refuse(name registration, why error) {
 func (k *keeper) oldest(upTo time.Time) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, p := range k.waiting {
+	for _, p := range k.waiting.All() {
 		if !p.alone && p.to.id != uuid.Nil && p.at.Before(upTo) {
 			upTo = p.at
 		}
@@ -309,19 +319,15 @@ func (k *keeper) oldest(upTo time.Time) time.Time {
 	return upTo
 }
 
-// drain records what waits until ctx ends, and keeps nothing from then on until open. It returns how many pings are left that
-// are not on their way.
-func (k *keeper) drain(ctx context.Context) (left int) {
+// drain records what waits until ctx ends, and keeps nothing from then on until open.
+func (k *keeper) drain(ctx context.Context) {
 	k.mu.Lock()
 	k.closing = true
-	for len(k.waiting) > 0 && ctx.Err() == nil {
+	for len(k.waiting.All()) > 0 && ctx.Err() == nil {
 		k.kick()
 		idle := k.idle
 		k.mu.Unlock()
-		select {
-		case k.hurry <- struct{}{}:
-		default:
-		}
+		k.wake()
 		select {
 		case <-idle:
 		case <-ctx.Done():
@@ -331,12 +337,20 @@ func (k *keeper) drain(ctx context.Context) (left int) {
 	}
 	defer k.mu.Unlock()
 	k.closing, k.closed = false, true
-	for _, p := range k.waiting {
-		if p.sent == nil {
-			left++
+	k.wake() // so that the goroutine ends
+}
+
+// left returns how many pings wait that are not on their way, and how many were dropped since the last call.
+func (k *keeper) left() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := k.waiting.TakeLost()
+	for _, p := range k.waiting.All() {
+		if p.sent == nil || closed(p.sent.Done()) && p.sent.Err() != nil {
+			n++
 		}
 	}
-	return left
+	return n
 }
 
 // open keeps pings again, and goes on with those that are left.
@@ -344,7 +358,7 @@ func (k *keeper) open() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = false
-	if len(k.waiting)+len(k.pending) > 0 {
+	if len(k.waiting.All())+len(k.pending) > 0 {
 		k.kick()
 	}
 }

@@ -168,10 +168,9 @@ func TestJobRecovers(t *testing.T) {
 		clear(output) // the caller may reuse the body
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := o.Job(c.ID).Success(ctx, nil); !errors.Is(err, context.Canceled) || errors.Is(err, job.ErrPending) {
+		if err := o.Job(c.ID).Success(ctx, nil); !errors.Is(err, job.ErrPending) {
 			t.Error(err)
 		}
-		_ = o.Job(c.ID).Success(t.Context(), nil)
 		time.Sleep(10 * time.Minute) // the check would be down
 		db.thaw()
 		time.Sleep(20 * time.Second)

@@ -46,7 +46,7 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 // of [Monitor.Ping]. Of a body larger than [MaxBody], the end is kept.
 //
 // A job does not wait for its monitoring. A ping is tried once, for at most 3 seconds. If the database is unavailable then,
-// or does not answer, the ping waits in memory, up to 10,000 pings with 64 MiB of bodies, and its error is a
+// or does not answer, the ping waits in memory, up to 10,000 pings with 32 MiB of bodies, and its error is a
 // [job.ErrPending]. Those after it join it at once. The monitor records them with their times, in their order, as soon as
 // the database is there, and judges no deadline before. [Monitor.Stop] waits for that, within Config.StopTimeout, and counts
 // those that are left. With a Config.Spool, pings go there instead, and survive the process.

@@ -87,7 +87,8 @@ func (m *Monitor) Stop(ctx context.Context) error {
 	defer cancel()
 	w := m.stopping(within)
 	if w == nil {
-		return m.left(ctx, 0, m.record(within), nil)
+		lost := m.record(within)
+		return m.left(ctx, 0, lost, within.Err())
 	}
 	w.stop()
 	select {
@@ -136,14 +137,14 @@ func (m *Monitor) stopping(ctx context.Context) *work {
 // returnTime is how long Stop waits for code that does not return when its context ends.
 const returnTime = 5 * time.Second
 
-// left returns the error of Stop if alerts or pings are left, and why. Without a reason for pings, time has run out.
+// left returns the error of Stop if alerts or pings are left, and why.
 func (m *Monitor) left(ctx context.Context, alerts, pings int, err error) error {
 	switch {
 	case alerts == 0 && pings == 0:
 		return nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case err == nil && pings > 0, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("StopTimeout has passed, %v: %w", m.config.StopTimeout, context.DeadlineExceeded)
 	}
 	return &StopError{alerts, pings, err}
@@ -196,8 +197,8 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 
 // record waits until the pings that were taken are recorded, and returns how many are not when ctx ends.
 func (m *Monitor) record(ctx context.Context) (left int) {
-	left = m.jobs.keeper.drain(ctx)
-	return left + m.ingest.Wait(ctx)
+	m.jobs.keeper.drain(ctx)
+	return m.ingest.Wait(ctx) + m.jobs.keeper.left()
 }
 
 // Tick does one round of what [Monitor.Start] does all the time, for tests and for programs with a clock of their own: it

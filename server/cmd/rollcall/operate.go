@@ -17,6 +17,9 @@ import (
 // minHeartbeat is the minimum of --heartbeat-every.
 const minHeartbeat = time.Second
 
+// heartbeatTries bounds the tries of a heartbeat, because an old one says nothing.
+const heartbeatTries = 5
+
 // operateFlags configure the metrics, the heartbeats, the access log and the shutdown of the service.
 type operateFlags struct {
 	MetricsListen  string        `group:"Operation:" placeholder:"HOST:PORT" help:"Address that serves Prometheus metrics at /metrics, without a key. Off by default."`
@@ -73,7 +76,7 @@ func (f *operateFlags) pinger() (*client.Pinger, error) {
 	if f.HeartbeatURL == "" {
 		return nil, nil
 	}
-	p, err := client.NewPinger(f.HeartbeatURL, nil)
+	p, err := client.NewPinger(f.HeartbeatURL, &client.PingerConfig{Tries: heartbeatTries})
 	if err != nil {
 		return nil, fmt.Errorf("--heartbeat-url: %w", console.PlainError(err))
 	}
