@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/internal/backlog"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -132,7 +131,7 @@ func (w *worker) pause(ctx context.Context, d time.Duration) error {
 // memory keeps the pings of a [Pinger] without a queue that wait for another try.
 type memory struct {
 	mu       sync.Mutex
-	list     backlog.List[*pending]
+	list     job.Backlog[*pending]
 	patience *time.Timer // of a Close without a deadline
 }
 

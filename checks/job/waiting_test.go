@@ -23,7 +23,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/internal/backlog"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -197,19 +196,19 @@ func TestPingsOfEndedContexts(t *testing.T) {
 func TestWaitingPingsAreBounded(t *testing.T) {
 	eachOutage(t, func(t *testing.T, o *outage) {
 		o.away()
-		o.wait(t, 1, backlog.MaxPings+3)
+		o.wait(t, 1, job.MaxBacklog+3)
 		if err := o.pingErr(); err == nil || strings.Count(err.Error(), "the oldest were dropped: 1") != 3 {
 			t.Error(err)
 		}
 		within, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := o.close(within); err == nil || !strings.Contains(err.Error(), fmt.Sprint(": ", backlog.MaxPings+3)) {
+		if err := o.close(within); err == nil || !strings.Contains(err.Error(), fmt.Sprint(": ", job.MaxBacklog+3)) {
 			t.Error(err)
 		}
 	})
 	eachOutage(t, func(t *testing.T, o *outage) {
 		o.away()
-		const n = backlog.MaxBytes / 100_000
+		const n = job.MaxBacklogBytes / 100_000
 		for i := range n + 2 {
 			body := make([]byte, 100_000)
 			copy(body, strconv.Itoa(i))

@@ -13,7 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/internal/backlog"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -63,7 +62,7 @@ type keeper struct {
 	*jobs
 
 	mu      sync.Mutex
-	waiting backlog.List[*kept]
+	waiting job.Backlog[*kept]
 	failing bool                     // the last pass, or try, has found the database unavailable
 	pending map[registration]*target // that are not registered yet
 	idle    chan struct{}            // closed when the goroutine ends; nil if there is none

@@ -1,20 +1,21 @@
-package backlog_test
+package job_test
 
 import (
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/internal/backlog"
+	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
-type ping struct{ size int }
+// sized is a ping that waits.
+type sized struct{ size int }
 
-func (p *ping) Size() int { return p.size }
+func (p *sized) Size() int { return p.size }
 
 // TestLost counts each ping once, also one that is dropped while it is on its way.
-func TestLost(t *testing.T) {
-	var l backlog.List[*ping]
-	const most = backlog.MaxBytes
-	large := []*ping{{most / 2}, {most / 2}, {most}, {2 * most}}
+func TestBacklogCountsLost(t *testing.T) {
+	var l job.Backlog[*sized]
+	const most = job.MaxBacklogBytes
+	large := []*sized{{most / 2}, {most / 2}, {most}, {2 * most}}
 	for i, p := range large {
 		if err := l.Add(p); (err != nil) != (i >= 2) {
 			t.Errorf("ping %d: %v", i, err)
@@ -28,7 +29,7 @@ func TestLost(t *testing.T) {
 	if lost := l.TakeLost(); lost != 2 || l.TakeLost() != 0 {
 		t.Errorf("%d pings are lost, want 2", lost)
 	}
-	small := []*ping{{1}, {2}, {3}}
+	small := []*sized{{1}, {2}, {3}}
 	l.Sent(large[3])
 	for _, p := range small {
 		_ = l.Add(p)
