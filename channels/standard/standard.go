@@ -12,6 +12,7 @@ package standard
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -30,6 +31,9 @@ type Config struct {
 	// AllowPrivateNetworks lets webhooks and other requests reach loopback, private and link-local addresses. Default:
 	// such addresses are refused. The mail server may always have one, since the administrator chooses it.
 	AllowPrivateNetworks bool
+	// Proxy returns the proxy for an alert over HTTP, like Proxy of [outbound.Config], which says what it means for private
+	// networks. Mail and MQTT use none. Default: no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Email is the mail server for channels of kind email. Default: none, and no e-mail.
 	Email *email.Config
 	// Twilio is the account for channels of the kinds sms, whatsapp and call without their own. Default: none.
@@ -62,7 +66,7 @@ func New(config *Config) ([]channels.Type, error) {
 		c = *config
 	}
 	networks := &outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks}
-	client := outbound.New(networks)
+	client := outbound.New(&outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks, Proxy: c.Proxy})
 	mail, err := email.New(c.Email)
 	if err != nil {
 		return nil, fmt.Errorf("the mail server: %w", err)
@@ -76,7 +80,7 @@ func New(config *Config) ([]channels.Type, error) {
 		return nil, err
 	}
 	broker := mqtt.New(&mqtt.Config{Dial: outbound.NewDialer(networks).DialContext})
-	broker.Ready = outbound.Ready(client, broker.Settings)
+	broker.Ready = outbound.Ready(outbound.New(networks), broker.Settings)
 	command := shell.New(nil)
 	if !c.EnableShell {
 		command.Notifier, command.Missing = nil, "shell commands are not enabled on this server"

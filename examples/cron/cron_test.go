@@ -4,6 +4,7 @@ package cron
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +41,14 @@ func TestCrontab(t *testing.T) {
 	}
 	bin := testserver.Job(t)
 	testserver.Rollcall(t, bin)
+	inPlace := func(text string) string { return strings.ReplaceAll(text, "/usr/local/bin", bin) }
+	script, err := os.ReadFile("backup.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "backup.sh"), []byte(inPlace(string(script))), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	site := testserver.Start(t)
 	for i, command := range commands {
 		t.Run(command, func(t *testing.T) {
@@ -47,8 +56,8 @@ func TestCrontab(t *testing.T) {
 				testserver.Require(t, "curl")
 			}
 			for j, fail := range []string{"", "yes"} {
-				cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
-				cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PING_URL=" + site.PingURL, "FAIL=" + fail}
+				cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", inPlace(command))
+				cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir(), "PING_URL=" + site.PingURL, "FAIL=" + fail}
 				out, err := cmd.CombinedOutput()
 				if (err != nil) != (fail != "") {
 					t.Errorf("%v\n%s", err, out)

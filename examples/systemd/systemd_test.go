@@ -88,15 +88,31 @@ func TestService(t *testing.T) {
 	bin := testserver.Job(t)
 	testserver.Rollcall(t, bin)
 	site := testserver.Start(t)
-	command := inPlace(value(t, read(t, "backup.service"), "ExecStart"), bin)
-	words := strings.Fields(command)
-	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
-	cmd.Env = []string{"ROLLCALL_PING_URL=" + site.PingURL}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	command, isShell := strings.CutPrefix(inPlace(value(t, read(t, "backup.service"), "ExecStart"), bin), "/bin/sh -c '")
+	command, ended := strings.CutSuffix(strings.ReplaceAll(command, "$$", "$"), "'")
+	if !isShell || !ended || strings.ContainsAny(command, "'%") {
+		t.Fatal(command)
 	}
-	if diff := cmp.Diff([]string{"start", "success: 12 files"}, site.Pings()); diff != "" {
-		t.Errorf("pings (-want +got):\n%s", diff)
+	run := func(pings []string, environment ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
+		cmd.Env = environment
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "12 files") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if diff := cmp.Diff(pings, site.Pings()); diff != "" {
+			t.Errorf("pings (-want +got):\n%s", diff)
+		}
+		return string(out)
+	}
+	run([]string{"start", "success: 12 files"}, "ROLLCALL_PING_URL="+site.PingURL)
+	run(nil) // without the file of the URL
+	if err := os.Remove(filepath.Join(bin, "rollcall")); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(nil, "ROLLCALL_PING_URL="+site.PingURL); !strings.Contains(out, "rollcall is missing") {
+		t.Error(out)
 	}
 }
 

@@ -189,7 +189,7 @@ func parseCurl(line string) (request, error) {
 	r := request{method: http.MethodGet, header: http.Header{}}
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
-		case word == "-sS":
+		case word == "-sS", word == "-sSL":
 		case word == "-H" && i+1 < len(words):
 			i++
 			name, value, _ := strings.Cut(words[i], ": ")

@@ -327,7 +327,7 @@ func TestDocumentFlags(t *testing.T) {
 	}
 	known := make(map[string]bool)
 	for _, other := range []string{
-		"retry", "retry-connrefused", "data-binary", // curl
+		"retry", "retry-connrefused", "data-binary", "post301", "post302", "post303", "max-redirs", // curl
 		"format", "file", "clean", "if-exists", "single-transaction", "no-owner", "dbname", // pg_dump, pg_restore
 		"restart", "read-only", "cap-drop", "user", // docker run
 		"now", "ignore-missing", // systemctl enable, sha256sum

@@ -48,7 +48,7 @@ func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monit
 	printCommand(w, "curl", "-sS", checksURL, "-H", authorization, "-H", "Content-Type: application/json",
 		"-d", `{"name": "My first check", "slug": "first", "timeout": 60, "grace": 60}`)
 	fmt.Fprint(w, "\nPing it, here by its slug:\n\n")
-	printCommand(w, "curl", "-sS", string(c.PingBaseURL)+"/"+project.PingKey+"/first")
+	printCommand(w, "curl", "-sSL", string(c.PingBaseURL)+"/"+project.PingKey+"/first")
 	fmt.Fprint(w, "\nSee its status, which becomes grace and then down when the pings stop:\n\n")
 	printCommand(w, "curl", "-sS", checksURL, "-H", authorization)
 	fmt.Fprintln(w)

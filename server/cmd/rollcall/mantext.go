@@ -21,9 +21,10 @@ const overviewExamples = `Start a service, which prints its keys on an empty dat
 
     rollcall serve --base-url https://rollcall.example.org
 
-Report each run of a job in a crontab:
+Report each run of a job in a crontab, and run it without rollcall, too:
 
-    0 3 * * *  rollcall run --slug backup --ping-key KEY -- backup.sh
+    ROLLCALL_PING_URL=https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
+    0 3 * * *  r=$(PATH=$PATH:/usr/local/bin:$HOME/go/bin; command -v rollcall) || echo "rollcall is missing, nothing is reported" >&2; ${r:+"$r" run -q --} /usr/local/bin/backup
 
 Show when a schedule runs next:
 

@@ -171,7 +171,7 @@ Examples:
     rollcall ping --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
     rollcall ping start --slug backup --ping-key KEY --create
     df -h | rollcall ping log --body=-
-    rollcall ping --queue /var/spool/rollcall flush`
+    rollcall ping --queue ~/.rollcall-queue flush`
 }
 
 // flush is the signal that stands for none.

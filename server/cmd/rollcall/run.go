@@ -78,7 +78,11 @@ Redirect the output of background processes, because rollcall stops reading it a
 Examples:
 
     rollcall run --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f -- backup.sh /home
-    0 3 * * *  ROLLCALL_PING_KEY_FILE=/etc/rollcall.key rollcall run -q --slug backup --create -- backup.sh /home`
+
+In a crontab, with a line that finds rollcall where a package or "go install" puts it, and runs the job without it, too:
+
+    ROLLCALL_PING_URL=https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
+    0 3 * * *  r=$(PATH=$PATH:/usr/local/bin:$HOME/go/bin; command -v rollcall) || echo "rollcall is missing, nothing is reported" >&2; ${r:+"$r" run -q --} /usr/local/bin/backup`
 }
 
 // Validate checks the command line. Kong calls it.

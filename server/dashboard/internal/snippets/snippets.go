@@ -1,8 +1,8 @@
 // Package snippets has lines to copy that run a job and report it to a check.
 //
 // Each runs the job exactly once, whatever happens to the pings, and passes on its output and its exit status. A test runs
-// them with a server, without one, with a long output, and with a job that fails. The files are complete: the example
-// values in them are replaced by those of the check.
+// them with a server, without one, with one that redirects, with a long output, and with a job that fails. The files are
+// complete: the example values in them are replaced by those of the check.
 package snippets
 
 import (

@@ -2,10 +2,12 @@ package snippets_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -139,12 +141,11 @@ type language struct {
 	start, failures, output, errors bool
 	status                          int // the exit status of a job that fails
 	noStatus                        bool
+	sameOrigin                      bool // it follows no redirect to another origin
 }
 
-// rewritten replaces the path of the job.
-func rewritten(code, dir string) string {
-	return strings.NewReplacer("/usr/local/bin/job", filepath.Join(dir, "job"), "/usr/local/bin/rollcall", filepath.Join(dir, "rollcall")).Replace(code)
-}
+// rewritten replaces the directory of the job and of rollcall.
+func rewritten(code, dir string) string { return strings.ReplaceAll(code, "/usr/local/bin", dir) }
 
 // script runs the code with an interpreter.
 func script(interpreter ...string) func(*testing.T, string, job, string, string) *exec.Cmd {
@@ -271,12 +272,12 @@ func write(t *testing.T, path, content string) string {
 
 // languages are those of the snippets, by the name of the way and the number of the alternative.
 var languages = map[string]language{
-	"crontab/0": {hide: hidePrograms, prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
+	"crontab/0": {sameOrigin: true, hide: hidePrograms, prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
 	"crontab/1": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, status: 3},
 	"crontab/2": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
 	"sh/0":      {hide: hidePrograms, programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
 	"bash/0":    {hide: hidePrograms, programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
-	"systemd/0": {hide: hidePrograms, prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
+	"systemd/0": {sameOrigin: true, hide: hidePrograms, prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
 	"Python/0": {hide: hideLibrary("PYTHONPATH", "urllib.py", "raise ImportError('hidden')"), programs: []string{"python3"}, start: true, failures: true, output: true, errors: true, status: 1,
 		prepare: filled("    pass  # your code\n", func(j job, runs string) string {
 			text := "    open('" + runs + "', 'a').write('run\\n')\n    for i in range(" + strconv.Itoa(j.lines()) + "): print('" + strings.TrimSpace(line) + "')\n    print('" + end + "')\n"
@@ -319,7 +320,7 @@ var languages = map[string]language{
 			}
 			return text
 		}, "perl")},
-	"Go/0":         {prepare: program, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
+	"Go/0":         {sameOrigin: true, prepare: program, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
 	"Kubernetes/0": {hide: hidePrograms, programs: []string{"curl"}, prepare: pod, start: true, failures: true, status: 3},
 }
 
@@ -372,11 +373,11 @@ func TestRun(t *testing.T) {
 				require(t, program)
 			}
 			for _, j := range []job{{name: "short"}, {name: "long", output: 200_000}, {name: "fails", fails: true}, {name: "fails at length", output: 200_000, fails: true}} {
-				for _, fault := range []fault{none, away, hidden} {
+				for _, fault := range []fault{none, away, hidden, elsewhere, 301, 302, 303, 307, 308} {
 					if fault != none && j.output == 0 || fault == hidden && l.hide == nil {
 						continue // retries take seconds
 					}
-					t.Run(j.name+string(fault), func(t *testing.T) {
+					t.Run(j.name+", "+fault.String(), func(t *testing.T) {
 						t.Parallel()
 						l.run(t, name, bin, j, fault)
 					})
@@ -386,20 +387,50 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// fault is why nothing can be reported.
-type fault string
+// fault is why nothing can be reported, or the status of a server that redirects to the right one.
+type fault int
 
 const (
-	none   fault = ""
-	away   fault = ", without a server"
-	hidden fault = ", without the program or the library"
+	none      fault = iota
+	away            // nothing listens
+	hidden          // without the program or the library
+	elsewhere       // the server redirects to a page with a form to sign in
 )
+
+func (f fault) String() string {
+	return cmp.Or(map[fault]string{none: "well", away: "without a server", hidden: "without the program", elsewhere: "to sign in"}[f], "status "+strconv.Itoa(int(f)))
+}
+
+// redirects reports whether the server redirects to the right one.
+func (f fault) redirects() bool { return f >= 300 }
+
+// move starts a server that redirects as the fault says, and makes its URL that of the site.
+func (s *site) move(t *testing.T, fault fault) {
+	t.Helper()
+	right, path := s.url, "/ping/"+s.check.ID.String()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, isPing := strings.CutPrefix(r.URL.Path, path)
+		switch {
+		case fault.redirects():
+			http.Redirect(w, r, right+rest, int(fault))
+		case isPing:
+			http.Redirect(w, r, "/signin", http.StatusFound)
+		default:
+			fmt.Fprint(w, "<title>Sign in</title>")
+		}
+	}))
+	t.Cleanup(web.Close)
+	s.url = web.URL + path
+}
 
 // run runs a snippet once.
 func (l language) run(t *testing.T, name, bin string, j job, fault fault) {
 	t.Helper()
 	s := newSite(t)
-	if fault == away {
+	switch {
+	case fault == elsewhere || fault.redirects():
+		s.move(t, fault)
+	case fault == away:
 		s.url = "http://127.0.0.1:1/ping/" + s.check.ID.String() // nothing listens there
 	}
 	dir := t.TempDir()
@@ -412,7 +443,7 @@ func (l language) run(t *testing.T, name, bin string, j job, fault fault) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	bound := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
-	bound.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
+	bound.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
 	if fault == hidden {
 		bound.Env = append(bound.Env, l.hide(t, dir)...)
 	}
@@ -444,7 +475,7 @@ func (l language) run(t *testing.T, name, bin string, j job, fault fault) {
 	if left, err := filepath.Glob(filepath.Join(dir, "tmp*")); len(left) > 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if fault != none {
+	if fault != none && !(fault.redirects() && !l.sameOrigin) {
 		if said := errs.String(); !(strings.Contains(said, "ping failed") || strings.Contains(said, "nothing is reported") || strings.Contains(said, " ping: ")) &&
 			(l.failures || !j.fails) {
 			t.Errorf("it does not say that nothing was reported: %q", said)
@@ -566,7 +597,7 @@ func TestSchedules(t *testing.T) {
 	} {
 		list := all(snippets.Params{PingURL: "https://x.example.org/ping/1", Settings: checks.Settings{Schedule: test.schedule, TZ: test.tz}})
 		lines := strings.Split(list["crontab/0"], "\n")
-		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+`  run="rollcall run --ping-url https://x.example.org/ping/1 --"; `) {
+		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+"  r=$(PATH=$PATH:") || !strings.Contains(got, "--ping-url https://x.example.org/ping/1 --}") {
 			t.Errorf("%s: %s", test.schedule, got)
 		}
 		if zoned := strings.Contains(list["crontab/0"], "CRON_TZ="+test.tz+"\n") && strings.Contains(list["crontab/0"], "Debian"); zoned != test.zoned {

@@ -20,7 +20,10 @@ const widest = 76
 func (c command) Text() string {
 	program := "curl"
 	if c.ping {
-		program += " -m 10 --retry 5" // a ping must not hold up its job
+		program += " -sSL -m 10 --retry 5" // a ping must not hold up its job
+		if c.body != "" {
+			program += " --post301 --post302 --post303" // a redirect must not cut the body off
+		}
 	}
 	if c.method != "GET" && !(c.method == "POST" && c.body != "") {
 		program += " -X " + c.method

@@ -96,11 +96,11 @@ func TestToJSON(t *testing.T) {
 func TestCommand(t *testing.T) {
 	const url = "https://example.org/x"
 	for want, c := range map[string]command{
-		"curl https://example.org/x":                                                                              {method: "GET", url: url},
-		`curl -X DELETE https://example.org/x -H "X-Api-Key: $API_KEY"`:                                           {method: "DELETE", url: url, keyed: true},
-		"curl 'https://example.org/x?a=b+%26'":                                                                    {method: "GET", url: url, query: []string{"a=b+%26"}},
-		"curl -m 10 --retry 5 https://example.org/x --data-raw 'it'\\''s'":                                        {method: "POST", url: url, body: "it's", ping: true},
-		"curl https://example.org/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{\n  \"desc\": \"y\"\n}'": {method: "POST", url: url, isJSON: true, body: "{\n  \"desc\": \"y\"\n}"},
+		"curl https://example.org/x":                                    {method: "GET", url: url},
+		`curl -X DELETE https://example.org/x -H "X-Api-Key: $API_KEY"`: {method: "DELETE", url: url, keyed: true},
+		"curl 'https://example.org/x?a=b+%26'":                          {method: "GET", url: url, query: []string{"a=b+%26"}},
+		"curl -sSL -m 10 --retry 5 --post301 --post302 --post303 https://example.org/x \\\n  --data-raw 'it'\\''s'": {method: "POST", url: url, body: "it's", ping: true},
+		"curl https://example.org/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{\n  \"desc\": \"y\"\n}'":   {method: "POST", url: url, isJSON: true, body: "{\n  \"desc\": \"y\"\n}"},
 	} {
 		if diff := cmp.Diff(want, c.Text()); diff != "" {
 			t.Error(diff)

@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -22,6 +26,7 @@ import (
 // NotifierFlags configure the delivery of alerts for all commands that send alerts.
 type NotifierFlags struct {
 	AllowPrivateNetworks bool `group:"Alerts:" help:"Let alerts reach loopback, private and link-local addresses. Without it, alerts to them fail."`
+	ProxyAlerts          bool `group:"Alerts:" help:"Send alerts over HTTP through the proxy in HTTPS_PROXY or HTTP_PROXY, except to the hosts in NO_PROXY. The proxy must then keep them out of private networks, because this server cannot see where it connects. Mail and MQTT use no proxy."`
 	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run commands as the server's user. Without it, they fail."`
 
 	MailFlags
@@ -137,12 +142,16 @@ func NeedsOf(ctx context.Context, c channels.Channel) (flag string, warning *cha
 
 // Given reports whether a flag for alerts is set that has no default.
 func (f NotifierFlags) Given() bool {
-	return f.AllowPrivateNetworks || f.EnableShell || f.MailHost != "" || f.TwilioAccountSID != ""
+	return f.AllowPrivateNetworks || f.ProxyAlerts || f.EnableShell || f.MailHost != "" || f.TwilioAccountSID != ""
 }
 
 // Apply configures a monitor to deliver alerts.
 func (f NotifierFlags) Apply(config *monitor.Config) error {
 	c := standard.Config{AllowPrivateNetworks: f.AllowPrivateNetworks, EnableShell: f.EnableShell}
+	if f.ProxyAlerts {
+		proxy := httpproxy.FromEnvironment().ProxyFunc()
+		c.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
+	}
 	if f.MailHost != "" {
 		var err error
 		if c.Email, err = f.Mail(); err != nil {
@@ -255,7 +264,33 @@ func (f NotifierFlags) Check() error {
 	if f.TwilioAccountSID == "" && f.needsTwilioAccount() {
 		return errors.New("--twilio-account-sid: is required by the other --twilio flags")
 	}
-	return f.Apply(new(monitor.Config))
+	return cmp.Or(f.checkProxy(), f.Apply(new(monitor.Config)))
+}
+
+// checkProxy checks the variables that --proxy-alerts needs. Its errors do not show a URL, which may contain a password.
+func (f NotifierFlags) checkProxy() error {
+	set := httpproxy.FromEnvironment()
+	switch {
+	case !f.ProxyAlerts:
+		return nil
+	case set.HTTPSProxy == "" && set.HTTPProxy == "":
+		return errors.New("--proxy-alerts: neither HTTPS_PROXY nor HTTP_PROXY is set")
+	case !isProxy(set.HTTPSProxy):
+		return errors.New("--proxy-alerts: HTTPS_PROXY is not a URL such as http://proxy.example.org:3128")
+	case !isProxy(set.HTTPProxy):
+		return errors.New("--proxy-alerts: HTTP_PROXY is not a URL such as http://proxy.example.org:3128")
+	}
+	return nil
+}
+
+// isProxy reports whether a value is "", a URL that package net/http takes for a proxy, or a host with an optional port. The
+// package ignores other values, and alerts would go past the proxy.
+func isProxy(value string) bool {
+	if value != "" && !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	u, err := url.Parse(value)
+	return value == "" || err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
 // CheckMail checks the flags of the mail server without using the network.

@@ -1,6 +1,6 @@
 #!/bin/bash
 url=https://rollcall.example.org/ping/UUID
-report() { curl -fsS -m 5 --retry 2 --retry-connrefused -o /dev/null "$@" || echo "ping failed" >&2; }
+report() { [ "$(curl -fsSL --post301 --post302 --post303 -m 5 --retry 2 --retry-connrefused "$@")" = OK ] || echo "ping failed" >&2; }
 
 report "$url/start"
 out=$(mktemp) || out=/dev/null

@@ -9,12 +9,19 @@ for (const stream of [process.stdout, process.stderr]) {
   };
 }
 
+async function send(to, body, redirects = 5) {
+  const answer = await fetch(to, { method: "POST", body, redirect: "manual", signal: AbortSignal.timeout(5000) });
+  const text = await answer.text(), next = answer.headers.get("location");
+  if (next && redirects) return send(new URL(next, to), body, redirects - 1); // fetch makes a GET of some
+  if (text !== "OK") throw new Error("status " + answer.status);
+}
+
 async function report(path) {
   const body = Buffer.from(written).subarray(-limit);
   let error;
   for (const pause of [1000, 2000, 0]) {
     try {
-      return await fetch(url + path, { method: "POST", body, signal: AbortSignal.timeout(5000) });
+      return await send(url + path, body);
     } catch (e) { // a failed ping does not stop the job
       error = e;
       await new Promise(done => setTimeout(done, pause));

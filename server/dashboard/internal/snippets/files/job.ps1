@@ -1,6 +1,9 @@
 $url = "https://rollcall.example.org/ping/UUID"
 function Report($path, $body = "") {
-    try { Invoke-RestMethod -Uri "$url$path" -Method Post -Body $body -TimeoutSec 5 | Out-Null }
+    try { # without MaximumRedirection, a redirected POST would become a GET
+        $answer = Invoke-RestMethod -Uri "$url$path" -Method Post -Body $body -TimeoutSec 5 -MaximumRedirection 0 -ErrorAction Stop
+        if ($answer -ne "OK") { throw "the answer is not OK" }
+    }
     catch { Write-Warning "ping failed: $($_.Exception.Message)" } # and does not stop the job
 }
 

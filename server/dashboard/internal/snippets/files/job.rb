@@ -5,13 +5,17 @@ def report(path, body = "")
   pauses = [1, 2]
   begin
     require "net/http"
-    url = URI(URL + path)
-    Net::HTTP.start(url.host, url.port, use_ssl: url.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
-      http.post(url.path, body.b[-LIMIT..-1] || body)
+    url, answer = URI(URL + path), nil
+    6.times do # redirects
+      answer = Net::HTTP.start(url.host, url.port, use_ssl: url.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
+        http.post(url.request_uri, body.b[-LIMIT..-1] || body)
+      end
+      answer["location"] ? url += answer["location"] : break
     end
+    raise "status #{answer.code}" unless answer.body == "OK"
   rescue StandardError, LoadError => e # a failed ping does not stop the job
     (sleep(pauses.shift); retry) unless pauses.empty?
-    warn "ping failed: #{e.class}"
+    warn "ping failed: #{e.class}#{" #{e.message}" if e.is_a?(RuntimeError)}"
   end
 end
 
