@@ -298,8 +298,9 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 }
 
 // Update changes settings. New timing counts from the last ping on, but takes the check down no earlier than now. New
-// alert rules take effect at once, also on alerts that are held back. The caller resolves Spec.Channels. The error is a
-// *[FieldError]; nothing has changed then.
+// alert rules take effect at once, on all alerts that were not raised before: also on those that are held back, and on those
+// about what the clock alone has done. The caller resolves Spec.Channels. The error is a *[FieldError]; nothing has changed
+// then.
 func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = instant(now)
 	if err := spec.Validate(now); err != nil {
@@ -311,13 +312,13 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 			return c, Effects{}, err
 		}
 	}
-	c, effects := c.Settle(now)
-	before, limited, silent := c.timing(), c.MaxRuntime > 0, c.RecordOnly
-	c = spec.applyTo(c)
-	if silent && !c.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
-		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(c.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
+	if c.RecordOnly && !changed.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
+		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(changed.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
 	}
 	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
+	before, limited := c.timing(), c.MaxRuntime > 0
+	settled, effects := c.ruledBy(changed).Settle(now)
+	c, c.State = changed, settled.State
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })
 	}
 	if c.timing() != before {
@@ -329,4 +330,15 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	}
 	c = c.review(now, &effects)
 	return c, effects, nil
+}
+
+// ruledBy returns the check with the alert rules of another one, for an event that follows the old timing and the new rules.
+func (c Check) ruledBy(rules Check) Check {
+	if c.QuietHours != rules.QuietHours || c.TZ != rules.TZ {
+		hours := rules.compiled().hours
+		c.plan = c.compiled()
+		c.plan.hours, c.QuietHours = hours, rules.QuietHours
+	}
+	c.AlertAfter, c.RepeatEvery, c.RecordOnly = rules.AlertAfter, rules.RepeatEvery, rules.RecordOnly
+	return c
 }
