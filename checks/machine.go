@@ -207,7 +207,7 @@ func (c Check) finish(kind pings.Kind, at time.Time, effects *Effects) Check {
 		}
 		return c
 	}
-	c.LastPing = at
+	c.LastPing, c.WatchedFrom = at, time.Time{}
 	to, reason := StatusUp, flips.Success
 	if kind == pings.Failure {
 		to, reason = StatusDown, flips.Failure
@@ -275,7 +275,7 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	}
 	c.StoredSince = later(instant(now), c.newest())
 	c.Stored = StatusNew
-	c.LastPing = time.Time{}
+	c.LastPing, c.WatchedFrom = time.Time{}, time.Time{}
 	c.Runs = c.Runs.Only()
 	return c, nil
 }
@@ -291,7 +291,8 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 	if c.Stored != after || !c.StoredSince.Equal(at) || c.NPings != before.NPings {
 		return c, ErrChanged
 	}
-	c.Stored, c.StoredSince, c.LastPing = before.Stored, before.StoredSince, before.LastPing
+	c.Stored, c.StoredSince = before.Stored, before.StoredSince
+	c.LastPing, c.WatchedFrom = before.LastPing, before.WatchedFrom
 	c.Alerting, c.Ack = before.Alerting, before.Ack
 	c.Runs = c.Runs.Only(before.Runs.Open()...)
 	return c, nil
@@ -315,10 +316,10 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	if c.RecordOnly && !changed.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
 		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(changed.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
 	}
-	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
 	before, limited := c.timing(), c.MaxRuntime > 0
 	settled, effects := c.ruledBy(changed).Settle(now)
 	c, c.State = changed, settled.State
+	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })
 	}
 	if c.timing() != before {
