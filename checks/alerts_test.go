@@ -510,6 +510,37 @@ func TestNothingToRememberWithoutRules(t *testing.T) {
 	}
 }
 
+// TestUpdateOfOverdue: new rules hold for the alert about a deadline that has passed, and that nobody has settled.
+func TestUpdateOfOverdue(t *testing.T) {
+	never := checks.Spec{RecordOnly: new(true)}
+	for name, test := range map[string]struct {
+		before, rules checks.Spec
+		alerts        int
+	}{
+		"none":                 {alerts: 1},
+		"record-only":          {rules: never},
+		"no longer":            {before: never, rules: checks.Spec{RecordOnly: new(false)}, alerts: 1},
+		"quiet hours":          {rules: checks.Spec{QuietHours: new("13:20-14:00")}},
+		"quiet hours abroad":   {rules: checks.Spec{QuietHours: new("15:20-16:00"), TZ: new("Europe/Riga")}},
+		"no quiet hours":       {before: checks.Spec{QuietHours: new("13:00-14:00")}, rules: checks.Spec{QuietHours: new("")}, alerts: 1},
+		"failures in a row":    {rules: checks.Spec{AlertAfter: new(2)}},
+		"no failures in a row": {before: checks.Spec{AlertAfter: new(2)}, rules: checks.Spec{AlertAfter: new(0)}, alerts: 1},
+		"a longer timeout":     {rules: checks.Spec{Timeout: new(5 * time.Hour)}, alerts: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.before.Timeout, test.before.Grace = new(time.Hour), new(10*time.Minute)
+			c, _, _, _ := newCheck(t, test.before).Ping(pingSuccess, noon)
+			c, made, err := c.Update(test.rules, noon.Add(90*time.Minute))
+			if err != nil || len(made.Transitions) != 1 || !made.Transitions[0].At.Equal(noon.Add(70*time.Minute)) || len(made.Alerts) != test.alerts {
+				t.Errorf("%+v, %v, want %d alerts", made, err, test.alerts)
+			}
+			if err := c.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestRecordOnly checks that a record-only check raises no alert, and that its outage is alerted as new when that ends.
 func TestRecordOnly(t *testing.T) {
 	quiet := checks.Spec{Timeout: new(time.Hour), Grace: new(time.Minute), RecordOnly: new(true), RepeatEvery: new(time.Hour)}

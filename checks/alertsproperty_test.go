@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -60,9 +61,21 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 // hear records alerts. Each must report what is true and new.
 func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 	waiting := r.check.Alerting.Failures > 0 || !r.check.Alerting.HeldSince.IsZero() // another alert is to follow
+	zone, err := time.LoadLocation(r.check.TZ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hours, err := quiet.Parse(r.check.QuietHours, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, isQuiet := hours.Until(r.now)
 	for i, a := range effects.Alerts {
 		if r.check.RecordOnly && a.Status == checks.StatusDown {
 			t.Fatalf("record-only: %+v", a)
+		}
+		if isQuiet {
+			t.Fatalf("in quiet hours: %+v", a)
 		}
 		last := i == len(effects.Alerts)-1 && !waiting
 		switch {

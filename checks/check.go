@@ -59,6 +59,10 @@ type State struct {
 	NPings int64 `json:"n_pings"`
 	// LastPing is when the last success or failure was received.
 	LastPing time.Time `json:"last_ping,omitzero"`
+	// WatchedFrom is when a ping arrived that was sent so much later than its time that the next one was overdue as well, and
+	// began the watch of a check that was new or paused. The next ping is expected from then, not from LastPing. It is the
+	// zero time otherwise.
+	WatchedFrom time.Time `json:"watched_from,omitzero"`
 	// Runs are the runs whose ends were not received, at most 100. See [Check.InProgress] for those at an instant.
 	Runs OpenRuns `json:"runs,omitempty"`
 	// Ended are the runs that ended last, so that a start that is sent again begins no run.
@@ -123,7 +127,7 @@ func (c Check) Status(now time.Time) Status {
 			return StatusDown
 		}
 		if c.Stored == StatusUp {
-			if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due) {
+			if due := c.expected(); !due.IsZero() && !now.Before(due) {
 				return StatusGrace
 			}
 		}
@@ -142,7 +146,7 @@ func (c Check) Status(now time.Time) Status {
 func (c Check) Since(now time.Time) time.Time {
 	switch status := c.Status(now); {
 	case status == StatusGrace:
-		return later(c.ExpectedAfter(c.LastPing), c.TimingSince, c.StoredSince)
+		return later(c.expected(), c.TimingSince, c.StoredSince)
 	case status == StatusDown && c.Stored != StatusDown:
 		return c.Deadline()
 	case c.StoredSince.IsZero():
@@ -156,7 +160,7 @@ func (c Check) Since(now time.Time) time.Time {
 func (c Check) NextPing(now time.Time) time.Time {
 	switch c.Status(now) {
 	case StatusUp, StatusGrace:
-		return c.ExpectedAfter(c.LastPing)
+		return c.expected()
 	}
 	return time.Time{}
 }
@@ -193,7 +197,7 @@ func (c Check) Deadline() time.Time {
 func (c Check) Outlook() (next, deadline, wake time.Time) {
 	switch c.Stored {
 	case StatusUp:
-		if next = c.ExpectedAfter(c.LastPing); !next.IsZero() {
+		if next = c.expected(); !next.IsZero() {
 			deadline = next.Add(c.Grace)
 		}
 	case StatusNew:
@@ -233,6 +237,14 @@ func (c Check) decisive() OpenRun {
 
 // overrunAt returns when a run will have taken too long.
 func (c Check) overrunAt(run OpenRun) time.Time { return run.StartedAt.Add(c.RunLimit()) }
+
+// expected returns when the next ping is due.
+func (c Check) expected() time.Time {
+	if c.LastPing.Before(c.WatchedFrom) {
+		return c.ExpectedAfter(c.WatchedFrom)
+	}
+	return c.ExpectedAfter(c.LastPing)
+}
 
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
 // zero time for the zero time, and if the schedule has no further time or [Check.Validate] refuses it.

@@ -52,6 +52,8 @@
 //
 //   - It changes the state only if it is the newest: no success, failure or start, and no pause or resume came after it,
 //     and the ping after it is not overdue as well. The last ping never moves back.
+//   - If the ping after it is overdue as well, a success or a failure begins the watch of a check that is new or paused:
+//     the next ping is expected from its arrival ([State].WatchedFrom).
 //   - It raises no alert. The alert about a failure waits for the next failure, start or missed deadline, and is dropped
 //     if a success comes first. The alert about a success waits for the next success that is not queued.
 //   - A start begins no run, because that could only take the check down. It gives its end a duration.

@@ -208,7 +208,7 @@ func (c Check) finish(kind pings.Kind, at time.Time, effects *Effects) Check {
 		}
 		return c
 	}
-	c.LastPing = at
+	c.LastPing, c.WatchedFrom = at, time.Time{}
 	to, reason := StatusUp, flips.Success
 	if kind == pings.Failure {
 		to, reason = StatusDown, flips.Failure
@@ -276,7 +276,7 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	}
 	c.StoredSince = later(instant(now), c.newest())
 	c.Stored = StatusNew
-	c.LastPing = time.Time{}
+	c.LastPing, c.WatchedFrom = time.Time{}, time.Time{}
 	c.Runs = c.Runs.Only()
 	return c, nil
 }
@@ -292,15 +292,17 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 	if c.Stored != after || !c.StoredSince.Equal(at) || c.NPings != before.NPings {
 		return c, ErrChanged
 	}
-	c.Stored, c.StoredSince, c.LastPing = before.Stored, before.StoredSince, before.LastPing
+	c.Stored, c.StoredSince = before.Stored, before.StoredSince
+	c.LastPing, c.WatchedFrom = before.LastPing, before.WatchedFrom
 	c.Alerting, c.Ack = before.Alerting, before.Ack
 	c.Runs = c.Runs.Only(before.Runs.Open()...)
 	return c, nil
 }
 
 // Update changes settings. New timing counts from the last ping on, but takes the check down no earlier than now. New
-// alert rules take effect at once, also on alerts that are held back. The caller resolves Spec.Channels. The error is a
-// *[FieldError]; nothing has changed then.
+// alert rules take effect at once, on all alerts that were not raised before: also on those that are held back, and on those
+// about what the clock alone has done. The caller resolves Spec.Channels. The error is a *[FieldError]; nothing has changed
+// then.
 func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = instant(now)
 	if err := spec.Validate(now); err != nil {
@@ -312,12 +314,12 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 			return c, Effects{}, err
 		}
 	}
-	c, effects := c.Settle(now)
-	before, limited, silent := c.timing(), c.MaxRuntime > 0, c.RecordOnly
-	c = spec.applyTo(c)
-	if silent && !c.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
-		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(c.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
+	if c.RecordOnly && !changed.RecordOnly && c.Stored == StatusDown && c.Alerting.Failures == 0 { // alerted as new: what was raised before may have been dropped
+		c.Alerting = alerting{Since: c.StoredSince, HeldSince: c.StoredSince, Failures: max(changed.AlertAfter, 1), FailedAt: now, ExpectedAt: now}
 	}
+	before, limited := c.timing(), c.MaxRuntime > 0
+	settled, effects := c.ruledBy(changed).Settle(now)
+	c, c.State = changed, settled.State
 	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })
 	}
@@ -330,4 +332,15 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	}
 	c = c.review(now, &effects)
 	return c, effects, nil
+}
+
+// ruledBy returns the check with the alert rules of another one, for an event that follows the old timing and the new rules.
+func (c Check) ruledBy(rules Check) Check {
+	if c.QuietHours != rules.QuietHours || c.TZ != rules.TZ {
+		hours := rules.compiled().hours
+		c.plan = c.compiled()
+		c.plan.hours, c.QuietHours = hours, rules.QuietHours
+	}
+	c.AlertAfter, c.RepeatEvery, c.RecordOnly = rules.AlertAfter, rules.RepeatEvery, rules.RecordOnly
+	return c
 }

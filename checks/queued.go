@@ -9,7 +9,8 @@ import (
 )
 
 // queued applies a ping that its job sent later than at its time ([pings.Signal.At]). It raises no alert, and changes the
-// status only if it is the newest: no success, failure or start, and no pause or resume came after it. A start begins no
+// status only if it is the newest: no success, failure or start, and no pause or resume came after it. If the ping after it
+// is overdue too, it says nothing about the status, but begins the watch of a check that is new or paused. A start begins no
 // run, which could only take the check down. A success or a failure ends its run, and is one of the history, in any case.
 func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	at, run := ping.At, ping.RunID
@@ -28,7 +29,10 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	}
 	c.LastPing = at
 	if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
-		return c // the next ping is overdue too, so this one says nothing about the status
+		if c.Stored == StatusUp || c.Stored == StatusDown {
+			return c
+		}
+		c.WatchedFrom = now // or a check whose pings always arrive so late would never be watched
 	}
 	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: flips.Success}
 	if ping.Kind == pings.Failure {
@@ -53,7 +57,7 @@ func (c Check) enterQuietly(t Transition) Check {
 	}
 	switch {
 	case t.To == StatusDown:
-		c.Alerting = c.Alerting.failed(t.At, t.At)
+		c.Alerting = c.Alerting.failed(t.At, later(t.At, c.WatchedFrom))
 		if c.Alerting.Next.IsZero() {
 			c.Alerting.Next, _ = c.nextFailure()
 		}

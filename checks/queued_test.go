@@ -55,8 +55,36 @@ func TestQueuedPings(t *testing.T) {
 			{0, "success", -30 * minute, tr("new", "up", -30*minute, "success"), "", "up"},
 			{40 * minute, "", onTime, tr("up", "down", 40*minute, "overdue"), "down", "down"},
 		}},
-		"a new check whose next ping is overdue too stays new": {last: -70 * minute, steps: []queuedStep{
-			{0, "success", -5 * hour, nil, "", "new"}, {0, "fail", -2 * hour, nil, "", "new"}, {0, "success", -70 * minute, nil, "", "new"}, {24 * hour, "", onTime, nil, "", "new"},
+		"a success after its own deadline begins the watch of a new check": {last: -70 * minute, steps: []queuedStep{
+			{0, "success", -5 * hour, tr("new", "up", -5*hour, "success"), "", "up"},
+			{0, "fail", -2 * hour, nil, "", "up"}, {0, "success", -70 * minute, nil, "", "up"}, // overdue as well
+			{hour - 1000, "", onTime, nil, "", "up"}, {hour, "", onTime, nil, "", "grace"},
+			{70 * minute, "", onTime, tr("up", "down", 70*minute, "overdue"), "down", "down"},
+		}},
+		"always so late": {last: -minute, steps: []queuedStep{
+			{0, "success", -2 * hour, tr("new", "up", -2*hour, "success"), "", "up"},
+			{hour, "success", -hour, nil, "", "grace"},
+			{119 * minute, "success", -minute, tr("up", "down", 70*minute, "overdue"), "down", "down"},
+		}},
+		"late, and then in time": {last: 30 * minute, steps: []queuedStep{
+			{0, "success", -2 * hour, tr("new", "up", -2*hour, "success"), "", "up"},
+			{30 * minute, "success", onTime, nil, "", "up"},
+			{100 * minute, "", onTime, tr("up", "down", 100*minute, "overdue"), "down", "down"},
+		}},
+		"a failure after its own deadline begins the watch": {last: -2 * hour, steps: []queuedStep{
+			{0, "fail", -2 * hour, tr("new", "down", -2*hour, "fail"), "", "down"},
+			{70*minute - 1000, "", onTime, nil, "", "down"},
+			{70 * minute, "", onTime, nil, "down", "down"},
+		}},
+		"a pause, and a success after its own deadline": {last: 10 * minute, steps: []queuedStep{
+			{0, "pause", onTime, nil, "", "paused"},
+			{2 * hour, "success", 10 * minute, tr("paused", "up", 10*minute, "success"), "", "up"},
+			{190 * minute, "", onTime, tr("up", "down", 190*minute, "overdue"), "down", "down"},
+		}},
+		"a resume, and a success before it": {last: onTime, steps: []queuedStep{
+			{0, "success", -2 * hour, tr("new", "up", -2*hour, "success"), "", "up"},
+			{minute, "pause", onTime, nil, "", "paused"}, {2 * minute, "resume", onTime, nil, "", "new"},
+			{5 * hour, "success", minute, nil, "", "new"}, {10 * hour, "", onTime, nil, "", "new"},
 		}},
 		"a queue is sent in order": {last: 290 * minute, steps: []queuedStep{
 			up,
@@ -267,12 +295,18 @@ func (h *history) queued(t *rapid.T) {
 	case after.Status(h.now) != after.Stored && after.Status(h.now) != checks.StatusGrace:
 		t.Fatalf("%+v made the check %s, which is %s", signal, after.Stored, after.Status(h.now))
 	}
-	if _, newest := before.Runs.Span(); signal.At.Before(before.LastPing) || signal.At.Before(newest.StartedAt) {
+	_, newest := before.Runs.Span()
+	if signal.At.Before(before.LastPing) || signal.At.Before(newest.StartedAt) {
 		logged := after
 		logged.NPings, logged.Runs, logged.Ended, logged.History = before.NPings, before.Runs, before.Ended, before.History
 		if diff := cmp.Diff(before, logged); diff != "" {
 			t.Fatalf("%+v is not the newest and changed the check:\n%s", signal, diff)
 		}
+	}
+	unwatched := func(c checks.Check) bool { return c.Stored == checks.StatusNew || c.Stored == checks.StatusPaused }
+	if end := ping.Kind == pings.Success || ping.Kind == pings.Failure; end && unwatched(after) &&
+		!signal.At.Before(before.LastPing) && !signal.At.Before(newest.StartedAt) && !signal.At.Before(before.StoredSince) {
+		t.Fatalf("%+v is the newest, and the check is %s", signal, after.Stored)
 	}
 	made := effects.Transitions[len(settled.Transitions):]
 	if len(made) > 1 || len(made) == 1 && (!after.LastPing.Equal(signal.At) || after.Stored != made[0].To) {

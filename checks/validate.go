@@ -99,11 +99,11 @@ func ValidateWindow(w flips.Window) error {
 	case last > MaxFlipSeconds:
 		return refuse("seconds", "is too large: %d, the maximum is %d", last, MaxFlipSeconds)
 	case !w.From.IsZero() && w.From.Unix() > MaxFlipTimestamp:
-		return refuse("start", "is too large: %d, the maximum is %d", w.From.Unix(), MaxFlipTimestamp)
+		return refuse("start", "is too large: %d, the maximum is %d", w.From.Unix(), int64(MaxFlipTimestamp))
 	case !w.Until.IsZero() && w.Until.Unix() < 0:
 		return refuse("end", "is too small: %d, the minimum is 0", w.Until.Unix())
 	case w.Until.Unix() > MaxFlipTimestamp:
-		return refuse("end", "is too large: %d, the maximum is %d", w.Until.Unix(), MaxFlipTimestamp)
+		return refuse("end", "is too large: %d, the maximum is %d", w.Until.Unix(), int64(MaxFlipTimestamp))
 	}
 	return nil
 }

@@ -97,6 +97,26 @@ func TestAcceptLate(t *testing.T) {
 	})
 }
 
+// TestAlwaysLate: the first success of a check whose pings all arrive too late begins its watch.
+func TestAlwaysLate(t *testing.T) {
+	each(t, &server.Config{AcceptLate: 24 * time.Hour}, func(s *site) {
+		_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
+		s.must(err)
+		check := s.create(object{"timeout": 3600, "grace": 600, "channels": "*"})
+		s.status(check, "new", "")
+		for hour := range 3 {
+			s.late(check, "", time.Duration(hour-10)*time.Hour)
+			s.status(check, "up", at(time.Hour))
+		}
+		s.equal("last_ping", s.get(check)["last_ping"], any(at(-8*time.Hour)))
+		s.clock.Advance(70 * time.Minute)
+		s.must(s.mon.Tick(s.Context()))
+		s.status(check, "down", "")
+		s.equal("alerts", s.alerted(), []string{"down 1h10m0s"})
+		s.equal("flips", s.flips(check, ""), [][2]any{{at(70 * time.Minute), 0.0}, {at(-10 * time.Hour), 1.0}})
+	})
+}
+
 func TestAcceptLateRefused(t *testing.T) {
 	each(t, &server.Config{AcceptLate: 24 * time.Hour}, func(s *site) {
 		check := s.create(nil)

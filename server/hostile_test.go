@@ -352,7 +352,7 @@ func TestHostileJSON(t *testing.T) {
 		post(`{"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}").is(201)
 		var keys strings.Builder
 		for i := range 40_000 {
-			fmt.Fprintf(&keys, `,"k%x":0`, i*0x9E3779B1)
+			fmt.Fprintf(&keys, `,"k%x":0`, uint32(i)*0x9E3779B1)
 		}
 		s.equal("many keys", post(`{"name":"n"` + keys.String() + "}").object(201)["name"], any("n"))
 		post(`{"unique":[` + strings.TrimSuffix(strings.Repeat(`"name",`, 100_000), ",") + `]}`).is(201)

@@ -312,9 +312,10 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err := s.noteChanged(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
 		return err
 	}
+	same := updated.Equal(l.Check) // changes are those of the audit log, which may be off
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
-	if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil || len(changes) == 0 {
+	if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil || same {
 		return err
 	}
 	return tx.ReleaseHeld(ctx, updated.ProjectID, now) // what the policies see of it may have changed

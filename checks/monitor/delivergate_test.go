@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -91,6 +92,23 @@ func TestMaintenance(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestQuietHoursLifted: what quiet hours keep back in the outbox leaves once they are lifted, whether or not somebody keeps an
+// audit log, and whether or not the check still has the integration.
+func TestQuietHoursLifted(t *testing.T) {
+	for _, retention := range []time.Duration{0, time.Hour} {
+		eachOutbox(t, func(c *monitor.Config) { c.AuditRetention = retention }, func(t *testing.T, o outbox) {
+			o.channel(t, "pager", "ops", nil)
+			c := o.watched(t, "job")
+			o.ping(t, c.ID, pings.Failure)
+			o.change(t, c, checks.Spec{QuietHours: new("00:00-23:59")})
+			o.deliver(t)
+			o.change(t, c, checks.Spec{Channels: new("")})
+			o.change(t, c, checks.Spec{QuietHours: new("")})
+			o.deliver(t, down)
+		})
+	}
 }
 
 // TestMaintenanceTags has a window select a check by each of its tags, which white space of any kind separates.

@@ -68,7 +68,7 @@ func dayWords(d checks.DayStats) (class, words string) {
 		runs = ", down for maintenance " + prose.Duration(d.Times.Maintenance)
 	}
 	if d.Runs > 0 {
-		runs += ", " + prose.Count(int(d.Runs), "run")
+		runs += ", " + prose.Count(d.Runs, "run")
 		if d.Failures > 0 {
 			runs += fmt.Sprintf(", %d failed", d.Failures)
 		}

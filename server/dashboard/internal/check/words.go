@@ -31,7 +31,7 @@ func mark(word string) template.HTML {
 func bytesText(n int64) string {
 	switch {
 	case n < 1000:
-		return prose.Count(int(n), "byte")
+		return prose.Count(n, "byte")
 	case n < 1_000_000:
 		return fmt.Sprintf("%d kB", (n+500)/1000)
 	}

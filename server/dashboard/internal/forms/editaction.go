@@ -88,7 +88,7 @@ var checkActions = map[string]checkAction{
 	"delete": {Title: "Delete", Button: "Delete check", Danger: true, text: func(c checks.Check) []string {
 		lost := "Its settings, status history, alerts and pings are deleted. This cannot be undone."
 		if c.NPings > 0 {
-			lost = "Its settings, status history, alerts and " + prose.Count(int(c.NPings), "ping") + " are deleted. This cannot be undone."
+			lost = "Its settings, status history, alerts and " + prose.Count(c.NPings, "ping") + " are deleted. This cannot be undone."
 		}
 		return []string{lost, "Jobs that still ping it will get an error. To stop alerts for a while, pause it instead."}
 	}, do: func(q *ui.Request) error {
