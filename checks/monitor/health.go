@@ -103,7 +103,8 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 //   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
 //     workers of Citus answer.
 //   - The watcher is healthy when it has looked for overdue checks within the last minute, or within ten times
-//     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start].
+//     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start]. After the process did not run
+//     for a while, or its clock was set, its Detail says from when on deadlines wait for pings.
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
@@ -201,6 +202,9 @@ func (m *Monitor) watcherHealth() Condition {
 		return c
 	}
 	c := Condition{Part: partWatcher}
+	if _, since := m.gaps.Now(); !since.IsZero() {
+		c.Detail = fmt.Sprintf("did not run, or its clock was set; deadlines after %s wait for pings", since.Format("2006-01-02 15:04:05 MST"))
+	}
 	m.pulse.mu.Lock()
 	defer m.pulse.mu.Unlock()
 	silence := m.config.Now().Sub(m.pulse.swept)

@@ -1,5 +1,5 @@
 // Package hold is the rule that holds deadlines back: no monitor judges one while a ping from before it may be in a spool,
-// its own or that of another monitor on the database.
+// its own or that of another monitor on the database, or in the sockets of a process that did not run for a while.
 package hold
 
 import (
