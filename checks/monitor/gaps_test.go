@@ -54,8 +54,14 @@ func TestClockSet(t *testing.T) {
 				}
 				report(time.Minute)
 				step.Store(int64(test.step))
-				synctest.Wait()
+				time.Sleep(time.Second)
+				if c := mon.Live(); !c.OK() || !strings.Contains(c.Detail, "clock was set") {
+					t.Errorf("the health after the step is %+v", c)
+				}
 				report(test.down)
+				if c := mon.Live(); c != (monitor.Condition{Part: "watcher"}) {
+					t.Errorf("the health long after the step is %+v", c)
+				}
 				for _, c := range []checks.Check{often, minutely} {
 					list, err := s.Flips(t.Context(), c.ID, flips.Window{From: noon.AddDate(-100, 0, 0)})
 					if got, _ := mon.Check(t.Context(), c.ID); err != nil || len(list) != 1 || got.Stored != checks.StatusUp {

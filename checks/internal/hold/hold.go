@@ -18,7 +18,7 @@ import (
 const MissingAfter = 3 * time.Second
 
 // ErrHeld means that a deadline may not be judged yet.
-var ErrHeld = errors.New("monitor: pings in other spools come first")
+var ErrHeld = errors.New("monitor: pings that wait in spools or sockets come first")
 
 // Rule decides up to when a monitor may judge deadlines.
 type Rule struct {
