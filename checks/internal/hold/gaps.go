@@ -37,7 +37,8 @@ type Gaps struct {
 	// beat is when Run last looked, with its monotonic reading, and wall what the clock said. beat is zero while Run does not run.
 	beat, wall time.Time
 	steady     bool // up to the last beat, the clock ran as fast as the monotonic one
-	// since is when the gap began by the clock that was valid then. It is held back from began until end, which are monotonic.
+	// since is when the last gap began, by the clock. Deadlines from then on are held back from began until end, which are
+	// monotonic.
 	since, began, end time.Time
 	unlogged          []gap
 }
