@@ -338,3 +338,47 @@ func TestTransitionsStayInOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitedPings applies signals that may have waited since before the deadline, which is 2 minutes after noon. They take no
+// check down for it, and what they do not move is judged afterwards.
+func TestWaitedPings(t *testing.T) {
+	const second, minute = time.Second, time.Minute
+	tr := func(to checks.Status, after time.Duration, reason flips.Reason) []checks.Transition {
+		from := map[checks.Status]checks.Status{"up": "down", "down": "up"}[to]
+		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
+	}
+	for name, test := range map[string]struct {
+		signal pings.Signal
+		since  time.Duration
+		pinged []checks.Transition
+		later  []checks.Transition // by the clock, a minute after the signal
+	}{
+		"success":              {since: 2*minute - 4*second},
+		"failure":              {signal: pings.Signal{Kind: pings.Failure}, since: 2*minute - 4*second, pinged: tr("down", 122*second, "fail")},
+		"log":                  {signal: pings.Signal{Kind: pings.Log}, since: 2*minute - 4*second, later: tr("down", 2*minute, "overdue")},
+		"since the deadline":   {since: 2 * minute, pinged: append(tr("down", 2*minute, "overdue"), tr("up", 122*second, "success")...)},
+		"since before it came": {since: -time.Hour},
+		"since after it came":  {since: time.Hour, pinged: append(tr("down", 2*minute, "overdue"), tr("up", 122*second, "success")...)},
+	} {
+		for way, apply := range map[string]func(checks.Check, pings.Signal, time.Time) (checks.Check, pings.Ping, checks.Effects, error){
+			"ping": checks.Check.Ping, "replay": checks.Check.Replay,
+		} {
+			c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(minute), Grace: new(minute)}, noon)
+			if err == nil {
+				c, _, _, err = c.Ping(pings.Signal{}, noon)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := noon.Add(122 * second)
+			test.signal.WaitedSince = noon.Add(test.since)
+			c, ping, effects, err := apply(c, test.signal, at)
+			if diff := gocmp.Diff(test.pinged, effects.Transitions); diff != "" || err != nil || !ping.At.Equal(at) {
+				t.Errorf("%s, %s: received at %v, error %v (-want +got):\n%s", name, way, ping.At, err, diff)
+			}
+			if _, effects := c.Settle(at.Add(minute)); !gocmp.Equal(test.later, effects.Transitions) {
+				t.Errorf("%s, %s: a minute later %v, want %v", name, way, effects.Transitions, test.later)
+			}
+		}
+	}
+}

@@ -87,7 +87,8 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // signal that [pings.Signal.Normalized] refuses, or that of [Check.Validate]; nothing has changed then.
 //
 // A signal with an earlier time ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
-// time after now counts as now. Effects then has only the alerts that Settle(now) would raise.
+// time after now counts as now. Effects then has only the alerts that Settle(now) would raise. A signal that may have waited
+// ([pings.Signal.WaitedSince]) judges no deadline from then on; the next call of Settle does, if the signal has not moved it.
 func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects, error) {
 	var effects Effects
 	signal, err := signal.Normalized()
@@ -104,7 +105,11 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	if !signal.At.IsZero() {
 		at = earlier(instant(signal.At), now)
 	}
-	c = c.settle(now, &effects)
+	judged := now
+	if !signal.WaitedSince.IsZero() {
+		judged = earlier(instant(signal.WaitedSince), now)
+	}
+	c = c.settle(judged, &effects)
 	kind := c.Classify(signal)
 	if c.Stored == StatusPaused && c.ManualResume && !c.overtaken(at) {
 		kind = pings.Ignored

@@ -33,6 +33,10 @@ type Signal struct {
 	// this time. The ping changes the state of the check only if it is the newest, and never alerts by itself. At lies at
 	// most [MaxQueued] before now, and at most [MaxAhead] after now, which counts as now. The zero time means now.
 	At time.Time
+	// WaitedSince is since when the signal may have waited for the monitor to run, such as in a socket of a machine that was
+	// suspended. The ping does not take the check down for a deadline between this time and its receipt. The zero time means that
+	// the signal did not wait. The monitor sets it.
+	WaitedSince time.Time `json:",omitzero"`
 	// RunID tells overlapping runs apart. Optional.
 	RunID uuid.NullUUID
 	// ExitStatus is the exit status of the job, 0 to 255: 0 is a Success, any other a Failure. Optional.

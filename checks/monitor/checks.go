@@ -418,11 +418,12 @@ func (p *Project) Delete(ctx context.Context, id uuid.UUID) (checks.Snapshot, er
 	})
 }
 
-// mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a spool.
+// mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a
+// spool or in sockets.
 func (s *service) mayJudge(ctx context.Context, tx store.AdminTx, l *store.Locked, now time.Time) error {
 	wake := l.Wake()
 	err := s.hold.Judge(ctx, tx, s.now)(wake, now)
-	if err == nil && !wake.IsZero() && !now.Before(wake) && s.ingest.Spooled(now).Before(wake) {
+	if err == nil && !wake.IsZero() && !now.Before(wake) && s.ingest.Settled(now).Before(wake) {
 		err = hold.ErrHeld
 	}
 	if errors.Is(err, hold.ErrHeld) {

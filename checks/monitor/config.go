@@ -21,7 +21,8 @@ type Config struct {
 	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
 	// feed, heartbeat, pruner, spool, watcher or zones. Default: slog.Default().
 	Logger *slog.Logger
-	// Now is the clock. Default: time.Now.
+	// Now is the clock. Default: time.Now. When a clock that runs as fast as time.Now is set, deadlines wait for pings under the
+	// new time; one that a program moves at will takes effect at once.
 	Now func() time.Time
 	// Channels are the kinds of channels, each with the notifier that delivers its alerts. Package channels/standard lists
 	// those of Rollcall. The monitor adds [channels.Group]. Default: none.

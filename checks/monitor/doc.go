@@ -110,6 +110,13 @@
 // The spool costs each batch of pings one more row. Until the replay, the status of a check, such as its badge shows it,
 // reflects only the recorded pings.
 //
+// # Gaps
+//
+// A process that did not run for 2 seconds or longer, such as on a machine that was suspended or migrated, has pings in its
+// sockets that arrived in time. [Monitor.Start] notices that, and when the clock was set by as much, and logs it. It then judges
+// no deadline after the beginning of the gap for 5 seconds, or for 65 if the clock was set forward; a ping in that
+// time takes no check down. Changes of a check that would judge such a deadline fail with [checks.ErrUnavailable].
+//
 // # Several servers
 //
 // Several monitors may share one database, in one process or in many. They share the work, and each may take pings of

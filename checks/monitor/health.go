@@ -53,9 +53,11 @@ const (
 
 // Live reports whether the watcher runs and pings are not stuck: it returns the condition of pings if they are, and
 // else that of the watcher. It does not depend on the database: a part that fails and retries is live. If a part is not
-// live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
+// live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy. So it is just after the
+// process did not run for a while; its Detail then says from when on deadlines wait for pings.
 func (m *Monitor) Live() Condition {
-	if silence, limit := m.ingest.Silence(); silence > max(hangAfter, 2*limit) {
+	_, gap := m.gaps.Now() // during which all parts were silent
+	if silence, limit := m.ingest.Silence(); gap.IsZero() && silence > max(hangAfter, 2*limit) {
 		return Condition{Part: partPings, Problem: "are stuck"}
 	}
 	c := Condition{Part: partWatcher}
@@ -65,6 +67,8 @@ func (m *Monitor) Live() Condition {
 	switch silence := now.Sub(m.pulse.last); {
 	case m.pulse.running == 0 && m.pulse.ended:
 		c.Problem = "has stopped"
+	case !gap.IsZero():
+		c.Detail = "goes on after a gap, or after its clock was set; deadlines after " + gap.Format("2006-01-02 15:04:05 MST") + " wait for pings"
 	case m.pulse.running > 0 && silence > max(hangAfter, 10*m.config.WatchEvery):
 		c.Problem = "hangs"
 	}
@@ -103,7 +107,7 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 //   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
 //     workers of Citus answer.
 //   - The watcher is healthy when it has looked for overdue checks within the last minute, or within ten times
-//     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start].
+//     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start]. See [Monitor.Live].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
@@ -197,10 +201,10 @@ func (m *Monitor) spoolFails() (problem string, cause error) {
 }
 
 func (m *Monitor) watcherHealth() Condition {
-	if c := m.Live(); !c.OK() {
+	c := m.Live()
+	if !c.OK() || c.Detail != "" {
 		return c
 	}
-	c := Condition{Part: partWatcher}
 	m.pulse.mu.Lock()
 	defer m.pulse.mu.Unlock()
 	silence := m.config.Now().Sub(m.pulse.swept)
@@ -226,7 +230,7 @@ func (m *Monitor) backlogHealth(ctx context.Context) Condition {
 	m.pulse.mu.Lock()
 	busy := m.config.Now().Sub(m.pulse.tried) <= stuckAfter
 	m.pulse.mu.Unlock()
-	if busy {
+	if _, gap := m.gaps.Now(); busy || !gap.IsZero() {
 		return c
 	}
 	now := m.now()

@@ -43,6 +43,7 @@ type service struct {
 	jobs    *jobs
 
 	hold      hold.Rule // holds back changes that would judge a deadline
+	gaps      *hold.Gaps
 	creations creations
 	cached    cached
 }
@@ -82,6 +83,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		rule.Spool = queue.ID()
 	}
 	s := &service{config: c, queue: queue, hold: rule, pulse: &pulse{clock: c.Now}}
+	s.gaps = hold.NewGaps(c.Now, s.logger("watcher"))
 	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}, zones: &zones{service: s}}
 	s.bodies = bodies{s}
 	asking := db
@@ -97,7 +99,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 	s.ingest, err = ingest.New(ingest.Config{
 		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer.ofPings(),
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
-		LookUp: s.checkIDBySlug, Refuses: refusesSlug,
+		Gaps: s.gaps, LookUp: s.checkIDBySlug, Refuses: refusesSlug,
 	})
 	if err != nil {
 		return nil, err

@@ -169,6 +169,7 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 	var replays, deliveries, upkeep sync.WaitGroup
 	deliveries.Go(func() { m.courier.Run(delivering, end) })
 	replays.Go(func() { m.ingest.Run(replaying, end) })
+	upkeep.Go(func() { m.gaps.Run(ctx) })
 	all := m.tasks()
 	for _, t := range all {
 		upkeep.Go(func() { t.loop(ctx) })

@@ -1,5 +1,5 @@
 // Package hold is the rule that holds deadlines back: no monitor judges one while a ping from before it may be in a spool,
-// its own or that of another monitor on the database.
+// its own or that of another monitor on the database, or in the sockets of a process that did not run for a while.
 package hold
 
 import (
@@ -18,7 +18,7 @@ import (
 const MissingAfter = 3 * time.Second
 
 // ErrHeld means that a deadline may not be judged yet.
-var ErrHeld = errors.New("monitor: pings in other spools come first")
+var ErrHeld = errors.New("monitor: pings that wait in spools or sockets come first")
 
 // Rule decides up to when a monitor may judge deadlines.
 type Rule struct {

@@ -42,7 +42,7 @@ func FuzzSpooled(f *testing.F) {
 	run := uuid.New()
 	p := &queued{
 		check: uuid.New(), number: 7, at: time.UnixMicro(1_770_000_000_000_001).UTC(),
-		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), BodyCut: 5, BodyCharset: "koi8-r", Scheme: "email", Mail: &pings.Mail{Subject: "done"}},
+		signal: pings.Signal{Kind: pings.Failure, Body: []byte("a\x00\xff"), BodyCut: 5, BodyCharset: "koi8-r", WaitedSince: time.UnixMicro(1_760_000_000_000_000).UTC(), Scheme: "email", Mail: &pings.Mail{Subject: "done"}},
 	}
 	text, err := entryOf(run, p).encode()
 	if err != nil {

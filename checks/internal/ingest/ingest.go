@@ -48,11 +48,13 @@ type Config struct {
 	Spool store.Spool // nil for none
 	Run   uuid.UUID   // identifies this process among those on the database
 	Hold  hold.Rule
+	Gaps  *hold.Gaps // times in which this process did not run
 }
 
 // Ingest takes pings. It is safe for concurrent use.
 type Ingest struct {
 	now     func() time.Time
+	gaps    *hold.Gaps
 	queue   *queue
 	timeout time.Duration // of a transaction
 	lookUp  func(context.Context, slugTarget) (uuid.UUID, bool, error)
@@ -62,9 +64,9 @@ type Ingest struct {
 
 // New returns an Ingest that takes pings at once. The error is that of a spool that cannot be read.
 func New(c Config) (*Ingest, error) {
-	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }}
+	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }, gaps: c.Gaps}
 	queueOf := func() *queue {
-		return &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
+		return &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, stamp: c.Gaps.Now, clock: c.Clock, observer: c.Observer}
 	}
 	in.queue = queueOf()
 	lookUp := c.LookUp
@@ -216,14 +218,16 @@ func (in *Ingest) normalized(signal pings.Signal) (pings.Signal, error) {
 }
 
 // Received returns the time, and the instant up to which all received pings are in the database: now, or the time of the
-// oldest ping that waits or is in the spool.
+// oldest ping that waits or is in the spool, or the beginning of a gap after which pings may still wait in sockets.
 func (in *Ingest) Received() (now, upTo time.Time) {
 	now, upTo = in.queue.oldest()
-	return now, in.Spooled(upTo)
+	return now, in.Settled(upTo)
 }
 
-// Spooled returns the earlier of an instant and the time of the oldest ping in the spool.
-func (in *Ingest) Spooled(upTo time.Time) time.Time {
+// Settled returns the earliest of an instant, the time of the oldest ping in the spool, and the beginning of a gap after which
+// pings may still wait in sockets.
+func (in *Ingest) Settled(upTo time.Time) time.Time {
+	upTo = in.gaps.Settled(upTo)
 	if in.spool == nil {
 		return upTo
 	}

@@ -30,7 +30,8 @@ type queue struct {
 	maxBatch int
 	maxQueue int
 	now      func() time.Time
-	clock    func() time.Time // with its monotonic reading
+	stamp    func() (at, waitedSince time.Time) // of a ping that is received now
+	clock    func() time.Time                   // with its monotonic reading
 	observer Observer
 
 	mu      sync.Mutex
@@ -71,7 +72,7 @@ func (q *queue) add(p *queued) error {
 		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
 	}
 	if p.at.IsZero() {
-		p.at = q.now() // under the lock, so that oldest sees every ping that has a time
+		p.at, p.signal.WaitedSince = q.stamp() // under the lock, so that oldest sees every ping that has a time
 	}
 	q.pings = append(q.pings, p)
 	q.bytes += len(p.signal.Body)

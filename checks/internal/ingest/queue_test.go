@@ -19,6 +19,9 @@ func waited(q *queue) time.Duration {
 	return time.Since(begin)
 }
 
+// stampNow is the stamp of a process that has always run.
+func stampNow() (at, waitedSince time.Time) { return time.Now(), time.Time{} }
+
 // TestWait asks whether and how long a batch waits for more pings: it does for callers that come back with their next ping.
 func TestWait(t *testing.T) {
 	const took = 2 * time.Millisecond
@@ -39,7 +42,7 @@ func TestWait(t *testing.T) {
 		"nothing written yet": {0, 0, 0, 1, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			q := &queue{maxBatch: 512, maxQueue: 1000, now: time.Now, clock: time.Now, running: true}
+			q := &queue{maxBatch: 512, maxQueue: 1000, now: time.Now, stamp: stampNow, clock: time.Now, running: true}
 			if test.size > 0 {
 				q.committed(test.size, test.left, test.took)
 			}
@@ -71,7 +74,7 @@ func TestWait(t *testing.T) {
 func TestWaitSkips(t *testing.T) {
 	for _, test := range []struct{ back, waits int }{{64, 100}, {56, 100}, {55, 4}, {1, 4}} {
 		synctest.Test(t, func(t *testing.T) {
-			q := &queue{maxBatch: 512, maxQueue: 1000, now: time.Now, clock: time.Now, running: true}
+			q := &queue{maxBatch: 512, maxQueue: 1000, now: time.Now, stamp: stampNow, clock: time.Now, running: true}
 			q.committed(64, 0, time.Millisecond)
 			waits := 0
 			for range 100 {
@@ -109,7 +112,7 @@ func TestWaitEnds(t *testing.T) {
 		"nobody":       {1, 4 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			q := &queue{maxBatch: 512, maxQueue: 1000, running: true, now: time.Now, clock: time.Now, pings: []*queued{{}}}
+			q := &queue{maxBatch: 512, maxQueue: 1000, running: true, now: time.Now, stamp: stampNow, clock: time.Now, pings: []*queued{{}}}
 			q.committed(64, 0, 4*time.Millisecond)
 			for range test.back - 1 {
 				go func() {

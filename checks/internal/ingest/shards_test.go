@@ -32,7 +32,7 @@ func TestLanes(t *testing.T) {
 		now, observer := time.Now, Observer{PingsFailed: func(int) {}, PingRefused: func() {}}
 		gate, nodes := make(chan struct{}), new(moving)
 		var committed []int64
-		front := &queue{maxBatch: 9, maxQueue: 99, now: now, clock: now, observer: observer}
+		front := &queue{maxBatch: 9, maxQueue: 99, now: now, stamp: stampNow, clock: now, observer: observer}
 		front.lanes = &lanes{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), lane: func(node int) *queue {
 			return &queue{maxBatch: 9, maxQueue: 2, now: now, clock: now, observer: observer, commit: func(batch []*queued, _ func([]*queued, error)) {
 				if node == 1 {

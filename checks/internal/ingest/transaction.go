@@ -136,7 +136,7 @@ func (t *transaction) apply(l *store.Locked, p *queued, apply applying, judge ho
 	case l == nil:
 		return pings.Ping{}, checks.ErrNotFound
 	}
-	if err := judge(l.Wake(), p.at); err != nil {
+	if err := judge(l.Wake(), p.judged()); err != nil {
 		return pings.Ping{}, err
 	}
 	c, ping, effects, err := apply(l.Check, p.signal, p.at)

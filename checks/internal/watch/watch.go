@@ -38,7 +38,8 @@ type Config struct {
 	Every time.Duration
 	// Margin is how long after its deadline a check is taken down.
 	Margin time.Duration
-	// Received returns the time, and the instant up to which this monitor has recorded the pings that it has received.
+	// Received returns the time, and the instant up to which this monitor has recorded the pings that it has received, or that
+	// may wait for it in sockets.
 	Received func() (now, upTo time.Time)
 	// Beat is a sign of life, before and after each look and each transaction. ok reports a success.
 	Beat func(ok bool)
