@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -310,5 +311,75 @@ func copyProgram(t *testing.T, from, to string) {
 	_, err = io.Copy(out, in)
 	if closeErr := out.Close(); err != nil || closeErr != nil {
 		t.Fatal(err, closeErr)
+	}
+}
+
+// TestKilledBackups kills backups that are being written. The next one removes what they have left, whatever its name, but not what
+// another one writes just now.
+func TestKilledBackups(t *testing.T) {
+	db := dbtest.SQLite(t)
+	administer(t, db, "project", "create", "p")
+	if _, err := db.Bun(t).ExecContext(t.Context(), `CREATE TABLE large (x BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+		INSERT INTO large SELECT randomblob(1000000) FROM n`); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	drafts := func() []string {
+		found, err := filepath.Glob(filepath.Join(dir, ".rollcall-*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	kill := func(cmd *exec.Cmd) {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	// frozen starts a backup and stops it while it has a draft, once more if it was too fast.
+	frozen := func(args ...string) *exec.Cmd {
+		before := drafts()
+		begun := func() bool {
+			return slices.ContainsFunc(drafts(), func(name string) bool { return !slices.Contains(before, name) })
+		}
+		for range 20 {
+			cmd := exec.Command("rollcall", append([]string{"--database", db.URL, "backup", "--force"}, args...)...)
+			cmd.Env, cmd.SysProcAttr = cleanEnv(), childAttr()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { kill(cmd) })
+			if !eventually(patience, begun) {
+				t.Fatal("the backup has no draft")
+			}
+			cmd.Process.Signal(syscall.SIGSTOP)
+			if begun() {
+				return cmd
+			}
+			kill(cmd)
+		}
+		t.Fatal("20 backups ended before they were stopped")
+		return nil
+	}
+	for _, args := range [][]string{{filepath.Join(dir, "one.db")}, {filepath.Join(dir, "two.db")}, {"--force=false", "--keep", "2", dir}} {
+		kill(frozen(args...))
+	}
+	if got := drafts(); len(got) != 1 { // each removes that of the one before
+		t.Errorf("drafts of killed backups: %q", got)
+	}
+	running := frozen(filepath.Join(dir, "running.db"))
+	administer(t, db, "backup", filepath.Join(dir, "beside.db"))
+	if got := drafts(); len(got) != 1 {
+		t.Errorf("beside a backup that runs: %q", got)
+	}
+	if err := running.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(); err != nil {
+		t.Error(err)
+	}
+	kill(frozen(filepath.Join(dir, "three.db")))
+	administer(t, db, "backup", filepath.Join(dir, "four.db"))
+	if got := drafts(); len(got) > 0 {
+		t.Errorf("drafts afterwards: %q", got)
 	}
 }
