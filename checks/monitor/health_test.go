@@ -239,6 +239,32 @@ func TestLiveWhilePingsHang(t *testing.T) {
 	})
 }
 
+// A store that heeds no context keeps Ready from nothing: it answers within two seconds, and at once while the probe still hangs.
+func TestReadyWhileProbeHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
+		mon, err := monitor.New(database{store}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf := make(chan struct{})
+		store.set(nil, false, deaf)
+		for i := range 3 {
+			begin := time.Now()
+			got := problems(mon.Ready(t.Context()))["database"]
+			if took := time.Since(begin); got != "does not answer" || took > 2*time.Second || i > 0 && took > 0 {
+				t.Errorf("call %d: %q after %v", i, got, took)
+			}
+		}
+		store.set(nil, false, nil)
+		close(deaf)
+		synctest.Wait()
+		if got := problems(mon.Ready(t.Context())); len(got) > 0 {
+			t.Errorf("afterwards: %v", got)
+		}
+	})
+}
+
 // deafNotifier is never asked here.
 type deafNotifier struct{ channels.Notifier }
 

@@ -22,7 +22,8 @@ import (
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
 	*service
-	pruner *pruner
+	pruner  *pruner
+	looking looking
 
 	mu   sync.Mutex
 	work *work // what Start has started, or nil
