@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -237,6 +240,27 @@ func TestLiveWhilePingsHang(t *testing.T) {
 		<-done
 		live("when that is over", "")
 	})
+}
+
+// A database that knows what is wrong with it is not called out of reach.
+func TestReadyWithDamagedFile(t *testing.T) {
+	db := dbtest.SQLite(t)
+	whole, err := sqlite.Open(t.Context(), db.Path())
+	must(t, err)
+	must(t, whole.Close())
+	store, err := sqlstore.New(db.Bun(t))
+	must(t, err)
+	content, err := os.ReadFile(db.Path())
+	must(t, err)
+	for i := 4096; i < len(content); i++ {
+		content[i] = 0xA5
+	}
+	must(t, os.WriteFile(db.Path(), content, 0o600))
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	if got := problems(mon.Ready(t.Context()))["database"]; got != "is damaged: restore a backup" {
+		t.Errorf("Ready says %q", got)
+	}
 }
 
 // A store that heeds no context keeps Ready from nothing: it answers within two seconds, and at once while the probe still hangs.
