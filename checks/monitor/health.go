@@ -79,9 +79,10 @@ func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, f
 
 // Ready reports whether pings can be taken: the database answers and has an up-to-date schema, and pings have not failed
 // for some seconds. After failures, a ping that succeeds makes it ready again or, when no more fail, a test write. It waits
-// at most 2 seconds: a database that has not answered by then is not ready. It does not stop when ctx is cancelled, which would say
-// nothing about the database. With a spool, the database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
-// which fails after a failed write, or if its file was replaced or removed.
+// at most 2 seconds: a database that has not answered by then is not ready. It does not stop when ctx is cancelled, which
+// would say nothing about the database. With a spool, the database may fail, because pings are taken all the same: its Err
+// then says why. A second condition is that of the spool, which fails after a failed write, or if its file was replaced or
+// removed.
 //
 // While some workers of Citus do not answer, the database is healthy, because the pings of all other checks are taken: its
 // Detail and its Err say so.
