@@ -39,8 +39,7 @@ type SpoolStats struct {
 	// Stuck is how many pings wait in the database because they cannot be recorded, while those of other checks can. The
 	// monitor tries again every few seconds. Those of other monitors are not counted.
 	Stuck int
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check, could not be read, or
-	// had data that the database refuses.
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
 	Dropped int64
 }
 

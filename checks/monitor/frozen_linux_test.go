@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 )
@@ -90,5 +91,41 @@ func TestFrozenPostgreSQL(t *testing.T) {
 	}
 	if len(got) != 1 || got[0] != "down" {
 		t.Errorf("alerts %q", got)
+	}
+}
+
+// TestReadyWhilePostgreSQLHangs freezes PostgreSQL. Ready answers all callers before the driver gives up, and with a spool the monitor
+// stays ready.
+func TestReadyWhilePostgreSQLHangs(t *testing.T) {
+	server := dbtest.Server(t)
+	store, err := postgres.Open(t.Context(), server.URL("postgres"))
+	must(t, err)
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	queue, err := spool.Open(t.TempDir(), nil)
+	must(t, err)
+	defer queue.Close()
+	spooling, err := monitor.New(store, &monitor.Config{Spool: queue})
+	must(t, err)
+	if got := problems(mon.Ready(t.Context())); len(got) > 0 {
+		t.Fatal(got)
+	}
+	signalServer(t, server.PID(), syscall.SIGSTOP)
+	defer signalServer(t, server.PID(), syscall.SIGCONT)
+	together(40, func(int) {
+		if got := problems(mon.Ready(t.Context()))["database"]; got != "does not answer" {
+			t.Errorf("Ready says %q", got)
+		}
+	})
+	ready := spooling.Ready(t.Context())
+	if len(problems(ready)) > 0 || ready[0].Detail != "does not answer; pings go to the spool" {
+		t.Errorf("with a spool: %+v", ready)
+	}
+	signalServer(t, server.PID(), syscall.SIGCONT)
+	for begin := time.Now(); len(problems(mon.Ready(t.Context()))) > 0; {
+		if time.Since(begin) > patience {
+			t.Fatal("not ready afterwards")
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,8 @@ const (
 	hangAfter = 2 * time.Minute
 	// probeTimeout bounds how long a health check waits for the database.
 	probeTimeout = 5 * time.Second
+	// readyTimeout bounds how long Ready waits for the database. Load balancers wait little longer.
+	readyTimeout = 1800 * time.Millisecond
 	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
 	stuckAfter = 5 * time.Minute
 	// failingAfter is how long pings must have failed before that is a problem whatever a probe says, and failingNow how
@@ -80,15 +83,16 @@ func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, f
 
 // Ready reports whether pings can be taken: the database answers and has an up-to-date schema, and pings have not failed
 // for some seconds. After failures, a ping that succeeds makes it ready again or, when no more fail, a test write. It waits
-// at most 5 seconds, and does not stop when ctx is cancelled: that would say nothing about the database. With a spool, the
-// database may fail, because pings are taken all the same: its Err then says why. A second condition is that of the spool,
-// which fails after a failed write, or if its file was replaced or removed.
+// at most 2 seconds: a database that has not answered by then is not ready. It does not stop when ctx is cancelled, which
+// would say nothing about the database. With a spool, the database may fail, because pings are taken all the same: its Err
+// then says why. A second condition is that of the spool, which fails after a failed write, or if its file was replaced or
+// removed.
 //
 // While some workers of Citus do not answer, the database is healthy, because the pings of all other checks are taken: its
 // Detail and its Err say so.
 func (m *Monitor) Ready(ctx context.Context) []Condition {
 	spool, spools := m.spoolHealth()
-	database, partly := m.databaseHealth(ctx, false, "is out of reach or not migrated")
+	database, partly := m.look(ctx)
 	switch {
 	case database.OK():
 	case spools && spool.OK():
@@ -100,6 +104,50 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 		return []Condition{database}
 	}
 	return []Condition{database, spool}
+}
+
+// look is what Ready finds out about the database.
+type look struct {
+	late     <-chan struct{} // closed when Ready no longer waits
+	done     chan struct{}
+	database Condition
+	partly   bool // see databaseHealth
+}
+
+// looking is the look in progress, which all callers of Ready share.
+type looking struct {
+	mu  sync.Mutex
+	now *look
+}
+
+// look probes the database for Ready. A driver or a lock may keep the probe longer than its context allows.
+func (m *Monitor) look(ctx context.Context) (database Condition, partly bool) {
+	m.looking.mu.Lock()
+	l := m.looking.now
+	if l == nil {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+		l = &look{late: within.Done(), done: make(chan struct{})}
+		m.looking.now = l
+		go func() {
+			defer cancel()
+			l.database, l.partly = m.databaseHealth(within, false, "is out of reach or not migrated")
+			m.looking.mu.Lock()
+			defer m.looking.mu.Unlock()
+			m.looking.now = nil
+			close(l.done)
+		}()
+	}
+	m.looking.mu.Unlock()
+	select {
+	case <-l.done:
+	case <-l.late:
+		select {
+		case <-l.done:
+		default:
+			return Condition{Part: partDatabase, Problem: noAnswer, Err: context.DeadlineExceeded}, false
+		}
+	}
+	return l.database, l.partly
 }
 
 // Health reports on each part of the service:
@@ -116,7 +164,7 @@ func (m *Monitor) Ready(ctx context.Context) []Condition {
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
 func (m *Monitor) Health(ctx context.Context) []Condition {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout) // see databaseHealth
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
 	database, _ := m.databaseHealth(ctx, true, "cannot be written")
 	list := []Condition{database, m.watcherHealth(), m.deliveriesHealth(ctx)}
@@ -126,11 +174,11 @@ func (m *Monitor) Health(ctx context.Context) []Condition {
 	return list
 }
 
-// databaseHealth probes the database. It goes on if ctx is cancelled, which says nothing about the database. partly is set if
-// the only problem is that some workers of Citus do not answer.
+// noAnswer is the problem of a database that takes too long.
+const noAnswer = "does not answer"
+
+// databaseHealth probes the database until ctx ends. partly is set if the only problem is that some workers of Citus do not answer.
 func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string) (c Condition, partly bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
-	defer cancel()
 	all, away, err := m.store.Workers(ctx)
 	if err == nil && len(away) > 0 && m.store.Probe(ctx, false) == nil {
 		return Condition{
@@ -143,6 +191,9 @@ func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string
 		return Condition{Part: partDatabase, Problem: inWords(failing.Err, "does not record pings"), Err: failing.Err}, false
 	}
 	if err := m.store.Probe(ctx, write || failing.Err != nil); err != nil {
+		if ctx.Err() != nil {
+			problem = noAnswer
+		}
 		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}, false
 	}
 	return Condition{Part: partDatabase}, false
@@ -150,6 +201,9 @@ func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string
 
 // inWords returns what is wrong, by default as told.
 func inWords(err error, problem string) string {
+	if fault, ok := errors.AsType[store.Fault](err); ok {
+		return string(fault)
+	}
 	switch {
 	case errors.Is(err, store.ErrReplaced):
 		return "its " + strings.TrimPrefix(store.ErrReplaced.Error(), "the ")

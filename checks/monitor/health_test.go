@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -236,6 +239,53 @@ func TestLiveWhilePingsHang(t *testing.T) {
 		close(deaf)
 		<-done
 		live("when that is over", "")
+	})
+}
+
+// A database that knows what is wrong with it is not called out of reach.
+func TestReadyWithDamagedFile(t *testing.T) {
+	db := dbtest.SQLite(t)
+	whole, err := sqlite.Open(t.Context(), db.Path())
+	must(t, err)
+	must(t, whole.Close())
+	store, err := sqlstore.New(db.Bun(t))
+	must(t, err)
+	content, err := os.ReadFile(db.Path())
+	must(t, err)
+	for i := 4096; i < len(content); i++ {
+		content[i] = 0xA5
+	}
+	must(t, os.WriteFile(db.Path(), content, 0o600))
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	if got := problems(mon.Ready(t.Context()))["database"]; got != "is damaged: restore a backup" {
+		t.Errorf("Ready says %q", got)
+	}
+}
+
+// A store that heeds no context keeps Ready from nothing: it answers within two seconds, and at once while the probe still hangs.
+func TestReadyWhileProbeHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract().(store.Store)}
+		mon, err := monitor.New(database{store}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf := make(chan struct{})
+		store.set(nil, false, deaf)
+		for i := range 3 {
+			begin := time.Now()
+			got := problems(mon.Ready(t.Context()))["database"]
+			if took := time.Since(begin); got != "does not answer" || took > 2*time.Second || i > 0 && took > 0 {
+				t.Errorf("call %d: %q after %v", i, got, took)
+			}
+		}
+		store.set(nil, false, nil)
+		close(deaf)
+		synctest.Wait()
+		if got := problems(mon.Ready(t.Context())); len(got) > 0 {
+			t.Errorf("afterwards: %v", got)
+		}
 	})
 }
 

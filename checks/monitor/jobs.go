@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -89,9 +90,9 @@ func (p *Project) Register(ctx context.Context, spec checks.Spec) (_ job.Reporte
 	return p.jobs.reporter(p.jobs.keeper.later(name, register)), fmt.Errorf("%w; %w", err, job.ErrPending)
 }
 
-// isOutage reports whether an error of a call with ctx means that the database is unavailable.
+// isOutage reports whether an error of a call with ctx is that of the database, so that the call may succeed later.
 func isOutage(ctx context.Context, err error) bool {
-	return err != nil && (errors.Is(err, checks.ErrUnavailable) || ctx.Err() != nil)
+	return err != nil && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrRefused) || ctx.Err() != nil)
 }
 
 // register creates or updates the check with the slug of spec.

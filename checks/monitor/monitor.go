@@ -22,8 +22,9 @@ import (
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
 	*service
-	pruner *pruner
-	zones  *zones
+	pruner  *pruner
+	zones   *zones
+	looking looking
 
 	mu   sync.Mutex
 	work *work // what Start has started, or nil

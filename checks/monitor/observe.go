@@ -24,7 +24,7 @@ type Observer struct {
 	// PingsSpooled reports pings that went to the spool.
 	PingsSpooled func(size int)
 	// PingsReplayed reports a batch out of the spool: how many pings were recorded, and how many were dropped because they
-	// have no check, could not be read, or have data that the database refuses.
+	// have no check or could not be read.
 	PingsReplayed func(recorded, dropped int)
 	// SpoolHeld reports that the first ping in the spool has waited for longer than [Config].SpoolWait for those of other
 	// servers, although the database is available. It reports each ping at most once.

@@ -177,33 +177,51 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestRefusedData lets the database refuse the data of pings but not those of a probe. Only those fail, and out of the spool
-// they are dropped.
+// TestRefusedData lets the database refuse the data of pings but not those of a probe: somebody has added a constraint, or made a
+// column narrower. Without a spool every ping gets ErrUnavailable. With one, pings wait until the constraint is gone: none is lost.
 func TestRefusedData(t *testing.T) {
-	for _, code := range []string{"22003", "23514"} {
-		b := newBroken(t)
-		c := b.create(t, checks.Spec{})
-		b.exec(t, b.admin, "TRIGGER "+code+`; DROP TRIGGER broken ON rollcall_pings; CREATE TRIGGER broken BEFORE INSERT ON rollcall_pings
-			FOR EACH ROW WHEN (NEW.check_id <> 0) EXECUTE FUNCTION broken()`)
-		queue, err := spool.Open(t.TempDir(), nil)
-		must(t, err)
-		defer queue.Close()
-		away := &outage{Store: b.store.Store}
-		away.away.Store(true)
-		mon := b.with(t, database{away}, monitor.Config{Spool: queue})
-		_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
-		must(t, err)
-		away.away.Store(false)
-		for range 5 {
-			_, err = mon.Replay(t.Context())
-		}
-		must(t, err)
-		if stats, _ := mon.Spooled(); stats.Dropped != 1 || !stats.Oldest.IsZero() {
-			t.Errorf("%s out of the spool: %+v", code, stats)
-		}
-		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, store.ErrRefused) {
-			t.Errorf("%s: error %v", code, err)
-		}
+	const others = "; DROP TRIGGER broken ON rollcall_pings; CREATE TRIGGER broken BEFORE INSERT ON rollcall_pings FOR EACH ROW " +
+		"WHEN (NEW.check_id <> 0) EXECUTE FUNCTION broken()"
+	const undo = "DROP TRIGGER broken ON rollcall_pings"
+	for do, undo := range map[string]string{
+		"TRIGGER 22003" + others: undo, "TRIGGER 23514" + others: undo, "TRIGGER 23505" + others: undo,
+		"ALTER TABLE rollcall_pings ADD CONSTRAINT short CHECK (length(ua) < 5)": "ALTER TABLE rollcall_pings DROP CONSTRAINT short",
+		"ALTER TABLE rollcall_pings ALTER ua TYPE varchar(5)":                    "ALTER TABLE rollcall_pings ALTER ua TYPE text",
+	} {
+		t.Run(do, func(t *testing.T) {
+			b := newBroken(t)
+			c := b.create(t, checks.Spec{})
+			queue, err := spool.Open(t.TempDir(), nil)
+			must(t, err)
+			defer queue.Close()
+			mon := b.with(t, b.store, monitor.Config{Spool: queue})
+			b.exec(t, b.admin, do)
+			for i := range 3 {
+				signal := pings.Signal{UserAgent: fmt.Sprint("curl/8.14 ", i)}
+				if _, err := b.Ping(t.Context(), c.ID, signal); !errors.Is(err, checks.ErrUnavailable) || errors.Is(err, checks.ErrExists) {
+					t.Errorf("without a spool: error %v", err)
+				}
+				_, err := mon.Ping(t.Context(), c.ID, signal)
+				must(t, err)
+				for range 5 {
+					_, _ = mon.Replay(t.Context())
+				}
+				b.clock.Advance(time.Minute)
+			}
+			if stats, _ := mon.Spooled(); stats.Dropped > 0 {
+				t.Errorf("out of the spool: %+v", stats)
+			}
+			b.exec(t, b.admin, undo)
+			for range 20 {
+				_, _ = mon.Replay(t.Context())
+				b.clock.Advance(time.Second)
+			}
+			if stats, _ := mon.Spooled(); stats != (monitor.SpoolStats{}) || b.nPings(t, c.ID) != 3 {
+				t.Errorf("afterwards the spool has %+v, and the check counts %d pings", stats, b.nPings(t, c.ID))
+			}
+			_, err = b.Ping(t.Context(), c.ID, pings.Signal{UserAgent: "curl/8.14"})
+			must(t, err)
+		})
 	}
 }
 

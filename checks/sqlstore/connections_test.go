@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -18,6 +19,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -153,5 +155,52 @@ func TestLostCommit(t *testing.T) {
 	}
 	if log, err = checks.Collect(mon.Project(c.ProjectID).Pings(t.Context(), c.ID, checks.PingQuery{})); err != nil || len(log) != 8 || log[0].Kind != pings.Log {
 		t.Errorf("the log has %d pings, want 8; error %v", len(log), err)
+	}
+}
+
+// TestLockedSQLite has another process lock the file. A transaction waits until its context ends, and not for the busy timeout, or
+// until the lock is gone. Connections that go back to the pool have its busy timeout.
+func TestLockedSQLite(t *testing.T) {
+	db := dbtest.SQLite(t)
+	pool := db.Bun(t)
+	_, err := pool.ExecContext(t.Context(), "PRAGMA busy_timeout = 600000") // of the only connection so far
+	must(t, err)
+	s := dbtest.OpenOn(t, pool)
+	other, err := db.Bun(t).Conn(t.Context())
+	must(t, err)
+	write := func(ctx context.Context) error {
+		return s.Database().Update(ctx, func(context.Context, store.Tx) error { return nil })
+	}
+	for range 2 {
+		_, err = other.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+		must(t, err)
+		var fault store.Fault
+		for try := 0; try < 100 && fault == ""; try++ { // its time may end before it tries
+			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+			err = write(ctx)
+			cancel()
+			if fault, _ = errors.AsType[store.Fault](err); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("while the file is locked: %v", err)
+			}
+		}
+		if !errors.Is(err, checks.ErrUnavailable) || fault != "is locked by another process" {
+			t.Errorf("while the file is locked: %v", err)
+		}
+		written := make(chan error)
+		go func() { written <- write(t.Context()) }()
+		select {
+		case err := <-written:
+			t.Errorf("while the file is locked: %v", err)
+		case <-time.After(250 * time.Millisecond):
+		}
+		_, err = other.ExecContext(t.Context(), "ROLLBACK")
+		must(t, err)
+		must(t, <-written)
+	}
+	must(t, s.Close())
+	var timeout int
+	must(t, pool.QueryRowContext(t.Context(), "PRAGMA busy_timeout").Scan(&timeout))
+	if timeout != 600000 {
+		t.Errorf("busy timeout of the pool afterwards: %d", timeout)
 	}
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -78,9 +79,16 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 		return err
 	}
 	defer release()
-	attempts := maxAttempts
+	attempts, begin := maxAttempts, time.Now()
 	for attempt := 1; ; attempt++ {
 		t, committing, err := s.try(ctx, fn)
+		if s.writer.waits(err, begin) {
+			if ctx.Err() != nil {
+				return fmt.Errorf("%w: %w", ctx.Err(), translate(err))
+			}
+			attempt--
+			continue
+		}
 		if t.direct && err != nil {
 			if ctx = s.detour(ctx, err); !committing {
 				continue

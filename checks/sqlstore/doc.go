@@ -29,7 +29,9 @@
 // logging, which lets readers and the writer work at the same time, and synchronous=FULL, without which a power failure
 // can lose acknowledged pings. Set a busy timeout if the program's own transactions or several processes use the file. A
 // database in memory belongs to one connection, so limit the pool to one. SQLite must be version 3.35 or newer. The store
-// writes one transaction at a time, whatever the size of the pool.
+// writes one transaction at a time, whatever the size of the pool, over a connection of its own. While another process has the lock,
+// a transaction waits for the busy timeout of the pool, or until its context ends. With a pool of one connection it waits for the
+// busy timeout in any case, which should be below 2 seconds then: a monitor with a spool waits no longer for the database.
 //
 // While there are subscribers (Monitor.Changes), the store keeps one connection of the pool for writing. It asks that
 // connection each second whether others have written to the file.

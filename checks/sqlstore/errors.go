@@ -21,8 +21,10 @@ const (
 	sqliteLocked     = 6
 	sqliteReadOnly   = 8
 	sqliteInterrupt  = 9
+	sqliteCorrupt    = 11
 	sqliteFull       = 13
 	sqliteCantOpen   = 14
+	sqliteProtocol   = 15
 	sqliteTooBig     = 18
 	sqliteConstraint = 19
 	sqliteMismatch   = 20
@@ -53,6 +55,9 @@ func translate(err error) error {
 	if !errors.Is(err, store.ErrUnavailable) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return err
 	}
+	if f := faultOf(err); f != "" {
+		err = &translatedError{f, err}
+	}
 	switch state, _ := sqlState(err); {
 	case away(err):
 		return &translatedError{store.ErrUnavailable, err}
@@ -68,6 +73,32 @@ func translate(err error) error {
 		return err
 	}
 	return &translatedError{store.ErrPartly, err}
+}
+
+// faultOf returns what is wrong with the database itself, or "".
+func faultOf(err error) store.Fault {
+	const damaged, full, readOnly = "is damaged: restore a backup", "cannot grow: the disk is full", "is read-only"
+	switch state, _ := sqlState(err); state {
+	case "XX001", "XX002":
+		return damaged
+	case "53100":
+		return full
+	case "25006":
+		return readOnly
+	}
+	switch code, _ := sqliteCode(err); code & 0xff {
+	case sqliteBusy, sqliteProtocol:
+		return "is locked by another process"
+	case sqliteCorrupt, sqliteNotADB:
+		return damaged
+	case sqliteFull:
+		return full
+	case sqliteReadOnly:
+		return readOnly
+	case sqliteCantOpen:
+		return "cannot be opened"
+	}
+	return ""
 }
 
 // coded reports whether an error has a code of a database.
@@ -141,11 +172,17 @@ func away(err error) bool {
 	}
 	if code, ok := sqliteCode(err); ok {
 		switch code & 0xff {
-		case sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupt, sqliteFull, sqliteCantOpen, sqliteNotADB:
+		case sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupt, sqliteFull, sqliteCantOpen, sqliteProtocol, sqliteNotADB:
 			return true
 		}
 	}
 	return false
+}
+
+// locked reports whether another process kept SQLite's file locked for longer than the busy timeout.
+func locked(err error) bool {
+	code, _ := sqliteCode(err)
+	return code&0xff == sqliteBusy
 }
 
 // retryable reports whether the transaction had no effect and may succeed if it is run again.

@@ -51,7 +51,7 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 
 const (
 	// workerTimeout bounds how long Workers waits for a worker. A host that is gone does not refuse connections.
-	workerTimeout = 2 * time.Second
+	workerTimeout = time.Second
 	// workersFor is how long an answer of Workers stays valid, so that health checks cannot fill the pool.
 	workersFor = time.Second
 	// workersAtOnce bounds the workers that are asked at a time.

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 )
@@ -15,6 +16,7 @@ import (
 type sqliteWriter struct {
 	conn     *bun.Conn // nil if none is reserved, or it was lost
 	reserved int       // how often a connection was reserved
+	patience int       // the busy timeout of the pool, in milliseconds
 }
 
 // dataVersion changes when another connection than the reserved one has committed.
@@ -45,6 +47,16 @@ func (s *database) runInTx(ctx context.Context, fn func(ctx context.Context, tx 
 // little, because a commit of the writer empties their caches, and the system keeps the file in memory.
 const writerCache = 32000
 
+// busyStep is the busy timeout of the connection that writes, in milliseconds. SQLite heeds no context while it waits for another
+// process, so Update waits in such steps, up to the busy timeout of the pool.
+const busyStep = 100
+
+// waits reports whether a transaction that began at an instant must be tried again, because another process writes. The caller holds
+// Store.writing.
+func (w *sqliteWriter) waits(err error, begin time.Time) bool {
+	return w.conn != nil && locked(err) && time.Since(begin) < time.Duration(w.patience)*time.Millisecond
+}
+
 // reserveWriter takes a connection out of the pool, unless it is the only one. The caller holds Store.writing.
 func (s *database) reserveWriter(ctx context.Context) error {
 	if s.db.DB.Stats().MaxOpenConnections == 1 { // readers need it too
@@ -54,7 +66,11 @@ func (s *database) reserveWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprint("PRAGMA cache_size = ", -writerCache)); err != nil {
+	err = conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&s.writer.patience)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size = %d; PRAGMA busy_timeout = %d", -writerCache, min(busyStep, s.writer.patience)))
+	}
+	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	s.writer.conn = &conn
@@ -65,6 +81,8 @@ func (s *database) reserveWriter(ctx context.Context) error {
 // releaseWriter gives the reserved connection back to the pool. The caller holds Store.writing.
 func (s *database) releaseWriter() {
 	if s.writer.conn != nil {
+		// A connection that fails here is broken, and leaves the pool.
+		_, _ = s.writer.conn.ExecContext(context.Background(), fmt.Sprint("PRAGMA busy_timeout = ", s.writer.patience))
 		_ = s.writer.conn.Close()
 		s.writer.conn = nil
 	}

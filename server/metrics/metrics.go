@@ -106,7 +106,7 @@ func New() *Metrics {
 		pingsFailed:   counter("pings_failed_total", "Pings that could not be written to the database."),
 		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
 		pingsSpooled:  counter("pings_spooled_total", "Pings written to the spool, because the database was unavailable."),
-		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped because they have no check or are at fault.", "result"),
+		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped because they have no check or cannot be read.", "result"),
 		spoolHeld:     counter("pings_held_total", "Pings at the head of the spool that waited for other servers for longer than --spool-wait."),
 		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that failed."),
 		batchSize: histogram("ping_batch_size", "Pings recorded in one transaction.",

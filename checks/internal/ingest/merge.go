@@ -40,7 +40,7 @@ func (m *merge) horizon(ctx context.Context, tx store.IngestTx) (upTo hold.Merge
 }
 
 // next records the oldest pings that wait in the database. If that fails although the database is there, it tries fewer, down
-// to one. One that is at fault itself is dropped. One that fails for another reason waits, with the later ones of its check.
+// to one. One that panics is dropped. One that the database does not take waits, with the later ones of its check.
 func (m *merge) next(ctx context.Context) (taken int, complete bool, err error) {
 	for suspects := 0; suspects < maxFailed; {
 		p := pass{merge: m, most: m.size}
@@ -89,7 +89,7 @@ type pass struct {
 func (p *pass) attempt(ctx context.Context) (complete bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	defer func() { err = p.blame(ctx, outage(ctx, err)) }()
+	defer func() { err = outage(ctx, err) }()
 	defer recovered(&err)
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		p.list, p.batch, p.head, p.aside = nil, nil, nil, nil

@@ -34,7 +34,7 @@ func (t *transaction) commit(batch []*queued) error {
 	defer cancel()
 	begin := time.Now()
 	if err := t.record(ctx, batch); err != nil {
-		err = t.blame(ctx, outage(ctx, err))
+		err = outage(ctx, err)
 		t.ended(false, err)
 		return err
 	}
@@ -51,27 +51,23 @@ func (t *transaction) commit(batch []*queued) error {
 
 var errPanic = errors.New("monitor: panic while recording pings")
 
-// outage returns the error of a transaction as a [store.ErrUnavailable], unless it is known to be the fault of a ping. The
-// database is unavailable if the transaction took too long.
+// outage returns the error of a transaction as a [store.ErrUnavailable], unless it is a panic. The database is unavailable if the
+// transaction took too long. If it refuses the data, the ping may be at fault or a constraint that somebody has added: the ping must
+// not be lost.
 func outage(ctx context.Context, err error) error {
 	switch {
-	case err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, errPanic):
+	case err == nil || errors.Is(err, errPanic):
 		return err
+	case errors.Is(err, store.ErrRefused): // which may be a checks.ErrExists
+		return fmt.Errorf("%w: %v", store.ErrPartly, err)
+	case ctx.Err() != nil && errors.Is(err, store.ErrPartly):
+		return fmt.Errorf("%w: it took too long: %v", store.ErrUnavailable, err)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: it took too long: %v", store.ErrUnavailable, err) // which may be a store.ErrPartly
+		return fmt.Errorf("%w: it took too long: %w", store.ErrUnavailable, err)
 	case errors.Is(err, store.ErrUnavailable):
 		return err
 	}
 	return fmt.Errorf("%w: %w", store.ErrPartly, err)
-}
-
-// blame returns a refusal of data as an outage if the database refuses those of a probe, too, as with a new column that may
-// not be null.
-func (t *transaction) blame(ctx context.Context, err error) error {
-	if errors.Is(err, store.ErrRefused) && t.store.Probe(ctx, true) != nil {
-		return fmt.Errorf("%w: %v", store.ErrPartly, err)
-	}
-	return err
 }
 
 // record applies a batch to its checks. It turns a panic into an error, so that a bad check crashes neither the process nor

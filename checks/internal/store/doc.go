@@ -31,7 +31,9 @@
 //   - When ctx has ended, a method soon fails, Update with an error that wraps the error of ctx. The store works on.
 //   - Any error of the database wraps [ErrUnavailable], unless the database refuses the data: then it wraps [ErrRefused].
 //     That of a method of Tx does at the latest when Update returns it. If the database is unavailable, the monitor fails a
-//     whole batch of pings. After [ErrPartly] or [ErrRefused] it writes them one by one, so that only the bad ones fail.
+//     whole batch of pings. After [ErrPartly] or [ErrRefused] it writes them one by one, so that only the bad ones fail. It is never
+//     known that a ping is at fault itself, and not a constraint that somebody has added, so none is dropped for an [ErrRefused].
+//     Where the database knows what is wrong with itself, the error wraps a [Fault].
 //
 // # Concurrency
 //

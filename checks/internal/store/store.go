@@ -19,8 +19,13 @@ var ErrUnavailable = checks.ErrUnavailable
 // may succeed.
 var ErrPartly = fmt.Errorf("%w", ErrUnavailable)
 
+// Fault is an error that says in words for people what is wrong with a database, such as "is damaged".
+type Fault string
+
+func (f Fault) Error() string { return "the database " + string(f) }
+
 // ErrRefused means that the database refuses the data of a transaction, such as a value out of range. Trying again does not
-// help.
+// help, unless somebody has added a constraint.
 var ErrRefused = errors.New("the database refuses the data")
 
 // ErrReplaced means that the file that a store or a [Spool] has open is no longer the one at its path, so that what it writes

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -163,7 +162,7 @@ func TestBackupRotation(t *testing.T) {
 		File    string
 		Removed []string
 	}
-	others := []string{"rollcall-2026.db", "rollcall.db", ".rollcall-20260101T000000.000Z.db.123.tmp", "rollcall-99991231T235959.000Z.db.old"}
+	others := []string{"rollcall-2026.db", "rollcall.db", ".rollcall.tmp", "rollcall-99991231T235959.000Z.db.old"}
 	var made []string
 	for night := range 4 {
 		if err := json.Unmarshal([]byte(administer(t, db, "backup", "--keep", "2", "--json", dir)), &last); err != nil {
@@ -186,10 +185,10 @@ func TestBackupRotation(t *testing.T) {
 		}
 	}
 	// A clock that has gone back, and the draft of a crash.
-	ahead := filepath.Join(dir, "rollcall-99991231T235959.000Z.db")
-	draft := filepath.Join(dir, others[2])
-	if err := errors.Join(os.WriteFile(ahead, nil, 0o600), os.Chtimes(draft, time.Time{}, time.Now().Add(-48*time.Hour))); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"rollcall-99991231T235959.000Z.db", ".rollcall-20260101T000000.000Z.db.123.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := json.Unmarshal([]byte(administer(t, db, "backup", "--keep", "1", "--json", dir)), &last); err != nil {
 		t.Fatal(err)
@@ -202,7 +201,7 @@ func TestBackupRotation(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	want := []string{others[0], filepath.Base(last.File), others[3], others[1]}
+	want := append(others, filepath.Base(last.File))
 	slices.Sort(want)
 	if diff := cmp.Diff(want, names); err != nil || diff != "" {
 		t.Errorf("%v, files (-want +got):\n%s", err, diff)

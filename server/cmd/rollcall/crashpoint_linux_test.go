@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -126,45 +127,114 @@ func fileSize(t *testing.T, path string) uint64 {
 	return uint64(info.Size())
 }
 
-// Pings fail while another process locks the database for longer than the busy timeout, and work again afterwards. Reads
-// always work.
+// TestDatabaseLockedByAnother has another process, or a server that is frozen in a transaction, keep the lock of the file. A server with
+// a spool takes all pings at once, one without refuses them with 503 and is not ready; both say why. Reads always work. Afterwards all
+// acknowledged pings are recorded.
 func TestDatabaseLockedByAnother(t *testing.T) {
 	t.Parallel() // it waits
-	db := dbtest.SQLite(t)
-	p := start(t, db.URL)
-	key := keyOf(t, p)
-	list := []apiCheck{createCheck(t, p, key, "before"), createCheck(t, p, key, "job")}
-	before := startLoad(t, p, list[:1], 4)
-	before.waitFor(t, 50, 0)
-	// Stop the load first, because any number of pings may succeed before the lock.
-	before.finish()
-	before.verify(t)
-	other, err := sql.Open("sqlite", db.Path()+"?_pragma=busy_timeout(10000)")
+	for name, lock := range map[string]func(t *testing.T, db dbtest.DB, key string) (unlock func()){
+		"program": lockFile, "frozen server": freezeServer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.SQLite(t)
+			spooling, plain := start(t, db.URL, "--spool", t.TempDir()), start(t, db.URL)
+			key := keyOf(t, spooling)
+			list := []apiCheck{createCheck(t, plain, key, "job"), createCheck(t, plain, key, "other")}
+			pingKey := regexp.MustCompile(`ping key +(\w+)`).FindStringSubmatch(spooling.stdout.String())[1]
+			unlock := lock(t, db, key)
+			refused := startLoad(t, plain, list[1:], 4)
+			for range 30 {
+				pingIs(t, spooling, "/ping/"+list[0].UUID, 200)
+				pingIs(t, spooling, "/ping/"+pingKey+"/job", 200)
+			}
+			const why = "database: is locked by another process"
+			readyIs := func(p *process, status int, want string) {
+				t.Helper()
+				got, text := 0, ""
+				if !eventually(patience, func() bool {
+					got, text, _ = request{method: http.MethodGet, url: p.url + "/readyz?verbose"}.do()
+					return got == status && strings.Contains(text, want)
+				}) {
+					t.Errorf("readiness: %d %s", got, text)
+				}
+			}
+			readyIs(spooling, 200, why+"; pings go to the spool")
+			readyIs(plain, 503, why)
+			refused.waitFor(t, 0, 1)
+			var c apiCheck
+			call(t, plain, key, http.MethodGet, "/api/v3/checks/"+list[1].UUID, "", &c)
+			unlock()
+			refused.waitFor(t, 50, 0)
+			refused.finish()
+			refused.verify(t)
+			if !eventually(patience, func() bool {
+				call(t, plain, key, http.MethodGet, "/api/v3/checks/"+list[0].UUID, "", &c)
+				return c.NPings == 60
+			}) {
+				t.Errorf("%d pings of 60 are recorded\n%s", c.NPings, spooling.stderr.String())
+			}
+			readyIs(spooling, 200, "database: ok")
+			readyIs(plain, 200, "database: ok")
+			plain.kill()
+			if gone := lost(refused.names(list[1].UUID), logOf(t, openMonitor(t, db), list[1])); len(gone) > 0 {
+				t.Errorf("%d pings are lost, the first %q", len(gone), gone[0])
+			}
+		})
+	}
+}
+
+// lockFile locks a database file.
+func lockFile(t *testing.T, db dbtest.DB, _ string) (unlock func()) {
+	t.Helper()
+	other := connTo(t, db)
+	if _, err := other.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// freezeServer freezes a server on a database file in a transaction.
+func freezeServer(t *testing.T, db dbtest.DB, key string) (unlock func()) {
+	t.Helper()
+	p, other := start(t, db.URL), connTo(t, db)
+	l := startLoad(t, p, []apiCheck{createCheck(t, p, key, "frozen")}, 4)
+	l.waitFor(t, 50, 0)
+	signal := func(s syscall.Signal) {
+		if err := p.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !eventually(patience, func() bool {
+		signal(syscall.SIGSTOP)
+		_, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE; ROLLBACK")
+		if err == nil {
+			signal(syscall.SIGCONT)
+		}
+		return err != nil
+	}) {
+		t.Fatal("the server was never frozen in a transaction")
+	}
+	return func() { signal(syscall.SIGCONT) }
+}
+
+// connTo returns a connection to a database file that waits for no lock.
+func connTo(t *testing.T, db dbtest.DB) *sql.Conn {
+	t.Helper()
+	pool, err := sql.Open("sqlite", db.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
-	other.SetMaxOpenConns(1)
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	t.Cleanup(func() { pool.Close() })
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	l := startLoad(t, p, list[1:], 4)
-	began := time.Now()
-	for time.Since(began) < 10*time.Second { // the busy timeout, and twice, as each ping waits for half of it
-		l.waitFor(t, 0, 1)
-	}
-	var c apiCheck
-	call(t, p, key, http.MethodGet, "/api/v3/checks/"+list[1].UUID, "", &c)
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	l.waitFor(t, 50, 0)
-	l.finish()
-	l.verify(t)
-	p.kill()
-	if gone := lost(l.names(list[1].UUID), logOf(t, openMonitor(t, db), list[1])); len(gone) > 0 {
-		t.Errorf("%d pings are lost, the first %q", len(gone), gone[0])
-	}
+	return conn
 }
 
 // A server that cannot create files beside its database does not start, and says why. It loses nothing.
@@ -241,5 +311,75 @@ func copyProgram(t *testing.T, from, to string) {
 	_, err = io.Copy(out, in)
 	if closeErr := out.Close(); err != nil || closeErr != nil {
 		t.Fatal(err, closeErr)
+	}
+}
+
+// TestKilledBackups kills backups that are being written. The next one removes what they have left, whatever its name, but not what
+// another one writes just now.
+func TestKilledBackups(t *testing.T) {
+	db := dbtest.SQLite(t)
+	administer(t, db, "project", "create", "p")
+	if _, err := db.Bun(t).ExecContext(t.Context(), `CREATE TABLE large (x BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+		INSERT INTO large SELECT randomblob(1000000) FROM n`); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	drafts := func() []string {
+		found, err := filepath.Glob(filepath.Join(dir, ".rollcall-*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	kill := func(cmd *exec.Cmd) {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	// frozen starts a backup and stops it while it has a draft, once more if it was too fast.
+	frozen := func(args ...string) *exec.Cmd {
+		before := drafts()
+		begun := func() bool {
+			return slices.ContainsFunc(drafts(), func(name string) bool { return !slices.Contains(before, name) })
+		}
+		for range 20 {
+			cmd := exec.Command("rollcall", append([]string{"--database", db.URL, "backup", "--force"}, args...)...)
+			cmd.Env, cmd.SysProcAttr = cleanEnv(), childAttr()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { kill(cmd) })
+			if !eventually(patience, begun) {
+				t.Fatal("the backup has no draft")
+			}
+			cmd.Process.Signal(syscall.SIGSTOP)
+			if begun() {
+				return cmd
+			}
+			kill(cmd)
+		}
+		t.Fatal("20 backups ended before they were stopped")
+		return nil
+	}
+	for _, args := range [][]string{{filepath.Join(dir, "one.db")}, {filepath.Join(dir, "two.db")}, {"--force=false", "--keep", "2", dir}} {
+		kill(frozen(args...))
+	}
+	if got := drafts(); len(got) != 1 { // each removes that of the one before
+		t.Errorf("drafts of killed backups: %q", got)
+	}
+	running := frozen(filepath.Join(dir, "running.db"))
+	administer(t, db, "backup", filepath.Join(dir, "beside.db"))
+	if got := drafts(); len(got) != 1 {
+		t.Errorf("beside a backup that runs: %q", got)
+	}
+	if err := running.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(); err != nil {
+		t.Error(err)
+	}
+	kill(frozen(filepath.Join(dir, "three.db")))
+	administer(t, db, "backup", filepath.Join(dir, "four.db"))
+	if got := drafts(); len(got) > 0 {
+		t.Errorf("drafts afterwards: %q", got)
 	}
 }

@@ -159,6 +159,18 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
+// TestDamagedFile starts a server with a spool on a damaged database. It takes pings, and says what is wrong.
+func TestDamagedFile(t *testing.T) {
+	db := dbtest.SQLite(t)
+	administer(t, db, "project", "create", "p")
+	p := start(t, "sqlite:"+damage(t, db.Path()), "--spool", t.TempDir())
+	pingIs(t, p, "/ping/4d7bb3a8-9a3f-4d6c-8c0e-3c1ef1c0a111", 200)
+	status, text, err := (request{method: http.MethodGet, url: p.url + "/readyz?verbose"}).do()
+	if err != nil || status != 200 || !strings.Contains(text, "database: is damaged: restore a backup; pings go to the spool") {
+		t.Errorf("readiness: %d %s %v", status, text, err)
+	}
+}
+
 // TestSpoolFlags refuses spools that cannot be opened.
 func TestSpoolFlags(t *testing.T) {
 	db, dir := dbtest.SQLite(t), t.TempDir()

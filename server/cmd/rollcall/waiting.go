@@ -84,7 +84,9 @@ func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use f
 			return db, err
 		}
 		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.Explain(err))
-		if err := s.showWaiting(); err != nil {
+		away := new(absent)
+		away.why.Store(&err)
+		if err := s.showWaiting(away); err != nil {
 			return nil, err
 		}
 		s.announceWeb(stdout)
@@ -99,14 +101,15 @@ func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use f
 			case <-time.After(openEvery):
 			}
 			db, err = open(ctx)
+			away.why.Store(&err)
 		}
 		return db, err
 	}
 }
 
 // showWaiting answers requests until the database is there: pings go to the spool, all others fail.
-func (s *service) showWaiting() error {
-	db, err := sqlstore.New(bun.NewDB(sql.OpenDB(absent{}), sqlitedialect.New()))
+func (s *service) showWaiting(away *absent) error {
+	db, err := sqlstore.New(bun.NewDB(sql.OpenDB(away), sqlitedialect.New()))
 	if err != nil {
 		return err
 	}
@@ -125,9 +128,11 @@ func (s *service) showWaiting() error {
 	return s.show(web)
 }
 
-// absent is a database that nobody can connect to.
-type absent struct{}
+// absent is a database that could not be opened.
+type absent struct{ why atomic.Pointer[error] }
 
-func (absent) Connect(context.Context) (driver.Conn, error) { return nil, checks.ErrUnavailable }
+func (a *absent) Connect(context.Context) (driver.Conn, error) {
+	return nil, errors.Join(checks.ErrUnavailable, *a.why.Load())
+}
 
-func (absent) Driver() driver.Driver { return nil }
+func (*absent) Driver() driver.Driver { return nil }

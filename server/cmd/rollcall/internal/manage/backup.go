@@ -35,7 +35,8 @@ can back it up before the upgrade.
 
 For a backup each night, --keep names each file by its time, such as rollcall-20261123T030000.000Z.db, and removes the oldest once
 the new one is complete. It creates the directory if it is missing, and touches no file with another name. --force replaces the
-file in one step: there is always a complete backup under its name.
+file in one step: there is always a complete backup under its name. A backup that is killed leaves a file .rollcall-*.tmp, which the
+next one in the same directory removes.
 
 To restore a backup, stop the servers, remove the two files beside the database, and copy the backup over it:
 
@@ -112,14 +113,11 @@ func (c BackupCmd) Run(ctx context.Context, a *App) error {
 // backupName is the layout of the names that --keep gives, in UTC. Their order is that of their times.
 const backupName = "rollcall-20060102T150405.000Z.db"
 
-// rotated matches the names of backups, and the drafts of those that a crash has cut short.
-var rotated = regexp.MustCompile(`^(\.?)rollcall-\d{8}T\d{6}\.\d{3}Z\.db(\.\d+\.tmp)?$`)
+// rotated matches the names of backups.
+var rotated = regexp.MustCompile(`^rollcall-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
-// draftAge is the age at which a draft is one that nobody writes any more.
-const draftAge = 24 * time.Hour
-
-// rotate removes all but the newest backups of a directory, and old drafts. It keeps the latest backup even if the clock has gone
-// back. It returns the backups that it has removed.
+// rotate removes all but the newest backups of a directory. It keeps the latest backup even if the clock has gone back. It returns
+// the backups that it has removed.
 func rotate(dir, latest string, keep int) ([]string, error) {
 	removed := []string{}
 	entries, err := os.ReadDir(dir) // by name
@@ -128,23 +126,13 @@ func rotate(dir, latest string, keep int) ([]string, error) {
 	}
 	kept := 1 // the latest
 	for _, entry := range slices.Backward(entries) {
-		path, parts := filepath.Join(dir, entry.Name()), rotated.FindStringSubmatch(entry.Name())
-		if parts == nil || entry.Name() == latest || !entry.Type().IsRegular() || (parts[1] == "") != (parts[2] == "") {
-			continue
-		}
-		if draft := parts[1] != ""; draft {
-			info, err := entry.Info()
-			if err == nil && time.Since(info.ModTime()) > draftAge {
-				err = os.Remove(path)
-			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return removed, err
-			}
+		if !rotated.MatchString(entry.Name()) || entry.Name() == latest || !entry.Type().IsRegular() {
 			continue
 		}
 		if kept++; kept <= keep {
 			continue
 		}
+		path := filepath.Join(dir, entry.Name())
 		switch err := os.Remove(path); {
 		case errors.Is(err, fs.ErrNotExist): // another backup has removed it
 		case err != nil:
@@ -155,6 +143,42 @@ func rotate(dir, latest string, keep int) ([]string, error) {
 	}
 	return removed, nil
 }
+
+// drafts matches the names of unfinished backups, and draft is the pattern of [os.CreateTemp].
+var drafts = regexp.MustCompile(`^\.rollcall-.*\d\.tmp$`)
+
+const draft = ".rollcall-*.tmp"
+
+const (
+	// draftAge is the age of a draft that no backup writes any more, where directories cannot be locked.
+	draftAge = 24 * time.Hour
+	// cleanTime bounds the wait for another backup that removes drafts.
+	cleanTime = 2 * time.Second
+)
+
+// enter removes the drafts of killed backups from a directory, and locks it until it is closed, together with other backups. Nobody
+// else removes drafts from then on. It is no failure if the directory cannot be locked, or drafts of another user stay.
+func enter(ctx context.Context, path string) (*os.File, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	alone := tryLock(dir, true) == nil
+	entries, _ := os.ReadDir(path)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() && drafts.MatchString(entry.Name()) && (alone || time.Since(info.ModTime()) > draftAge) {
+			_ = os.Remove(filepath.Join(path, entry.Name()))
+		}
+	}
+	for begin := time.Now(); tryLock(dir, false) == errLocked && time.Since(begin) < cleanTime && ctx.Err() == nil; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return dir, nil
+}
+
+// errLocked is the error of tryLock if another backup has the lock.
+var errLocked = errors.New("the directory is locked")
 
 // isPart reports whether a file is the database itself, or one of the files beside it.
 func isPart(d installation.Database, file string) bool {
@@ -184,7 +208,12 @@ func backUp(ctx context.Context, db *sql.DB, file string, force bool) (size int6
 	if err != nil {
 		return 0, err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp") // readable only by its owner
+	dir, err := enter(ctx, filepath.Dir(file))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", file, installation.Reason(err))
+	}
+	defer dir.Close()
+	draft, err := os.CreateTemp(dir.Name(), draft) // readable only by its owner
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", file, installation.Reason(err))
 	}
