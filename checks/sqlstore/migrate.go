@@ -28,10 +28,7 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 	if err := s.checkServer(ctx); err != nil {
 		return 0, 0, err
 	}
-	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := s.d.lockSchema(ctx, tx); err != nil {
-			return err
-		}
+	err = s.changeSchema(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if before, err = s.schemaVersion(ctx, tx); err != nil {
 			return err
 		}
@@ -42,7 +39,11 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 		if before == after {
 			return nil
 		}
-		if err := s.prepareCitus(ctx, tx, before); err != nil {
+		citus, err := s.prepareCitus(ctx, tx, before)
+		if err == nil && !citus { // there, LOCK TABLE would reach the workers by connections of its own
+			err = s.lockTables(ctx, tx)
+		}
+		if err != nil {
 			return err
 		}
 		for _, file := range files[before:] {
@@ -50,7 +51,7 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 				return err
 			}
 		}
-		_, err := tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
+		_, err = tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
 		return err
 	})
 	if err == nil {

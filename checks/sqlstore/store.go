@@ -74,7 +74,9 @@ func (s *Store) Close() error {
 // If there is nothing to do, it is one short transaction.
 //
 // All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
-// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
+// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout). On PostgreSQL,
+// programs that run may go on: Migrate waits for the locks of their transactions only moments at a time, and tries again until
+// ctx ends. It logs what it waits for; see [WithLogger].
 // Migrate changes only tables with the prefix rollcall_. The database user needs the right to create and alter tables.
 // If it has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
 //

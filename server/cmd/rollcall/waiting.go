@@ -69,7 +69,7 @@ func (s *service) openSpool() (err error) {
 // unavailable, and pings go to the spool meanwhile.
 func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use func(*sqlstore.Store) error) func(context.Context) (*sqlstore.Store, error) {
 	open := func(ctx context.Context) (*sqlstore.Store, error) {
-		db, err := d.Open(ctx)
+		db, err := d.Open(sqlstore.WithLogger(ctx, s.log))
 		if err != nil {
 			return nil, err
 		}

@@ -22,6 +22,9 @@ func (MigrateCmd) Help() string {
 you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
 the command fails and changes nothing.
 
+Servers may run meanwhile. On PostgreSQL, migrate waits for their transactions only moments at a time, so that they keep
+taking pings, and tries again. If somebody else has locked a table, such as pg_dump, it says so and waits.
+
 --distribute is for Citus: it moves the states of checks and the log of pings to the workers, into twice as many shards as
 there are workers, or as many as citus.shard_count says if that is set. The other tables stay on the coordinator. It moves
 everything in one transaction, for which pings wait; servers that run meanwhile notice afterwards. It cannot be undone. On a distributed database it does nothing.
