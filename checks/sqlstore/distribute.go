@@ -31,7 +31,7 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	if err == nil {
 		err = s.readLayout(ctx)
 	}
-	return changed, translate(err)
+	return changed, s.translate(err)
 }
 
 // shardsOfWorker is how many shards a worker gets. A batch of pings takes some statements for each shard that it touches. With two,

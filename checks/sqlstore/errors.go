@@ -44,7 +44,8 @@ func translate(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, done := errors.AsType[*translatedError](err); done { // by a method within the transaction
+	_, done := errors.AsType[*translatedError](err)
+	if _, partly := errors.AsType[*partError](err); done || partly { // by a method within the transaction
 		return err
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -61,13 +62,39 @@ func translate(err error) error {
 	case refused(err):
 		return &translatedError{store.ErrRefused, err}
 	case notMigrated(err):
-		err = &translatedError{ErrNotMigrated, err}
+		return &partError{ErrNotMigrated, err}
 	case state == "26000" || state == "42P05": // missing, or there already
 		err = fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
 	case !coded(err):
 		return err
 	}
-	return &translatedError{store.ErrPartly, err}
+	return &partError{err: err}
+}
+
+// translate is the function of that name, which knows that a newer version has migrated the database.
+func (l lookup) translate(err error) error {
+	err = translate(err)
+	if e, ok := errors.AsType[*partError](err); ok && l.schema != nil && l.schema.newer() {
+		e.meaning = ErrNewerSchema
+	}
+	return err
+}
+
+// partError is a driver's error as a [store.ErrPartly], and what it may mean, or nil.
+type partError struct{ meaning, err error }
+
+func (e *partError) Error() string {
+	if e.meaning == nil {
+		return store.ErrPartly.Error() + ": " + e.err.Error()
+	}
+	return store.ErrPartly.Error() + ": " + e.meaning.Error() + ": " + e.err.Error()
+}
+
+func (e *partError) Unwrap() []error {
+	if e.meaning == nil {
+		return []error{store.ErrPartly, e.err}
+	}
+	return []error{store.ErrPartly, e.meaning, e.err}
 }
 
 // coded reports whether an error has a code of a database.

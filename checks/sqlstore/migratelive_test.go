@@ -137,3 +137,66 @@ func (l lines) Write(p []byte) (int, error) {
 	l <- string(p)
 	return len(p), nil
 }
+
+// TestNewerSchema has a later version migrate the database of a store that is in use, and opens it again. As long as tables and columns
+// are only added, all works. If one that pings need is gone, every error says why, and none advises to migrate.
+func TestNewerSchema(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
+		f := newFilled(t, db)
+		id := f.checks[0].ID
+		if f.store.Newer() {
+			t.Error("the store takes its own schema for a newer one")
+		}
+		_, _, err := f.store.MigrateFurther(t.Context(), further)
+		must(t, err)
+		again := db.Open(t)
+		must(t, again.Migrate(t.Context()))
+		for _, mon := range []*monitor.Monitor{f.mon, monitorOn(t, again)} {
+			_, err := mon.Ping(t.Context(), id, pings.Signal{Kind: pings.Log})
+			must(t, err)
+			must(t, mon.Probe(t.Context()))
+			if database := mon.Health(t.Context())[0]; !database.OK() || !strings.Contains(database.Detail, newerText) {
+				t.Errorf("health: %+v", database)
+			}
+		}
+		for _, column := range []string{"rollcall_pings RENAME COLUMN ua", "rollcall_projects RENAME COLUMN name"} {
+			_, err = f.db.ExecContext(t.Context(), "ALTER TABLE "+column+" TO lost")
+			must(t, err)
+		}
+		_, ping := f.mon.Ping(t.Context(), id, pings.Signal{})
+		_, list := f.mon.Projects().List(t.Context())
+		_, opened := sqlstore.Open(t.Context(), f.db)
+		for what, err := range map[string]error{"ping": ping, "list": list, "write": f.store.Probe(t.Context(), true), "open": opened} {
+			if !errors.Is(err, sqlstore.ErrNewerSchema) || !errors.Is(err, checks.ErrUnavailable) || !strings.Contains(err.Error(), newerText) ||
+				errors.Is(err, sqlstore.ErrNotMigrated) || strings.Contains(err.Error(), "sqlstore.Open") {
+				t.Errorf("%s: error %v", what, err)
+			}
+		}
+		if database := f.mon.Health(t.Context())[0]; !strings.Contains(database.Problem, newerText) {
+			t.Errorf("health: %+v", database)
+		}
+	})
+}
+
+const newerText = "a newer version of rollcall has migrated this database"
+
+// TestNewerRefuses has a later version demand what this one does not write. The database refuses every ping, which is not the fault of
+// the pings.
+func TestNewerRefuses(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		f := newFilled(t, db.Plain(t))
+		_, _, err := f.store.MigrateFurther(t.Context(), map[string]string{
+			"sqlite":   "CREATE TRIGGER further BEFORE INSERT ON rollcall_pings BEGIN SELECT RAISE(ABORT, 'further is missing'); END",
+			"postgres": "ALTER TABLE rollcall_pings ADD COLUMN further BIGINT, ADD CONSTRAINT further CHECK (further IS NOT NULL) NOT VALID",
+		}[db.Name])
+		must(t, err)
+		_, err = f.mon.Ping(t.Context(), f.checks[0].ID, pings.Signal{})
+		if !errors.Is(err, sqlstore.ErrNewerSchema) || !errors.Is(err, checks.ErrUnavailable) {
+			t.Errorf("ping: error %v", err)
+		}
+		if _, err := sqlstore.Open(t.Context(), f.db); !errors.Is(err, sqlstore.ErrNewerSchema) || !errors.Is(err, checks.ErrUnavailable) {
+			t.Errorf("open: error %v", err)
+		}
+	})
+}

@@ -68,7 +68,13 @@ func outage(ctx context.Context, err error) error {
 // blame returns a refusal of data as an outage if the database refuses those of a probe, too, as with a new column that may
 // not be null.
 func (t *transaction) blame(ctx context.Context, err error) error {
-	if errors.Is(err, store.ErrRefused) && t.store.Probe(ctx, true) != nil {
+	if !errors.Is(err, store.ErrRefused) {
+		return err
+	}
+	switch probe := t.store.Probe(ctx, true); {
+	case errors.Is(probe, store.ErrNewer):
+		return fmt.Errorf("%w: %w: %v", store.ErrPartly, store.ErrNewer, err)
+	case probe != nil:
 		return fmt.Errorf("%w: %v", store.ErrPartly, err)
 	}
 	return err
