@@ -71,8 +71,18 @@ func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []b
 		return "", nil, checks.ErrNotFound
 	}
 	label, summary, err := s.tagBadge(ctx, ref.BadgeKey, ref.Tag)
+	switch unused := summary.Total == 0 && ref.Tag != badges.AllTags; {
+	case unused && ref.Format == badges.SVG:
+		return ref.Format, badges.RenderSVG(label, noChecks), err
+	case unused && ref.Format == badges.Shields:
+		return ref.Format, badges.RenderShields(label, noChecks), err
+	}
 	return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 }
+
+// noChecks is what a badge shows, in grey, whose tag no check has any more. The JSON document keeps to the states of section 2.5 of
+// the API, and has a total of 0.
+const noChecks badges.State = "no checks"
 
 // tagBadge returns the label and the content of a tag's badge, in the project with a badge key. The tag [badges.AllTags] is
 // the badge of the project itself.

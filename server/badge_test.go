@@ -96,6 +96,23 @@ func (s *site) checkBadge(kind, document, label string) {
 	}
 }
 
+// TestBadgeWithoutChecks deletes the last check with a tag. Its badge is not green.
+func TestBadgeWithoutChecks(t *testing.T) {
+	each(t, nil, func(s *site) {
+		c := s.create(object{"tags": "db"})
+		badge := s.badges()["db"]
+		s.api("DELETE", "/api/v3/checks/"+c["uuid"].(string), nil).is(200)
+		for kind, want := range map[string]string{
+			"svg": "db: no checks", "svg3": "db: no checks", "shields": `"message":"no checks","color":"inactive"`,
+			"shields3": `"message":"no checks","color":"inactive"`, "json": `"total":0`,
+		} {
+			if body := s.send("GET", badge[kind], nil).is(200).body; !strings.Contains(body, want) {
+				s.Errorf("%s: %s", kind, body)
+			}
+		}
+	})
+}
+
 func TestBadgeStates(t *testing.T) {
 	each(t, nil, func(s *site) {
 		s.create(object{"tags": "db"})

@@ -153,7 +153,7 @@ func (m *Monitor) look(ctx context.Context) (database Condition, partly bool) {
 // Health reports on each part of the service:
 //
 //   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
-//     workers of Citus answer.
+//     workers of Citus answer. If a newer version has migrated it, its Detail says so.
 //   - The watcher is healthy when it has looked for overdue checks within the last minute, or within ten times
 //     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start]. See [Monitor.Live].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
@@ -196,7 +196,11 @@ func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string
 		}
 		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}, false
 	}
-	return Condition{Part: partDatabase}, false
+	c = Condition{Part: partDatabase}
+	if m.store.Newer() {
+		c.Detail = store.ErrNewer.Error()
+	}
+	return c, false
 }
 
 // inWords returns what is wrong, by default as told.
@@ -205,6 +209,8 @@ func inWords(err error, problem string) string {
 		return string(fault)
 	}
 	switch {
+	case errors.Is(err, store.ErrNewer):
+		return store.ErrNewer.Error()
 	case errors.Is(err, store.ErrReplaced):
 		return "its " + strings.TrimPrefix(store.ErrReplaced.Error(), "the ")
 	case errors.Is(err, store.ErrSpoolDamaged):

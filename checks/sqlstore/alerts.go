@@ -95,11 +95,11 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 	var rows []alertRow
 	ids := slices.Collect(maps.Keys(byID))
 	if err := s.db.NewRaw(selectAlerts, bun.List(ids), store.OnAlert.ID).Scan(ctx, &rows); err != nil || len(rows) == 0 {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	about, err := s.subjects(ctx, rows)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	groups := make(map[uuid.UUID][]uuid.UUID)
 	var summaries, divided []int64
@@ -128,7 +128,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 	if len(groups)+len(summaries)+len(divided) > 0 {
 		err = s.completeAlerts(ctx, alerts, groups, summaries, divided)
 	}
-	return alerts, translate(err)
+	return alerts, s.translate(err)
 }
 
 // completeAlerts adds the members of groups, the flips that some alerts sum up, and the recipients that some leave out.

@@ -46,7 +46,7 @@ func (s *database) ClaimBodies(
 	var due bool
 	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM ? WHERE due_at <= ?)", bun.Ident(table), micros(now)).Scan(ctx, &due)
 	if err != nil || !due {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		t := tx.(*transaction)
@@ -114,7 +114,7 @@ func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 func (s *database) UploadBody(ctx context.Context, job store.BodyJob) (body []byte, err error) {
 	err = s.db.NewRaw(`SELECT p.body FROM rollcall_uploads u JOIN rollcall_pings p ON p.id = u.ping_id
 		WHERE u.ping_id = ? AND u.object = ? AND p.object IS NULL`, job.ID, job.Key).Scan(ctx, &body)
-	return body, translate(err)
+	return body, s.translate(err)
 }
 
 // SettleBodies records the outcome of jobs.

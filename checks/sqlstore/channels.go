@@ -32,7 +32,7 @@ type channelRow struct {
 func (l lookup) Channels(ctx context.Context, f store.ChannelFilter) ([]channels.Channel, error) {
 	var where conditions
 	addSet(&where, "ch.project_id", f.ProjectID)
-	return readAll(ctx, func(rows *[]channelRow) *bun.SelectQuery {
+	return readAll(ctx, l, func(rows *[]channelRow) *bun.SelectQuery {
 		q := l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("ch.created_at, ch.id").Limit(int64(f.Limit))
 		if f.IDs != nil {
 			q = q.Where("ch.id IN (?)", bun.List(f.IDs))

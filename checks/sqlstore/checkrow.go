@@ -108,8 +108,8 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 		stored.State = new(checks.State)
 		switch err := json.Unmarshal(r.stored, &stored); {
 		case stored.Version > stateVersion:
-			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
-				stored.Version, stateVersion)
+			return checks.Check{}, &partError{ErrNewerSchema,
+				fmt.Errorf("sqlstore: the state of a check has version %d, and this one reads up to %d", stored.Version, stateVersion)}
 		case err != nil:
 			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
 		}

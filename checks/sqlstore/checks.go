@@ -71,7 +71,7 @@ func (s *database) selectChecks(ctx context.Context, f store.CheckFilter) ([]int
 	var key int64
 	keys, err := scanList(rows, err, &key, &key)
 	slices.Sort(keys)
-	return keys, translate(err)
+	return keys, s.translate(err)
 }
 
 // readChecks reads whole checks by a condition, and returns those that the filter selects, oldest first.
@@ -132,7 +132,7 @@ func (s *database) BySlug(ctx context.Context, pingKey, slug string) (project uu
 			ids = append(ids, c.UUID)
 		}
 	}
-	return project, ids, translate(err)
+	return project, ids, s.translate(err)
 }
 
 // FindChecks returns the checks of a project that equal the match.
@@ -156,7 +156,7 @@ func (l lookup) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Mat
 		where.add("c.grace", int64(*m.Grace/time.Second))
 	}
 	err = query.Where(where.String(), where.args...).Scan(ctx, &ids)
-	return ids, translate(err)
+	return ids, l.translate(err)
 }
 
 // Related returns the checks of a project with some slugs or IDs, or those that follow others.
@@ -181,7 +181,7 @@ func (l lookup) Related(ctx context.Context, projectID uuid.UUID, names []string
 	for _, r := range rows {
 		nodes = append(nodes, selection.Node{ID: r.UUID, Slug: r.Slug, After: checks.Settings{After: r.After}.Parents()})
 	}
-	return nodes, translate(err)
+	return nodes, l.translate(err)
 }
 
 type checkChannelRow struct {
@@ -199,7 +199,7 @@ func (s *database) assigned(ctx context.Context, keys []int64) (map[int64][]uuid
 	var row checkChannelRow
 	list, err := scanList(rows, err, &row, &row.CheckID, &row.ChannelID)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: reading the channels of checks: %w", translate(err))
+		return nil, fmt.Errorf("sqlstore: reading the channels of checks: %w", s.translate(err))
 	}
 	assigned := make(map[int64][]uuid.UUID, len(keys))
 	for _, a := range list {

@@ -130,7 +130,7 @@ func (s *database) Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, 
 	p := s.placed.Load()
 	if time.Since(p.read) > readLayoutEvery {
 		if err := s.readLayout(ctx); err != nil {
-			return nil, 0, translate(err)
+			return nil, 0, s.translate(err)
 		}
 		p = s.placed.Load()
 	}
@@ -140,7 +140,7 @@ func (s *database) Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, 
 	}
 	found, err := s.keysOf(ctx, s.db.DB, checks)
 	if err != nil {
-		return nil, 0, translate(err)
+		return nil, 0, s.translate(err)
 	}
 	keys := make(map[uuid.UUID]int64, len(found))
 	for _, k := range found {

@@ -20,7 +20,10 @@ import (
 const maxAttempts = 5
 
 // lookup reads what people set up: from a database, or in a transaction.
-type lookup struct{ from bun.IDB }
+type lookup struct {
+	from   bun.IDB
+	schema *schema // nil in a transaction
+}
 
 // database is the store of a monitor.
 type database struct {
@@ -118,7 +121,7 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 			if committing && !refused(err) && ctx.Err() == nil { // perhaps it was done
 				return &translatedError{store.ErrUnavailable, err}
 			}
-			return translate(err)
+			return s.translate(err)
 		}
 	}
 }
@@ -173,7 +176,7 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 		}
 	}
 	err = run(ctx, func(ctx context.Context, tx bun.Tx) error {
-		t.lookup, t.conn = lookup{tx}, tx
+		t.lookup, t.conn = lookup{from: tx}, tx
 		if err := t.begin(ctx); err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UU
 		WHERE due.due_at <= ? LIMIT ?`,
 		after, micros(now), micros(now), limit).Scan(ctx, &rows)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	due := make([]store.DueChannel, len(rows))
 	for i, r := range rows {
@@ -118,7 +118,7 @@ func (s *database) Remaining(ctx context.Context, raised, due time.Time) (map[uu
 			WHERE state = 'pending' AND created_at <= ? AND (due_at <= ? OR error <> '') LIMIT ?) AS p GROUP BY channel_id`,
 		micros(raised), micros(due), store.MaxPending).Scan(ctx, &rows)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	left := make(map[uuid.UUID]int, len(rows))
 	for _, r := range rows {

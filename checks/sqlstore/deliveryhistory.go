@@ -61,7 +61,7 @@ func (s *database) Deliveries(ctx context.Context, projectID uuid.UUID, query ch
 		q = q.Where("d.id < ?", query.Before)
 	}
 	if err := q.Scan(ctx, &rows); err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	list := make([]checks.Delivery, len(rows))
 	for i, r := range rows {
@@ -88,7 +88,7 @@ func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time
 		Where("NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.due_at = k.held_until AND k.held_until >= ? AND k.id = "+firstOfLine+")", micros(before)).
 		GroupExpr("d.channel_id").Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	ids := make([]int64, 0, len(rows))
 	for _, r := range rows {
@@ -100,7 +100,7 @@ func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time
 	}
 	err = s.db.NewSelect().TableExpr("rollcall_deliveries AS d").Column("d.id", "d.error").Where("d.id IN (?)", bun.List(ids)).Scan(ctx, &failed)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	errors := make(map[int64]string, len(failed))
 	for _, r := range failed {

@@ -15,10 +15,7 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	if !s.d.postgres {
 		return false, fmt.Errorf("sqlstore: SQLite cannot be distributed: %w", errors.ErrUnsupported)
 	}
-	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := s.d.lockSchema(ctx, tx); err != nil {
-			return err
-		}
+	err = s.changeSchema(ctx, func(ctx context.Context, tx bun.Tx) error {
 		workers, err := checkCitus(ctx, tx)
 		if err != nil {
 			return err
@@ -34,7 +31,7 @@ func (s *database) Distribute(ctx context.Context) (changed bool, err error) {
 	if err == nil {
 		err = s.readLayout(ctx)
 	}
-	return changed, translate(err)
+	return changed, s.translate(err)
 }
 
 // shardsOfWorker is how many shards a worker gets. A batch of pings takes some statements for each shard that it touches. With two,
@@ -57,26 +54,27 @@ SELECT create_distributed_table('rollcall_pings', 'check_id', colocate_with => '
 SELECT truncate_local_data_after_distributing_table('rollcall_states');
 SELECT truncate_local_data_after_distributing_table('rollcall_pings')`
 
-// prepareCitus prepares a migration if the database is on a node of Citus. It refuses to make tables on a worker.
-func (s *database) prepareCitus(ctx context.Context, tx bun.Tx, before int) error {
+// prepareCitus prepares a migration if the database is on a node of Citus, and reports whether it is. It refuses to make tables
+// on a worker.
+func (s *database) prepareCitus(ctx context.Context, tx bun.Tx, before int) (citus bool, err error) {
 	if !s.d.postgres {
-		return nil
+		return false, nil
 	}
-	var citus, worker bool
-	err := tx.Tx.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL").Scan(&citus)
+	var worker bool
+	err = tx.Tx.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL").Scan(&citus)
 	if err != nil || !citus {
-		return err
+		return false, err
 	}
 	err = tx.Tx.QueryRowContext(ctx, "SELECT groupid <> 0 FROM pg_catalog.pg_dist_local_group").Scan(&worker)
 	if err == nil && worker && before == 0 {
 		err = errWorker
 	}
 	if err != nil {
-		return err
+		return true, err
 	}
 	// A transaction that changes rows and then their table needs all shards of a node on one connection.
 	_, err = tx.Tx.ExecContext(ctx, "SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-	return err
+	return true, err
 }
 
 // checkCitus checks that a database is the coordinator of a Citus cluster, and returns the number of nodes for shards.

@@ -46,7 +46,8 @@ func translate(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, done := errors.AsType[*translatedError](err); done { // by a method within the transaction
+	_, done := errors.AsType[*translatedError](err)
+	if _, partly := errors.AsType[*partError](err); done || partly { // by a method within the transaction
 		return err
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -66,13 +67,46 @@ func translate(err error) error {
 	case refused(err):
 		return &translatedError{store.ErrRefused, err}
 	case notMigrated(err):
-		err = &translatedError{ErrNotMigrated, err}
+		return &partError{ErrNotMigrated, err}
 	case state == "26000" || state == "42P05": // missing, or there already
 		err = fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
 	case !coded(err):
 		return err
 	}
-	return &translatedError{store.ErrPartly, err}
+	return &partError{err: err}
+}
+
+// translate is the function of that name, which knows that a newer version has migrated the database.
+func (l lookup) translate(err error) error {
+	err = translate(err)
+	part, partly := errors.AsType[*partError](err)
+	refusal, refused := errors.AsType[*translatedError](err)
+	refused = refused && refusal.meaning == store.ErrRefused // such as of a new column that may not be null
+	switch {
+	case !partly && !refused || l.schema == nil || !l.schema.newer():
+		return err
+	case partly:
+		part.meaning = ErrNewerSchema
+		return err
+	}
+	return &partError{ErrNewerSchema, refusal.err}
+}
+
+// partError is a driver's error as a [store.ErrPartly], and what it may mean, or nil.
+type partError struct{ meaning, err error }
+
+func (e *partError) Error() string {
+	if e.meaning == nil {
+		return store.ErrPartly.Error() + ": " + e.err.Error()
+	}
+	return store.ErrPartly.Error() + ": " + e.meaning.Error() + ": " + e.err.Error()
+}
+
+func (e *partError) Unwrap() []error {
+	if e.meaning == nil {
+		return []error{store.ErrPartly, e.err}
+	}
+	return []error{store.ErrPartly, e.meaning, e.err}
 }
 
 // faultOf returns what is wrong with the database itself, or "".

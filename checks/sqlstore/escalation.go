@@ -28,7 +28,7 @@ func (l lookup) Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid
 	err := l.from.NewSelect().Model(&rows).Join("JOIN rollcall_channels AS ch ON ch.id = e.channel_id").
 		Where("e.project_id IN (?)", bun.List(projects)).OrderExpr("e.after, ch.created_at, ch.id").Scan(ctx)
 	if err != nil || len(rows) == 0 {
-		return nil, translate(err)
+		return nil, l.translate(err)
 	}
 	policies := make(map[uuid.UUID][]gate.Step, 1)
 	for _, r := range rows {

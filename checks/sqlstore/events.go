@@ -29,17 +29,17 @@ func (s *database) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUI
 	if q.Limit > 0 {
 		oldest, err := s.oldest(ctx, q.Checks, from, until, q.Limit)
 		if err != nil {
-			return nil, translate(err)
+			return nil, s.translate(err)
 		}
 		from = max(from, oldest)
 	}
 	lists, err := s.eventsBetween(ctx, q.Checks, from, until)
 	if err != nil || !q.Deliveries {
-		return lists, translate(err)
+		return lists, s.translate(err)
 	}
 	for id, list := range lists {
 		if err := s.addDeliveries(ctx, id, list); err != nil {
-			return nil, translate(err)
+			return nil, s.translate(err)
 		}
 	}
 	return lists, nil

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net"
 	"strconv"
 	"sync"
@@ -19,17 +18,12 @@ import (
 // is fine: during an upgrade, servers of the old version keep running. With write, Probe also commits a transaction
 // that writes what a ping does, and changes one row, which nothing else uses.
 func (s *database) Probe(ctx context.Context, write bool) error {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	version, err := s.schema.read(ctx)
 	if err != nil {
-		return err
+		return s.translate(err)
 	}
-	var version int
-	row := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM rollcall_schema")
-	if err := row.Scan(&version); err != nil {
-		return translate(err)
-	}
-	if version < len(files) {
-		return fmt.Errorf("%w: its schema has version %d, this program needs %d", ErrNotMigrated, version, len(files))
+	if version < newest() {
+		return fmt.Errorf("%w: its schema has version %d, this program needs %d", ErrNotMigrated, version, newest())
 	}
 	if s.file != nil {
 		if err := s.file.probe(); err != nil {
@@ -39,7 +33,7 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 	if !write {
 		return nil
 	}
-	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := tx.(*transaction).tryPing(ctx); err != nil {
 			return err
 		}
@@ -47,7 +41,14 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, time.Now().UTC().Format(time.RFC3339Nano)).Exec(ctx)
 		return err
 	})
+	if refused(err) && s.Newer() {
+		err = &partError{ErrNewerSchema, err}
+	}
+	return err
 }
+
+// Newer reports whether a newer version has migrated the database, as far as the store has noticed.
+func (s *database) Newer() bool { return s.schema.known.Load() }
 
 const (
 	// workerTimeout bounds how long Workers waits for a worker. A host that is gone does not refuse connections.
@@ -76,7 +77,7 @@ func (s *database) Workers(ctx context.Context) (all int, away []string, err err
 	defer w.mu.Unlock()
 	if time.Since(w.at) >= workersFor {
 		if w.all, w.away, err = s.askWorkers(ctx); err != nil {
-			return 0, nil, translate(err)
+			return 0, nil, s.translate(err)
 		}
 		w.at = time.Now()
 	}
@@ -144,7 +145,7 @@ func (s *database) Backlog(ctx context.Context, now time.Time) (b store.Backlog,
 	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
 		store.MaxPending).Scan(ctx, &b.Pending)
 	if err != nil {
-		return store.Backlog{}, translate(err)
+		return store.Backlog{}, s.translate(err)
 	}
 	var due []int64
 	err = s.db.NewRaw(`SELECT d.due_at FROM (
@@ -152,7 +153,7 @@ func (s *database) Backlog(ctx context.Context, now time.Time) (b store.Backlog,
 			WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?
 		) AS d WHERE d.id = `+firstOfLine+` ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
 	if err != nil {
-		return store.Backlog{}, translate(err)
+		return store.Backlog{}, s.translate(err)
 	}
 	if len(due) > 0 {
 		b.OldestDue = instant(due[0])

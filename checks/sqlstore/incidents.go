@@ -39,7 +39,7 @@ func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) (
 	var rows []incidentRow
 	err := s.db.NewSelect().Model(&rows).Where("i.due_at <= ?", micros(now)).OrderExpr("i.due_at").Limit(int64(limit)).Scan(ctx)
 	if err != nil || len(rows) == 0 {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	var ids []uuid.UUID
 	for i := range rows {
@@ -47,7 +47,7 @@ func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) (
 	}
 	known, err := s.Channels(ctx, store.ChannelFilter{IDs: ids})
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	var list []store.Incident
 	for i := range rows {

@@ -52,7 +52,7 @@ func (s *database) read(ctx context.Context, do func(layout) error) error {
 	for {
 		used := s.layout()
 		if err := do(used); err == nil || !s.stale(ctx, used, err) {
-			return translate(err)
+			return s.translate(err)
 		}
 	}
 }

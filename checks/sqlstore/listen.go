@@ -99,7 +99,7 @@ func (s *database) Listen(ctx context.Context, heard func(message string)) error
 	} else {
 		err = s.watchSQLite(ctx, heard)
 	}
-	return orClosed(ctx, translate(err))
+	return orClosed(ctx, s.translate(err))
 }
 
 // poll calls look each second until it fails or ctx ends.

@@ -55,7 +55,7 @@ func (s *database) notify(ctx context.Context, payload string) error {
 		SELECT (SELECT count(*) FROM counted), set_config('synchronous_commit', 'off', true), pg_notify(`+channelName+`, $1)::text`,
 		payload).Scan(&counted, &ignored, &ignored)
 	s.announced.own += counted
-	return translate(err)
+	return s.translate(err)
 }
 
 // listenPostgres listens by LISTEN, or polls if that is not possible.

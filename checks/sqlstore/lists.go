@@ -369,7 +369,7 @@ func (s *database) CountReached(ctx context.Context, project uuid.UUID, channels
 			SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id AND cc.channel_id IN (?))`,
 			project, listCode(checks.StatusPaused), of).Scan(ctx, &paused)
 	}
-	return all, paused, translate(err)
+	return all, paused, s.translate(err)
 }
 
 // CountFailed counts checks by their last flip to down.
@@ -387,14 +387,14 @@ func (s *database) CountFailed(ctx context.Context, project uuid.UUID, since tim
 	for _, r := range found {
 		counts[r.reason] = r.n
 	}
-	return counts, translate(err)
+	return counts, s.translate(err)
 }
 
 // LastDown finds the newest flip to down. It begins with the checks if the project has few.
 func (s *database) LastDown(ctx context.Context, project uuid.UUID) (check uuid.UUID, at time.Time, err error) {
 	l, err := s.lister(ctx, plain{}, project, checks.ListQuery{})
 	if err != nil {
-		return check, at, translate(err)
+		return check, at, s.translate(err)
 	}
 	from := "rollcall_flips AS f CROSS JOIN rollcall_checks AS c"
 	if l.few {
@@ -408,7 +408,7 @@ func (s *database) LastDown(ctx context.Context, project uuid.UUID) (check uuid.
 	}
 	found, err := scanList(rows, err, &row, &row.check, &row.at)
 	if err != nil || len(found) == 0 {
-		return check, at, translate(err)
+		return check, at, s.translate(err)
 	}
 	return found[0].check, instant(found[0].at), nil
 }

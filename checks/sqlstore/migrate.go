@@ -2,13 +2,18 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 //go:embed migrations/*.sql
@@ -16,8 +21,42 @@ var migrations embed.FS
 
 const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version BIGINT NOT NULL)"
 
-// ErrNewerSchema means that a newer version of Rollcall has migrated the database.
-var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of Rollcall")
+// ErrNewerSchema means that a newer version of Rollcall has migrated the database, and this one cannot work with it any more.
+var ErrNewerSchema = store.ErrNewer
+
+// schema is the version of the database's schema.
+type schema struct {
+	db    *sql.DB
+	known atomic.Bool // it was newer when it was last read
+}
+
+const readVersion = "SELECT coalesce(max(version), 0) FROM rollcall_schema"
+
+// newest returns the version that this program migrates to.
+func newest() int {
+	files, _ := fs.Glob(migrations, "migrations/*.sql") // fails only for a bad pattern
+	return len(files)
+}
+
+// read returns the version, and notes whether it is newer than this program's.
+func (s *schema) read(ctx context.Context) (version int, err error) {
+	if err = s.db.QueryRowContext(ctx, readVersion).Scan(&version); err == nil {
+		s.known.Store(version > newest())
+	}
+	return version, err
+}
+
+// newer reports whether the version is newer than this program's. If it cannot be read, what was noted counts. Call it after a
+// failure and outside of a transaction, which may hold the only connection.
+func (s *schema) newer() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), schemaTimeout)
+	defer cancel()
+	_, _ = s.read(ctx)
+	return s.known.Load()
+}
+
+// schemaTimeout bounds how long a failure waits for its explanation.
+const schemaTimeout = time.Second
 
 // migrateFiles applies the migrations in set that the database lacks.
 func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
@@ -28,10 +67,7 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 	if err := s.checkServer(ctx); err != nil {
 		return 0, 0, err
 	}
-	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := s.d.lockSchema(ctx, tx); err != nil {
-			return err
-		}
+	err = s.changeSchema(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if before, err = s.schemaVersion(ctx, tx); err != nil {
 			return err
 		}
@@ -42,7 +78,11 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 		if before == after {
 			return nil
 		}
-		if err := s.prepareCitus(ctx, tx, before); err != nil {
+		citus, err := s.prepareCitus(ctx, tx, before)
+		if err == nil && !citus { // there, LOCK TABLE would reach the workers by connections of its own
+			err = s.lockTables(ctx, tx)
+		}
+		if err != nil {
 			return err
 		}
 		for _, file := range files[before:] {
@@ -50,27 +90,61 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 				return err
 			}
 		}
-		_, err := tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
+		_, err = tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
 		return err
 	})
 	if err == nil {
-		err = s.readLayout(ctx)
+		err = s.prepareUse(ctx)
 	}
-	if err == nil {
-		err = s.noteFile(ctx)
-	}
-	if err == nil {
-		s.compile(ctx)
-	}
-	return before, after, translate(err)
+	return before, after, s.translate(err)
 }
+
+// prepareUse reads what the store needs to know of a migrated database.
+func (s *database) prepareUse(ctx context.Context) error {
+	if err := s.readLayout(ctx); err != nil {
+		return err
+	}
+	if err := s.noteFile(ctx); err != nil {
+		return err
+	}
+	s.compile(ctx)
+	return nil
+}
+
+// open migrates the database. A newer schema is left as it is, and is no error if this version can record pings in it: newer
+// versions only add to what there is, unless they say so.
+func (s *database) open(ctx context.Context) (before, after int, err error) {
+	before, after, err = s.migrateFiles(ctx, migrations)
+	if !errors.Is(err, ErrNewerSchema) {
+		return before, after, err
+	}
+	s.schema.known.Store(true)
+	if err = s.prepareUse(ctx); err == nil {
+		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+			if err := tx.(*transaction).tryPing(ctx); err != nil {
+				return err
+			}
+			return errTried
+		})
+	}
+	switch err = s.translate(err); {
+	case errors.Is(err, errTried):
+		return before, before, nil
+	case refused(err):
+		err = &partError{ErrNewerSchema, err}
+	}
+	return before, before, err
+}
+
+// errTried ends a transaction that was only a test.
+var errTried = errors.New("sqlstore: it works")
 
 // schemaVersion returns the version of the database's schema, 0 for an empty database.
 func (s *database) schemaVersion(ctx context.Context, tx bun.Tx) (version int, err error) {
 	if err := s.d.createSchemaTable(ctx, tx); err != nil {
 		return 0, err
 	}
-	err = tx.Tx.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM rollcall_schema").Scan(&version)
+	err = tx.Tx.QueryRowContext(ctx, readVersion).Scan(&version)
 	return version, err
 }
 

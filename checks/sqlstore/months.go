@@ -133,7 +133,7 @@ func (s *database) Months(ctx context.Context, checkID uuid.UUID, from, to time.
 	var row monthRow
 	found, err := scanList(rows, err, &row, &row.month, &row.folded, &row.stats)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	list := make([]store.Month, len(found))
 	for i, r := range found {
@@ -151,7 +151,7 @@ func (s *database) Unfolded(ctx context.Context, month time.Time, after uuid.UUI
 	err = s.db.NewRaw(`SELECT c.uuid FROM rollcall_checks AS c WHERE c.uuid > ? AND c.created_at < ? AND NOT EXISTS (
 			SELECT 1 FROM rollcall_months AS m WHERE m.check_id = c.id AND m.month = ? AND m.folded)
 		ORDER BY c.uuid LIMIT ?`, after, micros(end), monthNumber(month), limit).Scan(ctx, &ids)
-	return ids, translate(err)
+	return ids, s.translate(err)
 }
 
 // storedMonth is the JSON in rollcall_months.stats.
@@ -185,8 +185,8 @@ func (r *monthRow) decode(m *store.Month) error {
 	m.Folded = r.folded
 	switch err := json.Unmarshal(r.stats, &stored); {
 	case stored.Version > monthVersion:
-		return fmt.Errorf("sqlstore: the statistics of a month have version %d, and this version of Rollcall reads up to %d: upgrade it",
-			stored.Version, monthVersion)
+		return &partError{ErrNewerSchema,
+			fmt.Errorf("sqlstore: the statistics of a month have version %d, and this one reads up to %d", stored.Version, monthVersion)}
 	case err != nil:
 		return fmt.Errorf("sqlstore: the statistics of a month: %w", err)
 	}

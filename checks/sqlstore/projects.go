@@ -66,7 +66,7 @@ func (l lookup) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.P
 	addSet(&where, "p.name", f.Name)
 	addSet(&where, "p.ping_key", f.PingKey)
 	addSet(&where, "p.badge_key", f.BadgeKey)
-	return readAll(ctx, func(rows *[]projectRow) *bun.SelectQuery {
+	return readAll(ctx, l, func(rows *[]projectRow) *bun.SelectQuery {
 		return l.from.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
 			Join("JOIN rollcall_accounts AS a ON a.id = p.account_id").Where(where.String(), where.args...).OrderExpr("p.name")
 	}, (*projectRow).project)
@@ -168,7 +168,7 @@ func (l lookup) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, erro
 	if f.Hash != nil {
 		where.add("k.hash", f.Hash[:])
 	}
-	return readAll(ctx, func(rows *[]keyRow) *bun.SelectQuery {
+	return readAll(ctx, l, func(rows *[]keyRow) *bun.SelectQuery {
 		return l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id")
 	}, (*keyRow).key)
 }

@@ -43,7 +43,7 @@ func (s *database) PrunePings(ctx context.Context, pause func()) (removed int, e
 	defer p.mu.Unlock()
 	var newest int64
 	if err := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM rollcall_pings").Scan(&newest); err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	left := min(minLook+2*max(0, newest-p.newest), maxLook)
 	p.newest = newest
@@ -51,7 +51,7 @@ func (s *database) PrunePings(ctx context.Context, pause func()) (removed int, e
 		pause()
 		entries, err := s.logAfter(ctx, p.cursor, min(left, logPage))
 		if err != nil {
-			return removed, translate(err)
+			return removed, s.translate(err)
 		}
 		left -= logPage
 		n, err := s.pruneEntries(ctx, entries, pause)
@@ -81,7 +81,7 @@ func orNoPause(pause func()) func() {
 func (s *database) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
 	expired, err := s.expired(ctx, s.db.DB, entries, pause)
 	if err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	s.layout().sortLogs(expired)
 	for part := range slices.Chunk(expired, removeAtOnce) {
@@ -230,7 +230,7 @@ func (s *database) removeOld(ctx context.Context, table, older string, before ti
 		var ids []string // integers or UUIDs
 		err := s.db.NewSelect().Table(table).Column("id").Where(older, micros(before)).Limit(removeAtOnce).Scan(ctx, &ids)
 		if err != nil || len(ids) == 0 {
-			return removed, translate(err)
+			return removed, s.translate(err)
 		}
 		n := int64(0)
 		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {

@@ -39,12 +39,12 @@ func selectRecords(db bun.IDB, rows *[]recordRow, now time.Time, f records.Query
 
 // Records returns the records that have not ended.
 func (s *database) Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
-	return readAll(ctx, func(rows *[]recordRow) *bun.SelectQuery { return selectRecords(s.db, rows, now, q) }, (*recordRow).record)
+	return readAll(ctx, s.lookup, func(rows *[]recordRow) *bun.SelectQuery { return selectRecords(s.db, rows, now, q) }, (*recordRow).record)
 }
 
 // LockRecords locks records and returns them.
 func (t *transaction) LockRecords(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error) {
-	return readAll(ctx, func(rows *[]recordRow) *bun.SelectQuery {
+	return readAll(ctx, t.lookup, func(rows *[]recordRow) *bun.SelectQuery {
 		return t.s.d.forUpdate(selectRecords(t.tx(), rows, now, q), "r", "")
 	}, (*recordRow).record)
 }
@@ -134,7 +134,7 @@ func (t *transaction) SaveAudit(ctx context.Context, entries ...audit.Entry) err
 
 // Audit returns entries of the audit log, newest first.
 func (s *database) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
-	return readAll(ctx, func(rows *[]auditRow) *bun.SelectQuery {
+	return readAll(ctx, s.lookup, func(rows *[]auditRow) *bun.SelectQuery {
 		selected := s.db.NewSelect().Model(rows).OrderExpr("au.id DESC").Limit(int64(q.Limit))
 		if q.Project != uuid.Nil {
 			selected = selected.Where("au.project_id = ?", q.Project)

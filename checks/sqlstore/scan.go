@@ -39,10 +39,10 @@ func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T
 }
 
 // readAll runs a query into rows and converts them.
-func readAll[R, T any](ctx context.Context, query func(rows *[]R) *bun.SelectQuery, convert func(*R) (T, error)) ([]T, error) {
+func readAll[R, T any](ctx context.Context, l lookup, query func(rows *[]R) *bun.SelectQuery, convert func(*R) (T, error)) ([]T, error) {
 	var rows []R
 	if err := query(&rows).Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, l.translate(err)
 	}
 	list := make([]T, len(rows))
 	for i := range rows {

@@ -39,7 +39,7 @@ func (s *database) Setting(ctx context.Context, now time.Time, want store.Settin
 		})
 	}
 	if err != nil || row.EndsAt != 0 && row.EndsAt <= micros(now) {
-		return store.Setting{}, translate(err)
+		return store.Setting{}, s.translate(err)
 	}
 	return store.Setting{Name: row.Name, Value: row.Value, Until: instant(row.EndsAt)}, nil
 }

@@ -254,7 +254,7 @@ func code[T comparable](list []T, v T) int64 { return int64(slices.Index(list, v
 
 func decode[T comparable](list []T, i int64) (v T, err error) {
 	if i < 0 || i >= int64(len(list)) {
-		return v, fmt.Errorf("sqlstore: a row has the unknown code %d: is it from a newer version of Rollcall?", i)
+		return v, &partError{err: fmt.Errorf("sqlstore: a row has the unknown code %d: is it from a newer version of Rollcall?", i)}
 	}
 	return list[i], nil
 }

@@ -37,7 +37,7 @@ func (l lookup) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]ch
 	addSet(&where, "sp.id", f.ID)
 	addSet(&where, "sp.project_id", f.ProjectID)
 	addSet(&where, "sp.slug", f.Slug)
-	return readAll(ctx, func(rows *[]statusPageRow) *bun.SelectQuery {
+	return readAll(ctx, l, func(rows *[]statusPageRow) *bun.SelectQuery {
 		return l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id")
 	}, (*statusPageRow).statusPage)
 }

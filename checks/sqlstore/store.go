@@ -28,7 +28,7 @@ func Open(ctx context.Context, db *bun.DB) (*Store, error) {
 	if err := s.database.checkDialect(ctx); err != nil {
 		return nil, err
 	}
-	if s.before, s.after, err = s.database.migrateFiles(ctx, migrations); err != nil {
+	if s.before, s.after, err = s.database.open(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -43,7 +43,7 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &database{lookup: lookup{db}, db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}
+	s := &database{lookup: lookup{db, &schema{db: db.DB}}, db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}
 	s.place(plain{})
 	return &Store{database: s}, nil
 }
@@ -74,7 +74,9 @@ func (s *Store) Close() error {
 // If there is nothing to do, it is one short transaction.
 //
 // All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
-// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
+// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout). On PostgreSQL,
+// programs that run may go on: Migrate waits for the locks of their transactions only moments at a time, and tries again until
+// ctx ends. It logs what it waits for; see [WithLogger].
 // Migrate changes only tables with the prefix rollcall_. The database user needs the right to create and alter tables.
 // If it has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
 //
@@ -82,10 +84,13 @@ func (s *Store) Close() error {
 // the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; one for a worker of Citus;
+// A schema that a newer version has migrated stays as it is. It is an [ErrNewerSchema] only if this version cannot record pings
+// in it; else the store works as far as it can, and Monitor.Health says so.
+//
+// Errors: [ErrNewerSchema]; [ErrOldServer]; [ErrEncoding]; one for a worker of Citus;
 // checks.ErrUnavailable; those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
-	_, _, err := s.database.migrateFiles(ctx, migrations)
+	_, _, err := s.database.open(ctx)
 	return err
 }
 

@@ -133,7 +133,7 @@ func (s *database) selectTagged(ctx context.Context, project uuid.UUID, tags []s
 			var n int
 			err := s.db.NewSelect().TableExpr("(?) AS few", with(tag).Limit(maxTagCount)).ColumnExpr("count(*)").Scan(ctx, &n)
 			if err != nil || n == 0 {
-				return nil, translate(err)
+				return nil, s.translate(err)
 			}
 			counts[tag] = n
 		}
@@ -146,7 +146,7 @@ func (s *database) selectTagged(ctx context.Context, project uuid.UUID, tags []s
 	rows, err := query.Rows(ctx)
 	var key int64
 	keys, err = scanList(rows, err, &key, &key)
-	return keys, translate(err)
+	return keys, s.translate(err)
 }
 
 // Tags returns the tags of a project's checks, sorted. It skips from one tag to the next.
@@ -157,5 +157,5 @@ func (s *database) Tags(ctx context.Context, projectID uuid.UUID) (tags []string
 			SELECT (SELECT min(o.tag) FROM rollcall_check_tags AS o WHERE o.project_id = ?0 AND o.tag > found.tag) FROM found WHERE found.tag IS NOT NULL
 		) SELECT tag FROM found WHERE tag IS NOT NULL`, projectID).Scan(ctx, &tags)
 	slices.Sort(tags)
-	return tags, translate(err)
+	return tags, s.translate(err)
 }

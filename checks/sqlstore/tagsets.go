@@ -19,7 +19,7 @@ type tagRow struct {
 func (s *database) TagSets(ctx context.Context, f store.CheckFilter, now time.Time) ([]checks.TagSet, error) {
 	rare, err := s.rareTags(ctx, *f.ProjectID, f.Tags)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	var rows []tagRow
 	err = s.read(ctx, func(l layout) (err error) {

@@ -38,7 +38,7 @@ func (l lookup) Windows(ctx context.Context, f store.WindowFilter) ([]store.Wind
 	if f.Kind != "" {
 		where.add("w.kind", string(f.Kind))
 	}
-	return readAll(ctx, func(rows *[]windowRow) *bun.SelectQuery {
+	return readAll(ctx, l, func(rows *[]windowRow) *bun.SelectQuery {
 		q := l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("w.starts_at, w.id")
 		if f.ID == nil {
 			q = q.Where("w.project_id IN (?)", bun.List(f.Projects))

@@ -28,6 +28,9 @@ func (f Fault) Error() string { return "the database " + string(f) }
 // help, unless somebody has added a constraint.
 var ErrRefused = errors.New("the database refuses the data")
 
+// ErrNewer means that a newer version has migrated the database, in a way that an operation of this one does not work with.
+var ErrNewer = errors.New("a newer version of rollcall has migrated this database; upgrade this program")
+
 // ErrReplaced means that the file that a store or a [Spool] has open is no longer the one at its path, so that what it writes
 // would be gone at the next start.
 var ErrReplaced = errors.New("the file was replaced or removed while it is in use; stop the server, put the right file there, and start the server again")

@@ -39,6 +39,9 @@ type Health interface {
 	// Probe fails if the database does not answer, or if its schema is older than this version of the store needs. With
 	// write, it also fails if a transaction that writes cannot be committed.
 	Probe(ctx context.Context, write bool) error
+	// Newer reports whether a newer version has migrated the database, as far as the store has noticed. What it left alone still
+	// works.
+	Newer() bool
 	// Workers returns how many servers each keep a part of the checks, such as the workers of Citus, and the addresses of those
 	// that do not answer. It takes a few seconds at most, while the database itself answers. If one server keeps all,
 	// Workers returns 0 and asks nobody.

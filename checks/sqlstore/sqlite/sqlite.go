@@ -37,8 +37,8 @@ const (
 // the output of jobs. A file that root creates belongs to the owner of its directory.
 //
 // Open fails if the path is a directory or another kind of file, if its directory does not exist, if the file is
-// read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema]. The path [Memory] opens a
-// new database in memory.
+// read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema] if this version cannot work with the
+// tables. The path [Memory] opens a new database in memory.
 func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	db, err := OpenDB(ctx, path)
 	if err != nil {

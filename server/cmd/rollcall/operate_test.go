@@ -55,7 +55,7 @@ func TestMetricsAndAccessLog(t *testing.T) {
 
 // One server watches another by its heartbeats.
 func TestHeartbeat(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel()                                                    // it waits
 	watching := start(t, dbtest.SQLite(t).URL, "--rate-limit", "0") // the test polls
 	key := keyOf(t, watching)
 	c := createCheck(t, watching, key, "other-server")

@@ -188,3 +188,63 @@ func TestSpoolFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestNewerVersion has a newer version migrate the database beside two servers. Both record pings as long as they can, also after a
+// restart. When they cannot, one takes them into its spool, and the other answers 503; both say why.
+func TestNewerVersion(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		db = db.Plain(t)
+		const newer = "a newer version of rollcall has migrated this database"
+		spools := []string{"--spool", t.TempDir()}
+		spooling, plain := start(t, db.URL, spools...), start(t, db.URL)
+		key := keyOf(t, spooling)
+		c := createCheck(t, spooling, key, "job")
+		restart := func() {
+			spooling.kill()
+			plain.kill()
+			spooling, plain = start(t, db.URL, spools...), start(t, db.URL)
+		}
+		exec := func(statement string) {
+			t.Helper()
+			if _, err := db.Bun(t).ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("UPDATE rollcall_schema SET version = version + 1")
+		for range 2 {
+			for _, p := range []*process{spooling, plain} {
+				pingIs(t, p, "/ping/"+c.UUID, 200)
+				if status, text, err := (request{method: http.MethodGet, url: p.url + "/readyz?verbose"}).do(); status != 200 || !strings.Contains(text, newer) {
+					t.Errorf("readiness: %d %s %v", status, text, err)
+				}
+			}
+			restart()
+		}
+		if !strings.Contains(plain.stderr.String(), newer) {
+			t.Errorf("the log does not say so: %s", plain.stderr.String())
+		}
+		exec("ALTER TABLE rollcall_pings RENAME COLUMN ua TO lost")
+		for range 2 {
+			pingIs(t, spooling, "/ping/"+c.UUID, 200)
+			pingIs(t, plain, "/ping/"+c.UUID, 503)
+			said := func() bool {
+				pingIs(t, plain, "/ping/"+c.UUID, 503)
+				status, text, _ := (request{method: http.MethodGet, url: plain.url + "/readyz"}).do()
+				return status == 503 && strings.Contains(text, newer) && strings.Contains(plain.stderr.String(), newer)
+			}
+			if !eventually(patience, said) {
+				t.Errorf("nobody is told why: %s", plain.stderr.String())
+			}
+			restart()
+		}
+		exec("ALTER TABLE rollcall_pings RENAME COLUMN lost TO ua")
+		recorded := func() bool {
+			r := request{method: http.MethodGet, url: plain.url + "/api/v3/checks/" + c.UUID, header: http.Header{"X-Api-Key": {key}}}
+			_, text, _ := r.do()
+			return strings.Contains(strings.ReplaceAll(text, " ", ""), `"n_pings":6,`)
+		}
+		if !eventually(patience, recorded) {
+			t.Errorf("pings are missing\n%s", spooling.stderr.String())
+		}
+	})
+}

@@ -66,10 +66,11 @@ func (s *service) openSpool() (err error) {
 }
 
 // awaitDatabase returns a function that opens the database and begins to use it. With a spool, that waits while the database is
-// unavailable, and pings go to the spool meanwhile.
+// unavailable, and pings go to the spool meanwhile. It also waits where a newer version has migrated the database and this one
+// cannot record pings in it: without a spool, they get a 503.
 func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use func(*sqlstore.Store) error) func(context.Context) (*sqlstore.Store, error) {
 	open := func(ctx context.Context) (*sqlstore.Store, error) {
-		db, err := d.Open(ctx)
+		db, err := d.Open(sqlstore.WithLogger(ctx, s.log))
 		if err != nil {
 			return nil, err
 		}
@@ -80,17 +81,22 @@ func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use f
 	}
 	return func(ctx context.Context) (*sqlstore.Store, error) {
 		db, err := open(ctx)
-		if s.spool == nil || !errors.Is(err, checks.ErrUnavailable) {
+		newer := errors.Is(err, sqlstore.ErrNewerSchema)
+		if !errors.Is(err, checks.ErrUnavailable) || s.spool == nil && !newer {
 			return db, err
 		}
-		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.Explain(err))
+		meanwhile := "pings go to the spool"
+		if s.spool == nil {
+			meanwhile = "pings get a 503"
+		}
+		component(s.log, "serve").Error("the database is unavailable: "+meanwhile+", and nothing else works", "error", d.Explain(err))
 		away := new(absent)
 		away.why.Store(&err)
 		if err := s.showWaiting(away); err != nil {
 			return nil, err
 		}
 		s.announceWeb(stdout)
-		s.systemd.ready(s.status()+"; the database is unavailable, pings go to the spool", s.front.problem)
+		s.systemd.ready(s.status()+"; the database is unavailable, "+meanwhile, s.front.problem)
 		for errors.Is(err, checks.ErrUnavailable) {
 			select {
 			case <-ctx.Done():
@@ -107,21 +113,25 @@ func (s *service) awaitDatabase(d installation.Database, stdout io.Writer, use f
 	}
 }
 
-// showWaiting answers requests until the database is there: pings go to the spool, all others fail.
+// showWaiting answers requests until the database is there: pings go to the spool, if there is one, and all others fail.
 func (s *service) showWaiting(away *absent) error {
 	db, err := sqlstore.New(bun.NewDB(sql.OpenDB(away), sqlitedialect.New()))
 	if err != nil {
 		return err
 	}
-	mon, err := monitor.New(db, &monitor.Config{Logger: s.log, Spool: s.spool, Observer: s.observer()})
+	config := &monitor.Config{Logger: s.log, Observer: s.observer()}
+	if s.spool != nil {
+		config.Spool = s.spool
+	}
+	mon, err := monitor.New(db, config)
 	if err != nil {
 		return err
 	}
-	config, err := s.serverConfig()
+	settings, err := s.serverConfig()
 	if err != nil {
 		return err
 	}
-	web, err := server.New(mon, config)
+	web, err := server.New(mon, settings)
 	if err != nil {
 		return console.Usage(err)
 	}

@@ -88,7 +88,8 @@ func (d Database) Explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlstore.ErrNewerSchema):
-		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, console.VersionNumber(console.BuildInfo()))
+		return fmt.Errorf("database %s: a newer version of rollcall has migrated this database; upgrade rollcall, which is %s here",
+			d, console.VersionNumber(console.BuildInfo()))
 	case text != "":
 		return fmt.Errorf("database %s: %s", d, text)
 	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
@@ -106,14 +107,19 @@ func (d Database) MustExist() error {
 }
 
 // WithStore opens the database, migrates it, runs fn with a store on it, and closes it. It creates a missing SQLite file
-// if create is set.
+// if create is set, and refuses a database that a newer version has migrated.
 func (d Database) WithStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
 	if !create {
 		if err := d.MustExist(); err != nil {
 			return err
 		}
 	}
-	return d.WithOpen(ctx, d.Open, fn)
+	return d.WithOpen(ctx, d.Open, func(store *sqlstore.Store) error {
+		if store.Contract().(interface{ Newer() bool }).Newer() {
+			return sqlstore.ErrNewerSchema
+		}
+		return fn(store)
+	})
 }
 
 // Open opens the database and migrates it.

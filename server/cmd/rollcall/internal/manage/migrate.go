@@ -19,8 +19,11 @@ type MigrateCmd struct {
 
 func (MigrateCmd) Help() string {
 	return `serve and the administration commands migrate the database themselves. Use migrate to choose the time of an upgrade, before
-you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
-the command fails and changes nothing.
+you upgrade the servers. If several run at once, only one migrates. If a newer version of rollcall has migrated the
+database, the command fails and changes nothing.
+
+Servers may run meanwhile. On PostgreSQL, migrate waits for their transactions only moments at a time, so that they keep
+taking pings, and tries again. If somebody else has locked a table, such as pg_dump, it says so and waits.
 
 --distribute is for Citus: it moves the states of checks and the log of pings to the workers, into twice as many shards as
 there are workers, or as many as citus.shard_count says if that is set. The other tables stay on the coordinator. It moves
