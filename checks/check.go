@@ -246,6 +246,13 @@ func (c Check) expected() time.Time {
 	return c.ExpectedAfter(c.LastPing)
 }
 
+// NewTooLong reports whether a check has been new for longer than its period and its grace time, since it was created or resumed
+// or its timing changed: no success or failure has started the watch.
+func (c Check) NewTooLong(now time.Time) bool {
+	due := c.ExpectedAfter(later(c.CreatedAt, c.StoredSince, c.TimingSince))
+	return c.Stored == StatusNew && c.Deadline().IsZero() && !due.IsZero() && now.After(due.Add(c.Grace))
+}
+
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
 // zero time for the zero time, and if the schedule has no further time or [Check.Validate] refuses it.
 func (c Check) ExpectedAfter(t time.Time) time.Time {

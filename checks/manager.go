@@ -35,7 +35,8 @@ type Manager interface {
 	CheckByUniqueKey(ctx context.Context, key string) (Snapshot, error)
 	// Checks returns the checks that the query selects, oldest first.
 	Checks(ctx context.Context, q Query) ([]Snapshot, error)
-	// Create adds a check.
+	// Create adds a check. Without Spec.Channels, it alerts all channels of the project in a monitor, and none on a server, as the API
+	// says; set Channels for both to do the same.
 	Create(ctx context.Context, spec Spec) (Snapshot, error)
 	// Update changes the settings that the spec sets.
 	Update(ctx context.Context, id uuid.UUID, spec Spec) (Snapshot, error)

@@ -77,7 +77,8 @@ func (c *Client) CheckByUniqueKey(ctx context.Context, key string) (checks.Snaps
 	return get(ctx, c, name, checksPath+key, checkOf)
 }
 
-// Create creates a check. The error is a *[checks.FieldError] for a setting that the server refuses, a
+// Create creates a check. Without Spec.Channels it alerts nobody, as the API says (section 4.3); "*" selects all integrations, which
+// [Client.Register] does by default. The error is a *[checks.FieldError] for a setting that the server refuses, a
 // *[channels.SelectError] for a channel that does not exist, and [checks.ErrCheckLimit] if the account has no room for
 // another check. Spec.ID must be zero, because the server assigns the identifier; otherwise the error is a *[checks.FieldError]
 // for "uuid", which wraps [checks.ErrExists] if the project has a check with it. If no response arrives, the server may still

@@ -43,7 +43,7 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	check, created, err := c.mon.Project(c.key.ProjectID).Upsert(c.r.Context(), spec, c.unique(request)...)
+	check, created, err := c.mon.Project(c.key.ProjectID).UpsertBare(c.r.Context(), spec, c.unique(request)...)
 	if err != nil {
 		return err
 	}

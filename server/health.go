@@ -41,11 +41,15 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 		if s.draining.Load() {
 			self.Problem = "is shutting down"
 		}
-		return append([]monitor.Condition{self}, s.mon.Ready(r.Context())...)
+		list := append([]monitor.Condition{self}, s.mon.Ready(r.Context())...)
+		if query, _ := url.ParseQuery(r.URL.RawQuery); query.Has("verbose") {
+			list = append(list, s.mon.Warnings(r.Context())...)
+		}
+		return list
 	})
 }
 
-// report answers "ok", or 503 and the parts that are not healthy. With ?verbose it names all parts.
+// report answers "ok", or 503 and the parts that are not healthy. With ?verbose it names all parts and warnings.
 func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, look func() []monitor.Condition) {
 	setRoute(w, route)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -58,6 +62,9 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, lo
 	var text strings.Builder
 	for _, c := range look() {
 		switch {
+		case c.Warning && query.Has("verbose"):
+			text.WriteString(c.Part + ": warning, " + c.Problem + "\n")
+		case c.Warning:
 		case !c.OK():
 			status = http.StatusServiceUnavailable
 			text.WriteString(c.Part + ": " + c.Problem + "\n")

@@ -57,3 +57,14 @@ func TestHealthWhileShuttingDown(t *testing.T) {
 		s.send("GET", "/api/v3/status/", nil).text(200, "{\"status\":\"ok\"}\n")
 	})
 }
+
+// TestHealthWarns: /readyz stays 200 for checks that alert nobody, and says so where it names all parts.
+func TestHealthWarns(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := withProject(t, db, nil, "paid")
+		s.create(object{"name": "a"})
+		s.send("GET", "/readyz", nil).text(200, "ok")
+		s.send("GET", "/readyz?verbose", nil).text(200, "server: ok\ndatabase: ok\n"+
+			"checks: warning, 1 check: no channel gets the alerts, so nobody is notified\n")
+	})
+}

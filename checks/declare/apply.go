@@ -30,6 +30,9 @@ type applying struct {
 // plan was made for. Apply calls done after each change, unless done is nil. It stops at the first change that fails and
 // keeps the changes before it; the error names the failed change and wraps the target's error. A new plan has the rest.
 func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Created, error) {
+	if err := usable(target); err != nil {
+		return nil, err
+	}
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
 	a.admin, _ = target.(Administrator)
 	for i, c := range p.Changes {

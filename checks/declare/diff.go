@@ -17,7 +17,7 @@ import (
 //	_, err = plan.Apply(ctx, declare.OnServer(c), nil)
 //
 // Slugs identify the checks. A nil setting of a spec stands for its default, but nil Channels leave the channels of a check
-// as they are. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have
+// as they are, and a new check gets all channels. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have
 // the tag and are not in specs; a check whose slug is empty or shared stays. Without specs it refuses to, because a program
 // that has not read its data yet would delete everything. The project, its channels and its status pages
 // stay as they are, but that a project on a monitor is created if it does not exist.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,4 +128,46 @@ func ExampleDiff() {
 	//       + tz: "UTC"
 	// project "jobs"
 	//   - check "web-1"
+}
+
+// A target that could not be made is an error.
+func TestNoTarget(t *testing.T) {
+	for name, target := range map[string]declare.Target{"none": nil, "no monitor": declare.OnMonitor(nil), "no client": declare.OnServer(nil)} {
+		_, err := declare.Diff(t.Context(), target, []checks.Spec{{Slug: new("a")}}, nil)
+		_, applied := declare.Plan{}.Apply(t.Context(), target, nil)
+		if err == nil || applied == nil || !strings.Contains(err.Error(), "target") {
+			t.Errorf("%s: %v, %v", name, err, applied)
+		}
+	}
+}
+
+// A plan notes the checks that nobody would hear of, unless an escalation policy notifies someone.
+func TestNotedUnheard(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	const file = `channels: [{name: ops, kind: webhook, settings: {url_down: "https://example.org"}}]
+checks:
+- {slug: silent}
+- {slug: loud, channels: ops}
+- {slug: recorded, record_only: true}
+`
+	noted := func(text string, want ...string) {
+		t.Helper()
+		p := s.plan(mustParse(t, text), declare.Options{})
+		if len(p.Notes) != len(want) {
+			t.Fatalf("notes %q", p.Notes)
+		}
+		for i, note := range p.Notes {
+			if !strings.Contains(note, want[i]) {
+				t.Errorf("note %q, want %q", note, want[i])
+			}
+		}
+	}
+	noted(file, `they have no channels: "silent"`)
+	noted(file + "escalation: [{channels: ops}]\n")
+	s.apply(file, declare.Options{})
+	noted(file, `they have no channels: "silent"`)
+	p, err := declare.Diff(t.Context(), declare.OnMonitor(s.mon), []checks.Spec{{Slug: new("fresh")}}, nil)
+	if err != nil || len(p.Notes) > 0 || !strings.Contains(p.String(), `+ channels: "ops"`) {
+		t.Errorf("a program's check: %v, notes %q, error %v", p, p.Notes, err)
+	}
 }

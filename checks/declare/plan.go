@@ -67,13 +67,16 @@ type Plan struct {
 	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks and status pages come first, to make
 	// room within the limits and to free slugs, and deletions of channels last.
 	Changes []Change
-	// Notes say what the plan does not compare, because the target does not show it.
+	// Notes say what the plan does not compare, because the target does not show it, and which checks nobody would hear of.
 	Notes []string
 }
 
 // NewPlan compares a document with the state of a target and changes nothing. Nil options stand for the defaults. The
 // error is [Errors] if the document cannot be applied, or else the target's error.
 func NewPlan(ctx context.Context, target Target, doc Document, options *Options) (Plan, error) {
+	if err := usable(target); err != nil {
+		return Plan{}, err
+	}
 	var o Options
 	if options != nil {
 		o = *options
@@ -83,6 +86,9 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 	}
 	p := planner{report: report{file: doc.File}, options: o}
 	_, p.admin = target.(Administrator)
+	if l, is := target.(local); is {
+		p.toFunction = l.mon.Configured(channels.Function) == nil
+	}
 	for i, want := range doc.Projects {
 		if want.Name == "" {
 			want.Name = o.Project
@@ -116,6 +122,7 @@ type planner struct {
 	report
 	options             Options
 	admin               bool // whether the target is an Administrator
+	toFunction          bool // whether it is a monitor whose OnAlert gets all alerts
 	notes               []string
 	first, middle, last []Change // in the order of Plan.Changes
 }

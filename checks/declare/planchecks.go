@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
@@ -64,6 +65,48 @@ func (p *projectPlanner) checks() {
 			p.compareCheck(c.want, *c.have, c.target)
 		}
 	}
+	p.noteUnheard(planned)
+}
+
+// notedMost bounds the checks that a note names.
+const notedMost = 10
+
+// noteUnheard notes which of the checks nobody would hear of once the plan is applied. Only an Administrator shows the escalation
+// policy and how old a check is.
+func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
+	if !p.admin {
+		return
+	}
+	policy := p.have.Escalation
+	if p.want.Escalation != nil {
+		policy = make([]gate.Step, len(p.want.Escalation))
+	}
+	var nobody, waiting []string
+	for _, c := range planned {
+		kept := p.options.specs && c.want.Channels == nil // a new check gets all then
+		has := len(c.target.Channels) > 0 || kept && (c.have == nil && len(p.available) > 0 || c.have != nil && len(c.have.Channels) > 0)
+		if !has && !c.target.RecordOnly && len(policy) == 0 && !p.toFunction {
+			nobody = append(nobody, strconv.Quote(c.target.Slug))
+		}
+		if c.have != nil && c.have.NewTooLong(p.options.Now) {
+			waiting = append(waiting, strconv.Quote(c.target.Slug))
+		}
+	}
+	if len(nobody) > 0 {
+		p.note("nobody is notified of these checks of the project %q, because they have no channels: %s", p.want.Name, listed(nobody))
+	}
+	if len(waiting) > 0 {
+		p.note("no ping has started the watch of these checks of the project %q, for longer than their period and grace: %s", p.want.Name, listed(waiting))
+	}
+}
+
+// listed lists the first of some names.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), notedMost)], ", ")
+	if more := len(names) - notedMost; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // plannedCheck is an entry of the file with the check that it describes, and the one that exists, or nil.
@@ -143,6 +186,18 @@ func (p *projectPlanner) wrong(want Check, key string, err error) {
 }
 
 func (p *projectPlanner) createCheck(want Check, target checks.Check) {
+	spec := want.Spec
+	spec.ID = uuid.Nil
+	switch {
+	case spec.Channels != nil:
+	case p.options.specs: // as a check that a program creates itself
+		spec.Channels = new("*")
+		for _, c := range p.available {
+			target.Channels = append(target.Channels, c.ID)
+		}
+	default:
+		spec.Channels = new("")
+	}
 	defaults, err := checks.New(uuid.Nil, checks.Spec{}, p.options.Now)
 	if err != nil {
 		p.add(want.places.of(""), "%v", err)
@@ -155,8 +210,6 @@ func (p *projectPlanner) createCheck(want Check, target checks.Check) {
 	if len(target.Channels) > 0 {
 		fields = append(fields, Field{Name: "channels", New: p.names(target.Channels)})
 	}
-	spec := want.Spec
-	spec.ID = uuid.Nil
 	p.change(want.places.of(""), Change{
 		Action: Create, Type: "check", Name: target.Slug, Fields: set(fields),
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {

@@ -33,7 +33,7 @@ import (
 //   - A secret that the file leaves out stays as it is. The plan is refused if another change could send it to another receiver;
 //     the file must give the secret then.
 func OnServer(c *client.Client) Target {
-	if c.HasAdminKey() {
+	if c != nil && c.HasAdminKey() {
 		return admin{remote{c}}
 	}
 	return remote{c}

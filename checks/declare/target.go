@@ -85,6 +85,21 @@ type Administrator interface {
 	DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error
 }
 
+// usable returns an error for no target, and for one of a monitor or a client that is nil, as one that could not be made is.
+func usable(target Target) error {
+	missing := target == nil
+	switch t := target.(type) {
+	case local:
+		missing = t.mon == nil
+	case remote:
+		missing = t.client == nil
+	}
+	if missing {
+		return errors.New("declare: there is no target: pass that of OnMonitor or OnServer, with a monitor or a client that is not nil")
+	}
+	return nil
+}
+
 // OnMonitor returns a monitor in this process as a target.
 func OnMonitor(mon *monitor.Monitor) Administrator { return local{mon} }
 

@@ -3,7 +3,6 @@ package monitor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,13 +147,8 @@ func (b bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 	return errs
 }
 
-// uploadOne moves one body. A panic of the storage, which may be another program's code, becomes an error.
-func (b bodies) uploadOne(ctx context.Context, job store.BodyJob) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+// uploadOne moves one body.
+func (b bodies) uploadOne(ctx context.Context, job store.BodyJob) error {
 	body, err := b.store.UploadBody(ctx, job)
 	if errors.Is(err, checks.ErrNotFound) {
 		return errGone
@@ -162,7 +156,7 @@ func (b bodies) uploadOne(ctx context.Context, job store.BodyJob) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.config.Bodies.Put(ctx, job.Key, body)
+	return background.Call(func() error { return b.config.Bodies.Put(ctx, job.Key, body) })
 }
 
 // removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it
@@ -189,11 +183,6 @@ func (b bodies) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	return errs
 }
 
-func (b bodies) removeObjects(ctx context.Context, keys []string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return b.config.Bodies.Remove(ctx, keys)
+func (b bodies) removeObjects(ctx context.Context, keys []string) error {
+	return background.Call(func() error { return b.config.Bodies.Remove(ctx, keys) })
 }

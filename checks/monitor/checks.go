@@ -120,7 +120,8 @@ func (p *Project) each(ctx context.Context, q checks.Query) iter.Seq2[checks.Che
 	return p.store.EachCheck(ctx, filter)
 }
 
-// Create adds a check. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
+// Create adds a check. Without Spec.Channels it alerts all channels of the project, as a check of [Project.Register] does. If the
+// project has none, and so with "*", it gets the first one that is created. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
 // [checks.ErrCheckLimit], a *[checks.FieldError] for "uuid" that wraps [checks.ErrExists] for a Spec.ID in use.
 func (p *Project) Create(ctx context.Context, spec checks.Spec) (checks.Snapshot, error) {
 	c, _, err := p.Upsert(ctx, spec)
@@ -129,13 +130,28 @@ func (p *Project) Create(ctx context.Context, spec checks.Spec) (checks.Snapshot
 
 // Upsert updates the oldest check that equals the spec in the unique fields, or creates one. Created reports which. A
 // unique field that the spec does not set matches no check. Without unique fields, Upsert always creates a check. Of
-// concurrent upserts of the same check, one creates it and the others update it. Errors: those of [Project.Create].
+// concurrent upserts of the same check, one creates it and the others update it. A new check gets channels as one of
+// [Project.Create] does. Errors: those of [Project.Create].
 func (p *Project) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.UniqueField) (c checks.Snapshot, created bool, err error) {
+	return p.upsert(ctx, spec, unique, "*")
+}
+
+// UpsertBare is [Project.Upsert] for a server of the API: without Spec.Channels, a new check has no channels (server/API.md
+// section 4.3).
+func (p *Project) UpsertBare(ctx context.Context, spec checks.Spec, unique ...checks.UniqueField) (c checks.Snapshot, created bool, err error) {
+	return p.upsert(ctx, spec, unique, "")
+}
+
+// upsert is Upsert with the channels of a new check that has none in its spec.
+func (p *Project) upsert(ctx context.Context, spec checks.Spec, unique []checks.UniqueField, channels string) (c checks.Snapshot, created bool, err error) {
 	defer describe(&err, "project", p.id)
 	now := p.now()
 	fresh, err := checks.New(p.id, spec, now)
 	if err != nil {
 		return checks.Snapshot{}, false, err
+	}
+	if spec.Channels != nil {
+		channels = *spec.Channels
 	}
 	match, some, err := matchOf(spec, unique)
 	if err != nil {
@@ -161,7 +177,7 @@ func (p *Project) Upsert(ctx context.Context, spec checks.Spec, unique ...checks
 		}
 		created = true
 		stored = fresh
-		return p.insert(ctx, tx, project, &stored, spec.Channels, project.CheckLimit())
+		return p.insert(ctx, tx, project, &stored, channels, project.CheckLimit())
 	})
 	if spec.ID != uuid.Nil && errors.Is(err, checks.ErrExists) {
 		err = checks.Taken("uuid", spec.ID)
@@ -209,7 +225,7 @@ func findOne(ctx context.Context, tx store.AdminTx, projectID uuid.UUID, match s
 }
 
 // insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
-func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
 		if err != nil {
@@ -219,7 +235,8 @@ func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.P
 			return fmt.Errorf("%w: %d checks", checks.ErrCheckLimit, limit)
 		}
 	}
-	if err := selectChannels(ctx, tx, c, selection); err != nil {
+	awaits, err := selectChannels(ctx, tx, c, selection)
+	if err != nil {
 		return err
 	}
 	if err := checkAfter(ctx, tx, *c, true); err != nil {
@@ -235,25 +252,22 @@ func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.P
 	if err := s.note(ctx, tx, aboutCheck(*c, "check.create", changes...)); err != nil {
 		return err
 	}
-	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c}})
+	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c, Awaits: awaits}})
 }
 
-// selectChannels sets the channels that a selection names (server/API.md section 4.3 rule 3). A nil selection changes
-// nothing.
-func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, text *string) error {
-	if text == nil {
-		return nil
-	}
+// selectChannels sets the channels that a selection names (server/API.md section 4.3 rule 3). awaits reports that it selects all
+// where there is none.
+func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, text string) (awaits bool, err error) {
 	available, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &c.ProjectID})
 	if err != nil {
-		return err
+		return false, err
 	}
-	ids, err := selection.Select(available, *text)
+	ids, err := selection.Select(available, text)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.Channels = ids
-	return nil
+	return text == "*" && len(available) == 0, nil
 }
 
 // Update changes the settings that the spec sets. With an error it changes nothing. Errors: *[checks.FieldError],
@@ -297,8 +311,10 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err != nil {
 		return err
 	}
-	if err := selectChannels(ctx, tx, &updated, spec.Channels); err != nil {
-		return err
+	if spec.Channels != nil {
+		if l.Awaits, err = selectChannels(ctx, tx, &updated, *spec.Channels); err != nil {
+			return err
+		}
 	}
 	if changed := updated.After != l.After; changed || updated.Slug != l.Slug {
 		if err := checkAfter(ctx, tx, updated, changed); err != nil {

@@ -3,6 +3,7 @@ package monitor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -19,10 +20,10 @@ import (
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
 	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
-	// feed, heartbeat, pruner, spool, watcher or zones. Default: slog.Default().
+	// feed, health, heartbeat, observer, pruner, spool, watcher or zones. Default: slog.Default().
 	Logger *slog.Logger
-	// Now is the clock. Default: time.Now. When a clock that runs as fast as time.Now is set, deadlines wait for pings under the
-	// new time; one that a program moves at will takes effect at once.
+	// Now is the clock. It must not return the zero time. Default: time.Now. When a clock that runs as fast as time.Now is set,
+	// deadlines wait for pings under the new time; one that a program moves at will takes effect at once.
 	Now func() time.Time
 	// Channels are the kinds of channels, each with the notifier that delivers its alerts. Package channels/standard lists
 	// those of Rollcall. The monitor adds [channels.Group]. Default: none.
@@ -152,10 +153,13 @@ func (config *Config) complete() (Config, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Now().IsZero() {
+		return c, errors.New("monitor: Config.Now returns the zero time, and every deadline needs the current one")
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	c.Observer.fill()
+	c.Observer = c.Observer.contained(c.Logger.With(slog.Group("rollcall", "component", "observer")))
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.WatchEvery, c.PruneEvery = cmp.Or(c.WatchEvery, time.Second), cmp.Or(c.PruneEvery, 10*time.Second)
 	c.MaxBatch, c.MaxQueue = cmp.Or(c.MaxBatch, 512), cmp.Or(c.MaxQueue, 10_000)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -21,15 +23,21 @@ const (
 	partPings      = "pings"
 	partDeliveries = "deliveries"
 	partSpool      = "spool"
+	partDurability = "durability"
+	partChecks     = "checks"
 )
 
 // Condition is the health of one part of the service.
 type Condition struct {
 	// Part is "database", which reads and writes; "watcher", which finds overdue checks; "pings", which records them;
-	// "deliveries", which sends alerts; or "spool", which keeps pings while the database is unavailable.
+	// "deliveries", which sends alerts; "spool", which keeps pings while the database is unavailable; "durability"; or
+	// one of [Monitor.Warnings].
 	Part string
 	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
 	Problem string
+	// Warning says that the part works in spite of its Problem, which someone should see to: a heartbeat is a success then, and
+	// /readyz of a server answers 200.
+	Warning bool
 	// Detail says more about a healthy part, or is "".
 	Detail string
 	// Err is the cause, for the log. It may be nil. A database that fails while pings go to the spool has a Detail and an Err.
@@ -160,7 +168,12 @@ func (m *Monitor) look(ctx context.Context) (database Condition, partly bool) {
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
 //     this monitor has no notifier for their kind, and Config.DeliveredElsewhere does not say that another has.
+//     An alert that was given up is a problem until one to the same channel, or to OnAlert, is sent: a Warning if any other
+//     alert was sent since, because then alerts do leave.
 //   - A spool, if there is one, is healthy as in [Monitor.Ready]. Its Detail says how much it holds.
+//
+// Then follow "durability", if a setting of the database lets a crash of its machine lose what was acknowledged, and the
+// [Monitor.Warnings]. Both have Warning set.
 //
 // Health waits at most 5 seconds for the database, also when ctx is cancelled.
 func (m *Monitor) Health(ctx context.Context) []Condition {
@@ -171,7 +184,7 @@ func (m *Monitor) Health(ctx context.Context) []Condition {
 	if spool, ok := m.spoolHealth(); ok {
 		list = append(list, spool)
 	}
-	return list
+	return slices.Concat(list, warnings(ctx, m.durability), m.Warnings(ctx))
 }
 
 // noAnswer is the problem of a database that takes too long.
@@ -279,6 +292,34 @@ func (m *Monitor) deliveriesHealth(ctx context.Context) Condition {
 	if c.OK() {
 		c.Problem, c.Err = m.courier.Unreachable(ctx)
 	}
+	if c.OK() {
+		c = m.givenUp(ctx)
+	}
+	return c
+}
+
+// givenUp reports the channels whose last alert was given up.
+func (m *Monitor) givenUp(ctx context.Context) Condition {
+	c := Condition{Part: partDeliveries}
+	list, sent, err := m.store.GivenUp(ctx)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+	}
+	if err != nil || len(list) == 0 {
+		return c
+	}
+	last := slices.MaxFunc(list, func(a, b channels.Channel) int { return a.FailedAt.Compare(b.FailedAt) })
+	receivers := prose.Count(len(list), "integration")
+	if len(list) == 1 && last.Kind == channels.Function {
+		receivers = last.Name
+	}
+	c.Problem = fmt.Sprintf("were given up: the last alert to %s, %v ago", receivers, m.now().Sub(last.FailedAt).Round(time.Second))
+	c.Warning = sent.After(last.FailedAt)
+	var causes []error
+	for _, to := range list[:min(len(list), namedMost)] {
+		causes = append(causes, fmt.Errorf("%s %q (%s): %s", to.Kind, to.Name, to.ID, to.Error))
+	}
+	c.Err = errors.Join(causes...)
 	return c
 }
 

@@ -19,7 +19,8 @@ const beatTimeout = 30 * time.Second
 const remindEvery = time.Hour
 
 // Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each
-// interval it checks [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part.
+// interval it checks [Monitor.Health] and sends a success, or a failure if a part is not healthy. The body has one line for each
+// such part, and for each warning.
 // It waits for one interval first, so that a program in a crash loop never reports that it is healthy.
 //
 // If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
@@ -48,11 +49,14 @@ func (m *Monitor) beat(ctx context.Context, to job.Sender, sent, healthy *troubl
 	for _, c := range m.Health(ctx) {
 		if !c.OK() {
 			report.WriteString(c.Part + ": " + c.Problem + "\n")
+		}
+		if !c.OK() && !c.Warning {
+			signal.Kind = pings.Failure
 			causes = append(causes, errors.New(c.Part+": "+c.Problem), c.Err)
 		}
 	}
 	if report.Len() > 0 {
-		signal.Kind, signal.Body = pings.Failure, []byte(report.String())
+		signal.Body = []byte(report.String())
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return // the monitor stops, which is not a failure

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -46,7 +47,7 @@ func (j *jobs) reporter(to *target) *job.Job { return job.New(sender{j.keeper, t
 func (j *jobs) report(err error) {
 	ctx := context.Background()
 	if report := j.config.Job.OnPingError; report != nil {
-		report(ctx, err)
+		_ = background.Call(func() error { report(ctx, err); return nil }) // what it does must not end the keeper
 		return
 	}
 	slog.With(slog.Group("rollcall", "component", "job")).WarnContext(ctx, "cannot report a run", "error", err)

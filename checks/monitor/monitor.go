@@ -3,7 +3,9 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -24,6 +26,7 @@ type Monitor struct {
 	*service
 	pruner  *pruner
 	zones   *zones
+	warner  *warner
 	looking looking
 
 	mu   sync.Mutex
@@ -47,6 +50,7 @@ type service struct {
 	gaps      *hold.Gaps
 	creations creations
 	cached    cached
+	counted   counted
 }
 
 // Store is the database of a monitor: a *sqlstore.Store, or a type that embeds one.
@@ -64,7 +68,7 @@ type Spool interface {
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Start] watches deadlines.
 func New(on Store, config *Config) (*Monitor, error) {
-	if on == nil {
+	if isNil(on) {
 		return nil, errors.New("monitor: the store is nil")
 	}
 	db, ok := on.Contract().(store.Store)
@@ -86,6 +90,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 	s := &service{config: c, queue: queue, hold: rule, pulse: &pulse{clock: c.Now}}
 	s.gaps = hold.NewGaps(c.Now, s.logger("watcher"))
 	m := &Monitor{service: s, pruner: &pruner{service: s, holder: run}, zones: &zones{service: s}}
+	m.warner = &warner{Monitor: m}
 	s.bodies = bodies{s}
 	asking := db
 	if c.OnAlert != nil {
@@ -125,10 +130,19 @@ func New(on Store, config *Config) (*Monitor, error) {
 	return m, nil
 }
 
+// isNil reports whether a value is nil, or an interface with a nil pointer, as the result of an Open that failed is.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
 // spoolOf returns what the monitor calls of a spool, or nil without one.
 func spoolOf(s Spool) (store.Spool, error) {
 	if s == nil {
 		return nil, nil
+	}
+	if isNil(s) {
+		return nil, fmt.Errorf("monitor: Config.Spool is a nil %T; leave it out for no spool", s)
 	}
 	queue, ok := s.Contract().(store.Spool)
 	if !ok {

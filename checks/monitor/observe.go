@@ -1,17 +1,19 @@
 package monitor
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Observer receives events of a [Monitor], for metrics; package server/metrics has one for Prometheus. A
 // function that is nil is not called. The others must be safe for concurrent use. The monitor never calls one inside a
-// transaction. It waits for each call, so a function must return at once and must not panic.
+// transaction. It waits for each call, so a function must return at once. It logs a panic and goes on.
 type Observer struct {
 	// Bind gets the monitor before [New] returns it.
 	Bind func(m *Monitor)
@@ -39,35 +41,36 @@ type Observer struct {
 	Attempted func(kind channels.Kind, state checks.DeliveryState, took time.Duration)
 }
 
-// fill sets the functions that are nil to one that does nothing.
-func (o *Observer) fill() {
+// contained returns the observer with all functions but Bind: they call those of o, if there are any, and log a panic or
+// runtime.Goexit, which would otherwise end the work that they observe.
+func (o Observer) contained(log *slog.Logger) Observer {
+	call := func(name string, given bool, fn func()) {
+		if !given {
+			return
+		}
+		if err := background.Call(func() error { fn(); return nil }); err != nil {
+			log.Error("the function Observer."+name+" failed", "error", err)
+		}
+	}
+	c := Observer{Bind: o.Bind}
+	c.PingsWritten = func(kinds map[pings.Kind]int, took time.Duration) {
+		call("PingsWritten", o.PingsWritten != nil, func() { o.PingsWritten(kinds, took) })
+	}
+	c.PingsFailed = func(size int) { call("PingsFailed", o.PingsFailed != nil, func() { o.PingsFailed(size) }) }
+	c.PingsSpooled = func(size int) { call("PingsSpooled", o.PingsSpooled != nil, func() { o.PingsSpooled(size) }) }
+	c.PingsReplayed = func(recorded, dropped int) {
+		call("PingsReplayed", o.PingsReplayed != nil, func() { o.PingsReplayed(recorded, dropped) })
+	}
+	c.SpoolHeld = func() { call("SpoolHeld", o.SpoolHeld != nil, func() { o.SpoolHeld() }) }
+	c.PingRefused = func() { call("PingRefused", o.PingRefused != nil, func() { o.PingRefused() }) }
+	c.Swept = func(at time.Time, lags []time.Duration) { call("Swept", o.Swept != nil, func() { o.Swept(at, lags) }) }
+	c.Attempted = func(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
+		call("Attempted", o.Attempted != nil, func() { o.Attempted(kind, state, took) })
+	}
 	if o.Bind == nil {
-		o.Bind = func(*Monitor) {}
+		c.Bind = func(*Monitor) {}
 	}
-	if o.PingsWritten == nil {
-		o.PingsWritten = func(map[pings.Kind]int, time.Duration) {}
-	}
-	if o.PingsFailed == nil {
-		o.PingsFailed = func(int) {}
-	}
-	if o.PingsSpooled == nil {
-		o.PingsSpooled = func(int) {}
-	}
-	if o.PingsReplayed == nil {
-		o.PingsReplayed = func(int, int) {}
-	}
-	if o.SpoolHeld == nil {
-		o.SpoolHeld = func() {}
-	}
-	if o.PingRefused == nil {
-		o.PingRefused = func() {}
-	}
-	if o.Swept == nil {
-		o.Swept = func(time.Time, []time.Duration) {}
-	}
-	if o.Attempted == nil {
-		o.Attempted = func(channels.Kind, checks.DeliveryState, time.Duration) {}
-	}
+	return c
 }
 
 // ofPings returns the functions that package ingest calls.

@@ -46,7 +46,7 @@ func refusesSlug(err error) bool {
 // provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies
 // Config.CreateRate.
 func (s *service) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
-	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
+	spec := checks.Spec{Name: &slug, Slug: &slug}
 	now := s.now()
 	fresh, err := checks.New(projectID, spec, now)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *service) provision(ctx context.Context, projectID uuid.UUID, slug strin
 		c := fresh
 		id, created = c.ID, true
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Ping})
-		return s.insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
+		return s.insert(ctx, tx, project, &c, "*", 2*project.CheckLimit())
 	})
 	if err == nil && !created {
 		undo()

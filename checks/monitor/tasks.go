@@ -34,12 +34,14 @@ const sweep, upload = "sweep", "upload"
 func (m *Monitor) tasks() tasks {
 	pruner, bodies := m.logger("pruner"), m.logger("bodies")
 	prune, object := m.config.PruneEvery, m.config.BodyEvery
+	look := "cannot look for what to warn of"
 	list := tasks{
 		{name: "replay", do: whole(m.ingest.Replay)},
 		{name: sweep, do: whole(m.watcher.Sweep), log: m.watcher.Log, failure: watch.Failure},
 		{name: "deliver", do: whole(m.courier.Deliver)},
 		{name: "incidents", do: whole(m.courier.KeepIncidents), upkeep: true},
 		{name: "deliver", do: whole(m.courier.Deliver), upkeep: true}, // those that close incidents
+		{name: "warn", every: warnEvery, do: whole(m.warner.warn), upkeep: true, log: m.logger("health"), failure: look},
 		{name: "prune", every: max(prune/10, 1), do: m.pruner.pings, upkeep: true, log: pruner, failure: "cannot remove old pings"},
 		{name: "prune", every: prune, do: m.pruner.others, upkeep: true, log: pruner, failure: "cannot prune flips, records and the audit log"},
 		{name: "zones", every: zonesEvery, do: m.zones.renew, upkeep: true, log: m.logger("zones"), failure: "cannot bring the times of checks up to the time zone data"},

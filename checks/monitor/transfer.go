@@ -46,7 +46,7 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 		}
 		l.ProjectID, l.MovedFrom, l.SettingsChanged = to, p.id, true
 		l.After = ""
-		if err := selectChannels(ctx, tx, &l.Check, new("*")); err != nil {
+		if l.Awaits, err = selectChannels(ctx, tx, &l.Check, "*"); err != nil {
 			return err
 		}
 		c = l.Check

@@ -102,10 +102,20 @@ func TestZoneDataChange(t *testing.T) {
 	})
 }
 
-// logged returns another monitor with the clock of a setup.
+// logged returns another monitor with the clock of a setup, which logs what it says about zones.
 func logged(t *testing.T, s setup, db database, log *bytes.Buffer) *monitor.Monitor {
 	t.Helper()
-	m, err := monitor.New(db, &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	m, err := monitor.New(db, &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.NewTextHandler(aboutZones{log}, nil))})
 	must(t, err)
 	return m
+}
+
+// aboutZones writes the lines of a log that are about zones.
+type aboutZones struct{ log *bytes.Buffer }
+
+func (a aboutZones) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("component=zones")) {
+		a.log.Write(line)
+	}
+	return len(line), nil
 }

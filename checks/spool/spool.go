@@ -68,7 +68,12 @@ type Config struct {
 type Spool struct{ file *file }
 
 // Contract returns what a monitor calls. Its type is internal, and changes with every version.
-func (s *Spool) Contract() any { return s.file }
+func (s *Spool) Contract() any {
+	if s == nil || s.file == nil {
+		return nil // as of an Open that failed; the monitor refuses it
+	}
+	return s.file
+}
 
 // Close closes the file. Entries stay in it. A damaged file is closed when the process ends.
 func (s *Spool) Close() error { return s.file.close() }

@@ -76,7 +76,7 @@ func newChannelRow(c channels.Channel) (channelRow, error) {
 	return row, err
 }
 
-// SaveChannel adds a channel, or writes its name, its settings and their sources.
+// SaveChannel adds a channel, or writes its name, its settings and their sources. Checks that await a channel get it.
 func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
 	row, err := newChannelRow(c)
 	if err != nil {
@@ -91,7 +91,8 @@ func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return cmp.Or(err, checks.ErrNotFound)
 	}
-	return nil
+	_, err = t.tx().NewUpdate().Table("rollcall_check_channels").Set("channel_id = ?", c.ID).Where("channel_id = ?", c.ProjectID).Exec(ctx)
+	return translate(err)
 }
 
 // DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that

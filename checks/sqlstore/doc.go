@@ -27,7 +27,7 @@
 //
 // OpenDB of package sqlite returns a pool with the recommended settings. With another driver, turn on write-ahead
 // logging, which lets readers and the writer work at the same time, and synchronous=FULL, without which a power failure
-// can lose acknowledged pings. Set a busy timeout if the program's own transactions or several processes use the file. A
+// can lose acknowledged pings; the monitor warns of that. Set a busy timeout if the program's own transactions or several processes use the file. A
 // database in memory belongs to one connection, so limit the pool to one. SQLite must be version 3.35 or newer. The store
 // writes one transaction at a time, whatever the size of the pool, over a connection of its own. While another process has the lock,
 // a transaction waits for the busy timeout of the pool, or until its context ends. With a pool of one connection it waits for the
@@ -39,7 +39,10 @@
 // # PostgreSQL
 //
 // The server must be PostgreSQL 15 or newer with the encoding UTF8; [Store.Migrate] checks both. Leave
-// fsync and synchronous_commit on: they keep acknowledged pings. Several programs may share the database.
+// fsync and synchronous_commit on: they keep acknowledged pings, and the monitor warns without. Several programs may share the database.
+// Where a loss is acceptable, as in tests, this ends the warning:
+//
+//	ALTER DATABASE jobs SET rollcall.accepts = 'fsync, synchronous_commit'
 //
 // The store announces changes by NOTIFY, on a channel of its schema. While there are subscribers (Monitor.Changes), a pool of
 // package postgres opens one more connection for LISTEN. With another driver, or behind a connection pooler that shares

@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -118,6 +123,120 @@ func (s *database) askWorkers(ctx context.Context) (all int, away []string, err 
 		}
 	}
 	return len(nodes), away, err
+}
+
+// Durability asks the database for the settings that the package comment requires. On SQLite, each connection has its own: that
+// of the one that writes counts.
+func (s *database) Durability(ctx context.Context) (problem string, err error) {
+	if s.d.postgres {
+		var fsync, commit, accepted string
+		row := s.db.DB.QueryRowContext(ctx, `SELECT current_setting('fsync'), current_setting('synchronous_commit'),
+			coalesce(current_setting('rollcall.accepts', TRUE), '')`)
+		err := row.Scan(&fsync, &commit, &accepted)
+		switch {
+		case fsync == "off" && !strings.Contains(accepted, "fsync"):
+			problem = "fsync=off"
+		case commit == "off" && !strings.Contains(accepted, "synchronous_commit"):
+			problem = "synchronous_commit=off"
+		}
+		return problem, s.translate(err)
+	}
+	if s.file == nil {
+		return "", nil
+	}
+	release, err := s.writeAlone(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	var from querier = s.db.DB
+	if s.writer.conn != nil {
+		from = s.writer.conn
+	}
+	var synchronous int
+	var journal string
+	if err := from.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous); err != nil {
+		return "", s.translate(err)
+	}
+	if err := from.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
+		return "", s.translate(err)
+	}
+	switch {
+	case synchronous < len(weak):
+		problem = "synchronous=" + weak[synchronous]
+	case journal == "off" || journal == "memory":
+		problem = "journal_mode=" + strings.ToUpper(journal)
+	}
+	return problem, nil
+}
+
+// weak are the values of synchronous with which SQLite does not wait until a commit is on disk.
+var weak = [...]string{"OFF", "NORMAL"}
+
+// Unalerted looks at all checks, each with a look into an index.
+func (s *database) Unalerted(ctx context.Context, now time.Time, deaf []uuid.UUID, limit int) ([]checks.Check, error) {
+	var until []int64
+	err := s.db.NewRaw("SELECT CAST(value AS bigint) FROM rollcall_settings WHERE name = ?", onAlertSetting).Scan(ctx, &until)
+	if err != nil || len(until) > 0 && until[0] >= micros(now) {
+		return nil, s.translate(err)
+	}
+	rows, err := s.db.NewSelect().TableExpr("rollcall_checks AS c").ColumnExpr("c.uuid, c.project_id, c.name, c.slug").
+		Where("c.status <> ? AND NOT c.record_only", listCode(checks.StatusPaused)).
+		Where(`NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
+			WHERE cc.check_id = c.id AND ch.id NOT IN (?))`, bun.List(orNone(deaf))).
+		Where("c.project_id NOT IN (SELECT e.project_id FROM rollcall_escalations AS e WHERE e.channel_id NOT IN (?))", bun.List(orNone(deaf))).
+		OrderExpr("c.id").Limit(int64(limit)).Rows(ctx)
+	var row checks.Check
+	list, err := scanList(rows, err, &row, &row.ID, &row.ProjectID, &row.Name, &row.Slug)
+	return list, s.translate(err)
+}
+
+func (s *database) NewChecks(ctx context.Context, until time.Time, limit int) ([]checks.Check, error) {
+	var keys []int64
+	err := s.db.NewSelect().TableExpr("rollcall_checks AS c").ColumnExpr("c.id").
+		Where("c.status = ? AND c.created_at <= ?", listCode(checks.StatusNew), micros(until)).
+		OrderExpr("c.created_at, c.id").Limit(int64(limit)).Scan(ctx, &keys)
+	if err != nil || len(keys) == 0 {
+		return nil, s.translate(err)
+	}
+	return s.readChecks(ctx, store.CheckFilter{}, s.d.text(withKeys), s.d.list(keys))
+}
+
+// newestDeliveries is how many deliveries GivenUp reads at most.
+const newestDeliveries = 1000
+
+// GivenUp reads the marks of the channels, and the newest deliveries for OnAlert, which has none.
+func (s *database) GivenUp(ctx context.Context) (list []channels.Channel, sent time.Time, err error) {
+	list, err = readAll(ctx, s.lookup, func(rows *[]channelRow) *bun.SelectQuery {
+		return s.db.NewSelect().Model(rows).Where("ch.failed_at IS NOT NULL").OrderExpr("ch.failed_at DESC").Limit(newestDeliveries)
+	}, (*channelRow).channel)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var last []struct {
+		State      string
+		FinishedAt int64
+		Error      string
+	}
+	err = s.db.NewRaw(`SELECT d.state, d.finished_at, d.error FROM (
+			SELECT id, state, finished_at, error FROM rollcall_deliveries WHERE channel_id = ? ORDER BY id DESC LIMIT ?
+		) AS d WHERE d.state IN ('sent', 'failed') ORDER BY d.finished_at DESC, d.id DESC LIMIT 1`, store.OnAlert.ID, newestDeliveries).Scan(ctx, &last)
+	if err != nil {
+		return nil, time.Time{}, s.translate(err)
+	}
+	if len(last) > 0 && last[0].State == string(checks.DeliveryFailed) {
+		function := store.OnAlert
+		function.FailedAt, function.Error = instant(last[0].FinishedAt), last[0].Error
+		list = append(list, function)
+	}
+	if len(list) == 0 {
+		return nil, time.Time{}, nil
+	}
+	var at int64
+	err = s.db.NewRaw(`SELECT coalesce(max(d.finished_at), 0) FROM (
+			SELECT state, finished_at FROM rollcall_deliveries ORDER BY id DESC LIMIT ?
+		) AS d WHERE d.state = 'sent'`, newestDeliveries).Scan(ctx, &at)
+	return list, instant(at), s.translate(err)
 }
 
 // tryPing writes a ping of a check that does not exist, and removes it. It needs the tables, columns, rights and locks that

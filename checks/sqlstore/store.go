@@ -49,7 +49,12 @@ func New(db *bun.DB) (*Store, error) {
 }
 
 // Contract returns what a monitor calls. Its type is internal, and changes with every version.
-func (s *Store) Contract() any { return s.database }
+func (s *Store) Contract() any {
+	if s == nil || s.database == nil {
+		return nil // as of an Open that failed; the monitor refuses it
+	}
+	return s.database
+}
 
 // Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
 // program opened itself stays open. Call Monitor.Stop first.

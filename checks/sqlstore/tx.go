@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,8 +91,12 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 	}
 	l := locked[0]
 	err = t.tx().NewSelect().Model((*checkChannelRow)(nil)).Column("cc.channel_id").
-		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
-		Where("cc.check_id = ?", l.Row.(*lockedRow).id).OrderExpr("ch.created_at, ch.id").Scan(ctx, &l.Channels)
+		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
+		Where("cc.check_id = ? AND (ch.id IS NOT NULL OR cc.channel_id = ?)", l.Row.(*lockedRow).id, l.ProjectID).
+		OrderExpr("ch.created_at, ch.id").Scan(ctx, &l.Channels)
+	if l.Awaits = slices.Contains(l.Channels, l.ProjectID); l.Awaits { // see assign
+		l.Channels = nil
+	}
 	return l, translate(err)
 }
 
@@ -197,9 +202,14 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 		}
 	}
 	l.SettingsChanged = false
-	return t.assign(ctx, l.Row.(*lockedRow).id, l.Channels)
+	assigned := l.Channels
+	if l.Awaits {
+		assigned = []uuid.UUID{l.ProjectID}
+	}
+	return t.assign(ctx, l.Row.(*lockedRow).id, assigned)
 }
 
+// assign writes the channels of a check. The ID of its project stands for the first channel that the project will have.
 func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

@@ -18,7 +18,7 @@ func (s *database) Zoned(ctx context.Context, after uuid.UUID, limit int) ([]sto
 	rows, err := s.db.QueryContext(ctx, "SELECT c.id, c.uuid FROM rollcall_checks AS c WHERE c.uuid > ? AND c.tz NOT IN ('', 'UTC') ORDER BY c.uuid LIMIT ?", after, limit)
 	found, err := scanList(rows, err, &check, &check.key, &check.ID)
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	keys, list, places := make([]int64, len(found)), make([]store.Zoned, len(found)), make(map[int64]int, len(found))
 	for i, c := range found {
@@ -30,7 +30,7 @@ func (s *database) Zoned(ctx context.Context, after uuid.UUID, limit int) ([]sto
 	for _, st := range states {
 		list[places[st.key]].NextAt = instant(st.next)
 	}
-	return list, translate(err)
+	return list, s.translate(err)
 }
 
 // Recompile drops compiled schedules, and the cached checks that have them.

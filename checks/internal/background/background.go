@@ -3,6 +3,8 @@ package background
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -50,16 +52,41 @@ func Insist(ctx context.Context, log *slog.Logger, interval time.Duration, failu
 
 // Attempt runs a task once and logs its error or panic under the text of the failure.
 func Attempt(ctx context.Context, log *slog.Logger, failure string, task Task) (ok bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.ErrorContext(ctx, failure, "panic", r)
-		}
-	}()
-	_, err := task(ctx)
-	if err != nil && ctx.Err() == nil {
+	err := Call(func() error {
+		_, err := task(ctx)
+		return err
+	})
+	if p, panicked := errors.AsType[*panicError](err); panicked {
+		log.ErrorContext(ctx, failure, "panic", p.reason)
+	} else if err != nil && (ctx.Err() == nil || errors.Is(err, errExited)) {
 		log.ErrorContext(ctx, failure, "error", err)
 	}
 	return err == nil
+}
+
+// errExited means that a callback ended its goroutine.
+var errExited = errors.New("the callback called runtime.Goexit, as the FailNow and SkipNow of a test do")
+
+// panicError is a panic of a callback.
+type panicError struct{ reason any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.reason) }
+
+// Call calls fn, which may be code of an embedding program, and turns a panic and [runtime.Goexit] into an error. Only a
+// goroutine of its own keeps Goexit from ending the caller.
+func Call(fn func() error) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := errExited
+		defer func() {
+			if r := recover(); r != nil {
+				err = &panicError{r}
+			}
+			ended <- err
+		}()
+		err = fn()
+	}()
+	return <-ended
 }
 
 // End says how work ends whose context is done: it finishes what is due until Due ends, and then has until Save ends to

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -129,23 +130,24 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 }
 
 // notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
-// a panic into an error. It returns what is open at the receiver afterwards.
+// a panic and runtime.Goexit into an error. It returns what is open at the receiver afterwards.
 func (c *Courier) notify(
 	ctx context.Context, notifier channels.Notifier, to channels.Channel, open string, content func(context.Context) channels.Notification,
 ) (nowOpen string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			nowOpen, err = open, fmt.Errorf("panic: %v", r)
-		}
-	}()
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	to.Settings = maps.Clone(to.Settings)
 	keeper, keeps := notifier.(channels.IncidentNotifier)
-	if !keeps {
-		return "", notifier.Notify(ctx, to, content(ctx))
+	if keeps {
+		nowOpen = open // unless it returns
 	}
-	nowOpen, err = keeper.NotifyIncident(ctx, to, content(ctx), open)
+	err = background.Call(func() (err error) {
+		if !keeps {
+			return notifier.Notify(ctx, to, content(ctx))
+		}
+		nowOpen, err = keeper.NotifyIncident(ctx, to, content(ctx), open)
+		return err
+	})
 	if len(nowOpen) > channels.MaxIncident {
 		return open, fmt.Errorf("the notifier returned %d bytes about the incident, the maximum is %d", len(nowOpen), channels.MaxIncident)
 	}

@@ -22,6 +22,7 @@ type Feed struct {
 	others     *announcer
 	ending     func() bool
 	subscribed atomic.Bool
+	edits      atomic.Int64
 
 	mu          sync.Mutex
 	subscribers map[*subscriber]bool
@@ -42,6 +43,9 @@ type subscriber struct {
 func New(notifier store.Notifier, ending func() bool, log *slog.Logger) *Feed {
 	return &Feed{others: newAnnouncer(notifier, log), ending: ending, subscribers: make(map[*subscriber]bool)}
 }
+
+// Edits counts the commits of this monitor that have changed more than the time of a ping: settings, channels or a status.
+func (f *Feed) Edits() int64 { return f.edits.Load() }
 
 // watched reports whether transactions must collect their changes.
 func (f *Feed) watched() bool { return f.subscribed.Load() || f.others.on.Load() }

@@ -42,6 +42,9 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 	if tx == nil || !tx.complete {
 		return err
 	}
+	if tx.edited {
+		s.feed.edits.Add(1)
+	}
 	// With an error too: the answer to the commit may be lost.
 	if watched {
 		s.feed.publish(tx.notes)
@@ -59,6 +62,7 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 type transaction struct {
 	store.Tx
 	raised   bool // alerts that are due
+	edited   bool // more than the time of a ping has changed
 	complete bool // all that is left is the commit
 	watched  bool // by the feed
 	notes    []Note
@@ -68,6 +72,8 @@ type transaction struct {
 func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
 		t.raised = t.raised || len(l.Alerts) > 0
+		changed := l.SettingsChanged || len(l.Transitions)+len(l.Pauses) > 0 || len(l.Pings) == 0 && !l.Due
+		t.edited = t.edited || l.Row == nil || changed
 		if !t.watched {
 			continue
 		}
@@ -168,6 +174,7 @@ func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 }
 
 func (t *transaction) note(n Note) {
+	t.edited = true
 	if t.watched {
 		t.notes = append(t.notes, n)
 	}

@@ -147,6 +147,9 @@ type Locked struct {
 	Due bool
 	// SettingsChanged makes SaveChecks write the settings and Channels. Otherwise it leaves them alone.
 	SettingsChanged bool
+	// Awaits says that the check is to get the first channel of its project, which has none. SaveChecks writes it with Channels,
+	// and SaveChannel of that channel assigns it.
+	Awaits bool
 	// MovedFrom is the former project of a check whose ProjectID has changed. It needs SettingsChanged.
 	MovedFrom uuid.UUID
 	// Pings, Transitions and Alerts are new, in the order in which they happened. The log takes Pings as they are.

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // Watch is what package watch needs.
@@ -48,6 +51,17 @@ type Health interface {
 	Workers(ctx context.Context) (all int, away []string, err error)
 	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
 	Backlog(ctx context.Context, now time.Time) (Backlog, error)
+	// Durability says which setting of the database lets a crash of the machine lose what was committed, or "". A database in
+	// memory has none.
+	Durability(ctx context.Context) (problem string, err error)
+	// Unalerted returns up to limit checks, the oldest first and without their state, that are neither paused nor record only, and
+	// whose alerts go nowhere at an instant: neither to a channel, apart from the deaf ones, nor to OnAlert.
+	Unalerted(ctx context.Context, now time.Time, deaf []uuid.UUID, limit int) ([]checks.Check, error)
+	// NewChecks returns up to limit checks that are new and were created up to an instant, the oldest first.
+	NewChecks(ctx context.Context, until time.Time, limit int) ([]checks.Check, error)
+	// GivenUp returns the channels, and OnAlert, for which the last alert that ended by an attempt was given up, and when an alert
+	// to any was last sent, as far as the newest deliveries tell.
+	GivenUp(ctx context.Context) (list []channels.Channel, sent time.Time, err error)
 	// DueChannels is that of [Courier].
 	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]DueChannel, error)
 }

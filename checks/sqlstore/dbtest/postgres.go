@@ -27,7 +27,7 @@ func (c *cluster) start() error {
 			return
 		}
 		// The server outlives the test that started it. It runs without fsync, as only processes crash in tests.
-		c.server, c.err = pgserver.New(context.Background(), c.dir, "fsync=off", "max_connections=200")
+		c.server, c.err = pgserver.New(context.Background(), c.dir, "fsync=off", "rollcall.accepts=fsync", "max_connections=200")
 		if c.err != nil {
 			c.stop()
 		}

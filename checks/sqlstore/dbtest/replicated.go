@@ -29,7 +29,7 @@ func Replicated(t testing.TB) (primary, standby *pgserver.Server, db DB) {
 // PostgreSQL's programs the test is skipped.
 func Server(t testing.TB, settings ...string) *pgserver.Server {
 	t.Helper()
-	server, err := pgserver.New(t.Context(), serverDir(t), append([]string{"fsync=off"}, settings...)...)
+	server, err := pgserver.New(t.Context(), serverDir(t), append([]string{"fsync=off", "rollcall.accepts=fsync"}, settings...)...)
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 		t.Skip(err)
 	}

@@ -24,7 +24,7 @@ const (
 
 // startCitus starts a cluster of Citus and distributes the database over its workers.
 func (s *site) startCitus(ctx context.Context, binary string) (err error) {
-	s.nodes, err = pgserver.NewCitus(ctx, filepath.Join(s.dir, "citus"), "rollcall", workers, "fsync=off",
+	s.nodes, err = pgserver.NewCitus(ctx, filepath.Join(s.dir, "citus"), "rollcall", workers, "fsync=off", "rollcall.accepts=fsync",
 		fmt.Sprintf("citus.recover_2pc_interval=%dms", recoverEvery.Milliseconds()), "citus.node_connection_timeout=2s")
 	if err != nil {
 		return err

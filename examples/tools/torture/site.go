@@ -103,7 +103,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 // startPostgres starts PostgreSQL, with its standby if the trial has one, and creates the database.
 func (s *site) startPostgres(ctx context.Context) (err error) {
 	// fsync is off because only processes are killed here, not the machine.
-	settings := []string{"fsync=off", "max_connections=200"}
+	settings := []string{"fsync=off", "rollcall.accepts=fsync", "max_connections=200"}
 	if s.replicated {
 		settings = append(settings, "wal_log_hints=on", "wal_keep_size=512MB") // for pg_rewind
 	}

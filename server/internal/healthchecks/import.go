@@ -108,7 +108,7 @@ type item struct {
 
 // prepare validates a check. The error is a Refusal if the check is not valid here.
 func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
-	c.Channels, c.Spec.Channels = nil, nil
+	c.Channels, c.Spec.Channels = nil, new("") // whoever imports assigns them
 	refuse := func(err error) error {
 		return Refusal{ID: c.ID, Name: *cmp.Or(c.Name, new("")), Err: err}
 	}

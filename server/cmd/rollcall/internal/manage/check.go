@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -29,6 +34,8 @@ type CheckDoc struct {
 	After       []string      `json:"after"`
 	// Acknowledged is nil unless somebody has the outage.
 	Acknowledged *ackDoc `json:"acknowledged"`
+	// Problems says why nobody would hear of a check, in lists.
+	Problems []string `json:"problems"`
 }
 
 // ackDoc is an acknowledgement in the JSON of this command line.
@@ -41,13 +48,13 @@ type ackDoc struct {
 
 var checkDocHelp = keys[CheckDoc]() + `, where next_ping is null if no ping is expected, max_runtime and repeat_every are in
 seconds, after lists slugs or UUIDs, and an unset setting is 0, false, [] or "". acknowledged is null or ` + keys[ackDoc]() + `,
-where until is null if it ends with the outage.`
+where until is null if it ends with the outage. problems, which only lists have, says why nobody would hear of the check.`
 
 func newCheckDoc(c checks.Snapshot) CheckDoc {
 	d := CheckDoc{
 		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name, Status: c.Status, NextPing: console.OptionalTimestamp(c.NextPing),
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
-		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...),
+		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...), Problems: []string{},
 	}
 	if a := c.Ack; a.By != "" {
 		d.Acknowledged = &ackDoc{a.By, console.Timestamp(a.At), console.OptionalTimestamp(a.Until), a.Note}
@@ -90,6 +97,32 @@ var CheckList = list[CheckDoc]{
 		}
 		return d.Acknowledged.By
 	}},
+	{"PROBLEMS", func(d CheckDoc) string { return strings.Join(d.Problems, ", ") }},
+}
+
+// addProblems adds why nobody would hear of checks, as far as the database or the API key shows it.
+func (p project) addProblems(ctx context.Context, list []checks.Snapshot, documents []CheckDoc) error {
+	var available []channels.Channel
+	var reach map[uuid.UUID]verdict.Reach
+	if p.mon != nil {
+		var err error
+		if available, reach, err = p.mon.Project(p.ID).Receivers(ctx, false); err != nil {
+			return err
+		}
+	}
+	for i, c := range list {
+		silent := len(c.Channels) == 0 && c.ID != uuid.Nil // a read-only key sees no integrations
+		if p.mon != nil {
+			silent = !slices.ContainsFunc(verdict.Receivers(*c.Check, available, reach), verdict.Receiver.Reached)
+		}
+		if silent && !c.RecordOnly && c.Status != checks.StatusPaused {
+			documents[i].Problems = append(documents[i].Problems, "alerts nobody")
+		}
+		if c.Check != nil && c.Check.NewTooLong(p.mon.Now()) {
+			documents[i].Problems = append(documents[i].Problems, "never reported in time")
+		}
+	}
+	return nil
 }
 
 // optionalSeconds writes a period, "" for none.
@@ -115,7 +148,11 @@ func (c checkListCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		return CheckList.print(c.JSONFlag, a.Stdout, each(list, newCheckDoc))
+		documents := each(list, newCheckDoc)
+		if err := p.addProblems(ctx, list, documents); err != nil {
+			return err
+		}
+		return CheckList.print(c.JSONFlag, a.Stdout, documents)
 	})
 }
 
