@@ -279,8 +279,8 @@ func TestRunKeepsReason(t *testing.T) {
 		defer read.Close()
 		pipes[i] = read
 	}
-	text.copy(io.Discard, pipes[1], pipes[0]) // standard error first
-	text.copy(io.Discard, pipes[0])
+	text.copy(io.Discard, nil, pipes[1], pipes[0]) // standard error first
+	text.copy(io.Discard, nil, pipes[0])
 	text.finish()
 	if body, cut := output.Body(); !strings.HasSuffix(string(body), "xdisk full\n") || cut != 50_010-1000 {
 		t.Errorf("the end is %.20q, %d bytes are cut", body[max(0, len(body)-20):], cut)
