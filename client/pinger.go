@@ -199,13 +199,17 @@ func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.repo
 // the background and returns an error that says so; it is an [ErrQueued] if pings wait in PingerConfig.Queue. After Close, each
 // ping is tried once, and nothing happens in the background.
 func (p *Pinger) Close(ctx context.Context) error {
-	if p == nil || p.sender.background.close(ctx) {
+	if p == nil {
+		return nil
+	}
+	ended := p.sender.background.close(ctx)
+	if p.sender.queue != nil {
+		return p.sender.leave(ctx, ended)
+	}
+	if ended {
 		return nil
 	}
 	left := fmt.Errorf("client: close: %w", ctx.Err())
-	if p.sender.queue != nil {
-		return fmt.Errorf("%w; %w", left, ErrQueued)
-	}
 	return fmt.Errorf("%w; pings that were not sent: %d", left, p.sender.memory.clear())
 }
 
