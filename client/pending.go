@@ -154,7 +154,7 @@ func (s *sender) work(ctx context.Context) {
 	case s.queue == nil:
 		s.resend(ctx)
 	default:
-		if err := s.flush(ctx); err != nil && ctx.Err() == nil {
+		if err := s.flush(ctx, true); err != nil && ctx.Err() == nil {
 			s.report(ctx, err)
 		}
 	}
@@ -191,14 +191,21 @@ func (s *sender) register(ctx context.Context) (ok bool) {
 // queueOf returns the queue of a name, without making its directory.
 func queueOf(root, name string) (*queue, error) {
 	dir, err := queueDir(root, name)
-	return &queue{dir}, err
+	return &queue{dir: dir}, err
 }
 
 // moveTo moves the pings that wait to another queue, and returns how many. There may be no directory.
 func (q *queue) moveTo(next *queue) (moved int, err error) {
+	for _, name := range q.inMemory() {
+		if w, err := q.read(name); err == nil {
+			_ = next.hold(name, w)
+			q.release(name)
+			moved++
+		}
+	}
 	names, err := q.list()
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return moved, nil
 	}
 	for _, name := range names {
 		switch err := os.Rename(filepath.Join(q.dir, name), filepath.Join(next.dir, name)); {

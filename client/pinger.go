@@ -238,10 +238,7 @@ func (p *Pinger) Close(ctx context.Context) error {
 	}
 	s := &p.sender
 	if s.queue != nil {
-		if s.background.close(ctx) {
-			return nil
-		}
-		return fmt.Errorf("client: close: %w; %w", ctx.Err(), ErrQueued)
+		return s.leave(ctx, s.background.close(ctx))
 	}
 	ctx, release := s.memory.patient(ctx)
 	defer release()

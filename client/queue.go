@@ -11,11 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,7 +49,12 @@ var errLocked = errors.New("another process is sending the pings of the queue")
 
 // queue keeps the pings of one ping URL in the files of a directory. The names of the files are in the order of the
 // pings. A process that sends or deletes pings holds the lock, so pings are sent one at a time.
-type queue struct{ dir string }
+type queue struct {
+	dir string
+
+	mu        sync.Mutex
+	unwritten map[string]waiting // pings that the disk did not take, by the names that their files would have; they wait in memory
+}
 
 // newQueue makes the directory for a ping URL, which it names by a hash, because the URL is a secret.
 func newQueue(root, pingURL string) (*queue, error) {
@@ -55,7 +62,7 @@ func newQueue(root, pingURL string) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{dir}
+	q := &queue{dir: dir}
 	if err := os.MkdirAll(q.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -128,28 +135,39 @@ func (w waiting) signal() pings.Signal {
 	return s
 }
 
-// list returns the names of the waiting pings in their order.
+// list returns the names of the waiting pings in their order. With an error, the names are those that it could find.
 func (q *queue) list() ([]string, error) {
+	names := q.inMemory()
 	entries, err := os.ReadDir(q.dir)
-	var names []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), waitingExt) {
 			names = append(names, e.Name())
 		}
 	}
+	slices.Sort(names)
 	return names, err
 }
 
-// put adds a ping at the end. It is durable when put returns. The caller need not hold the lock.
+// put adds a ping at the end. It is durable when put returns nil. With an error, such as that of a full disk, it is in memory
+// alone. The caller need not hold the lock.
 func (q *queue) put(w waiting) error {
 	names, err := q.list()
-	if err != nil {
-		return err
-	}
 	number := w.At.UnixMicro()
 	if len(names) > 0 {
 		number = max(number, numberOf(names[len(names)-1])+1) // the clock may have been set back
 	}
+	name := fmt.Sprintf("%016d-%s%s", number, rand.Text()[:6], waitingExt)
+	if err == nil {
+		err = q.write(name, w)
+	}
+	if err != nil {
+		err = errors.Join(err, q.hold(name, w))
+	}
+	return err
+}
+
+// write writes the file of a ping. After an error there is none.
+func (q *queue) write(name string, w waiting) error {
 	document, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -162,13 +180,20 @@ func (q *queue) put(w waiting) error {
 	_, err = temp.WriteString(hex.EncodeToString(sum[:]) + "\n" + string(document))
 	err = cmp.Or(err, temp.Sync(), temp.Close())
 	if err == nil {
-		err = os.Rename(temp.Name(), filepath.Join(q.dir, fmt.Sprintf("%016d-%s%s", number, rand.Text()[:6], waitingExt)))
+		err = os.Rename(temp.Name(), filepath.Join(q.dir, name))
 	}
 	if err != nil {
 		_ = os.Remove(temp.Name())
 		return err
 	}
-	dir, err := os.Open(q.dir)
+	if err = syncDir(q.dir); err != nil {
+		_ = q.remove(name)
+	}
+	return err
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -185,7 +210,12 @@ func numberOf(name string) int64 {
 
 // read returns the ping in a file. It opens nothing but regular files, because opening a named pipe waits for a writer.
 func (q *queue) read(name string) (waiting, error) {
-	var w waiting
+	q.mu.Lock()
+	w, unwritten := q.unwritten[name]
+	q.mu.Unlock()
+	if unwritten {
+		return w, nil
+	}
 	path := filepath.Join(q.dir, name)
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -213,12 +243,79 @@ func (q *queue) read(name string) (waiting, error) {
 	return w, err
 }
 
-func (q *queue) remove(name string) error { return os.Remove(filepath.Join(q.dir, name)) }
+func (q *queue) remove(name string) error {
+	if q.release(name) {
+		return nil
+	}
+	return os.Remove(filepath.Join(q.dir, name))
+}
 
-// rename gives a file that is not to be sent another extension, and returns its path.
+// rename gives a file that is not to be sent another extension, and returns its path, "" if there is no file.
 func (q *queue) rename(name, ext string) (string, error) {
+	if q.release(name) {
+		return "", nil
+	}
 	to := filepath.Join(q.dir, strings.TrimSuffix(name, waitingExt)+ext)
 	return to, os.Rename(filepath.Join(q.dir, name), to)
+}
+
+// hold keeps a ping in memory. The error says which it has dropped to have room.
+func (q *queue) hold(name string, w waiting) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unwritten == nil {
+		q.unwritten = map[string]waiting{}
+	}
+	w.Body = bytes.Clone(w.Body)
+	q.unwritten[name] = w
+	size := 0
+	for _, held := range q.unwritten {
+		size += len(held.Body)
+	}
+	var errs []error
+	for len(q.unwritten) > maxQueuedPings || size > maxQueuedBytes && len(q.unwritten) > 1 {
+		oldest := slices.Min(slices.Collect(maps.Keys(q.unwritten)))
+		size -= len(q.unwritten[oldest].Body)
+		errs = append(errs, fmt.Errorf("the oldest of too many pings was dropped, of %s", q.unwritten[oldest].At.Format(time.RFC3339)))
+		delete(q.unwritten, oldest)
+	}
+	return errors.Join(errs...)
+}
+
+// release forgets a ping in memory, and reports whether there was one.
+func (q *queue) release(name string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, held := q.unwritten[name]
+	delete(q.unwritten, name)
+	return held
+}
+
+// inMemory returns the names of the pings in memory in their order.
+func (q *queue) inMemory() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Sorted(maps.Keys(q.unwritten))
+}
+
+// spill writes the pings in memory to the disk, as many as it takes.
+func (q *queue) spill() {
+	for _, name := range q.inMemory() {
+		w, err := q.read(name)
+		if err != nil || q.write(name, w) != nil {
+			return
+		}
+		q.release(name)
+	}
+}
+
+// clear forgets the pings in memory, and returns their number.
+func (q *queue) clear() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.unwritten)
+	q.unwritten = nil
+	return n
 }
 
 // trim deletes the oldest files until the bounds hold, first those that were set aside. The caller holds the lock.

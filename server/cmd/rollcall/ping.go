@@ -85,7 +85,6 @@ func blank(r rune) bool {
 // sending sends the pings of a command and collects what goes wrong.
 type sending struct {
 	*client.Pinger
-	queue bool
 	mu    sync.Mutex
 	held  []error // of pings that are retried
 	final []error
@@ -93,11 +92,10 @@ type sending struct {
 
 // pinger returns the pinger for the check. If it cannot have its queue, it says so and has none.
 func (t *target) pinger(a *app, userAgent string) (*sending, error) {
-	s := &sending{queue: t.Queue != ""}
+	s := &sending{}
 	var err error
-	if s.Pinger, err = t.newPinger(userAgent, t.Queue, s.note); err != nil && s.queue {
+	if s.Pinger, err = t.newPinger(userAgent, t.Queue, s.note); err != nil && t.Queue != "" {
 		console.Fail(a.stderr, console.PlainError(err))
-		s.queue = false
 		s.Pinger, err = t.newPinger(userAgent, "", s.note)
 	}
 	return s, err
@@ -132,11 +130,7 @@ func (s *sending) finish(ctx context.Context) (failed []error) {
 		failed = append(failed, s.held...)
 	}
 	for i, err := range failed {
-		text := console.PlainError(err).Error()
-		if !s.queue {
-			text = strings.TrimSuffix(text, "; "+client.ErrPending.Error())
-		}
-		failed[i] = errors.New(text)
+		failed[i] = errors.New(strings.TrimSuffix(console.PlainError(err).Error(), "; "+client.ErrPending.Error()))
 	}
 	return failed
 }

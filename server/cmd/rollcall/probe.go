@@ -21,7 +21,7 @@ const maxProbeAnswer = 4 << 10
 
 type probeCmd struct {
 	URL     console.Address `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
-	Listen  string          `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
+	Listen  string          `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST and for 0.0.0.0, probe connects to 127.0.0.1, for [::] to ::1, and if that does not answer to the other of the two."`
 	Live    bool            `help:"Check only that the process is running (/livez), whatever the state of the database."`
 	Timeout time.Duration   `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
 	console.JSONFlag
@@ -57,20 +57,28 @@ func (c *probeCmd) Validate() error {
 	return nil
 }
 
-// target returns the URL to ask.
-func (c *probeCmd) target() string {
-	base := string(c.URL)
-	if base == "" {
-		host, port, _ := net.SplitHostPort(c.Listen)
-		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-			host = "127.0.0.1" // also for ::, which takes IPv4 too; the name localhost needs a file that an image may lack
-		}
-		base = (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
-	}
+// targets returns the URLs to ask until one answers. A server on all addresses of IPv6 has either loopback address, by what the
+// system is set to; the name localhost needs a file that an image may lack.
+func (c *probeCmd) targets() []string {
+	path := "/readyz"
 	if c.Live {
-		return base + "/livez"
+		path = "/livez"
 	}
-	return base + "/readyz"
+	if c.URL != "" {
+		return []string{string(c.URL) + path}
+	}
+	host, port, _ := net.SplitHostPort(c.Listen)
+	hosts := []string{host}
+	switch ip, err := netip.ParseAddr(host); {
+	case host == "" || err == nil && ip.IsUnspecified() && ip.Is4():
+		hosts = []string{"127.0.0.1", "::1"}
+	case err == nil && ip.IsUnspecified():
+		hosts = []string{"::1", "127.0.0.1"}
+	}
+	for i, host := range hosts {
+		hosts[i] = (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String() + path
+	}
+	return hosts
 }
 
 func (c *probeCmd) Run(ctx context.Context, a *app) error {
@@ -80,8 +88,17 @@ func (c *probeCmd) Run(ctx context.Context, a *app) error {
 		URL   string `json:"url"`
 		OK    bool   `json:"ok"`
 		Error string `json:"error"`
-	}{URL: c.target()}
-	err := probe(ctx, document.URL)
+	}{}
+	var err error
+	for i, target := range c.targets() {
+		reached, answer := probe(ctx, target)
+		if i == 0 || reached {
+			document.URL, err = target, answer
+		}
+		if reached {
+			break
+		}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("does not answer within %v", c.Timeout)
 	}
@@ -96,11 +113,12 @@ func (c *probeCmd) Run(ctx context.Context, a *app) error {
 	return errors.Join(c.Say(a.stdout, document, "%s: ok", document.URL), err)
 }
 
-// probe asks a health endpoint of a server. It returns nil only for the answer of a healthy Rollcall server.
-func probe(ctx context.Context, url string) error {
+// probe asks a health endpoint of a server. The error is nil only for the answer of a healthy Rollcall
+// server. reached is false if nothing accepts connections there.
+func probe(ctx context.Context, url string) (reached bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	request.Header.Set("User-Agent", "rollcall probe")
 	// A proxy or the target of a redirect would answer for another server.
@@ -108,23 +126,24 @@ func probe(ctx context.Context, url string) error {
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
 		if tlsFailure, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-			return tlsFailure.Err
+			return true, tlsFailure.Err
 		}
-		return fmt.Errorf("does not answer: %w", console.NetReason(err))
+		op, isNet := errors.AsType[*net.OpError](err)
+		return !isNet || op.Op != "dial", fmt.Errorf("does not answer: %w", console.NetReason(err))
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxProbeAnswer))
 	if err != nil {
-		return fmt.Errorf("does not finish its answer: %w", console.NetReason(err))
+		return true, fmt.Errorf("does not finish its answer: %w", console.NetReason(err))
 	}
 	text := strings.TrimSpace(string(body))
 	switch {
 	case answer.StatusCode == http.StatusOK && text == "ok":
-		return nil
+		return true, nil
 	case answer.StatusCode == http.StatusServiceUnavailable && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain"):
-		return errors.New(strings.ReplaceAll(text, "\n", "; "))
+		return true, errors.New(strings.ReplaceAll(text, "\n", "; "))
 	case answer.StatusCode == http.StatusOK:
-		return errors.New("answers, but not as a Rollcall server")
+		return true, errors.New("answers, but not as a Rollcall server")
 	}
-	return fmt.Errorf("answers with status %s", answer.Status)
+	return true, fmt.Errorf("answers with status %s", answer.Status)
 }

@@ -125,14 +125,24 @@ func TestProbeOfOthers(t *testing.T) {
 	}
 }
 
-// TestProbeOfAllAddresses: a server that listens on all IPv6 addresses answers on 127.0.0.1.
+// TestProbeOfAllAddresses: probe asks the loopback address of the family that the server listens on, and then the other one.
 func TestProbeOfAllAddresses(t *testing.T) {
-	listener, err := net.Listen("tcp", "[::]:0")
-	if err != nil {
-		t.Skip("this system has no IPv6: ", err)
+	for _, test := range []struct{ network, address, listen, asked string }{
+		{"tcp6", "[::1]", "[::]", "[::1]"}, {"tcp4", "127.0.0.1", "[::]", "127.0.0.1"}, {"tcp", "[::]", "[::]", "[::1]"},
+		{"tcp4", "127.0.0.1", "0.0.0.0", "127.0.0.1"}, {"tcp6", "[::1]", "", "[::1]"}, {"tcp", "[::]", "", "127.0.0.1"},
+	} {
+		listener, err := net.Listen(test.network, test.address+":0")
+		if err != nil {
+			t.Skip("this system has no IPv6: ", err)
+		}
+		go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) }))
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		probeIs(t, 0, "http://"+test.asked+":"+port+"/readyz: ok", "--listen", test.listen+":"+port)
+		listener.Close()
+		first := "127.0.0.1"
+		if test.listen == "[::]" {
+			first = "[::1]"
+		}
+		probeIs(t, 1, "rollcall: probe: http://"+first+":"+port+"/readyz: does not answer: connection refused", "--listen", test.listen+":"+port)
 	}
-	defer listener.Close()
-	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) }))
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	probeIs(t, 0, "http://127.0.0.1:"+port+"/readyz: ok", "--listen", "[::]:"+port)
 }

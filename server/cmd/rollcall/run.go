@@ -35,6 +35,8 @@ const (
 	// soon kill it.
 	stopWait    = time.Second
 	stopTimeout = 4 * time.Second
+	// lineWait is how long a line of rollcall itself may take to be printed.
+	lineWait = time.Second
 )
 
 // exitStatus is an error that sets the exit status and prints nothing.
@@ -59,7 +61,15 @@ func (runCmd) Help() string {
 	return `rollcall reports the exit status of the command and its output: the beginning and the end of a long one, as much as
 the server stores. It forwards signals to the command. It exits with the status of the command, 128 plus the signal number if
 a signal killed the command, 127 if the command was not found, and 126 if it could not be run. A script without an
-interpreter line is run by /bin/sh.
+interpreter line is run by /bin/sh. As the first process of a container, rollcall reaps orphaned processes.
+
+If the output cannot be written, as on a full disk, the command runs on: one line says so, and the output is still reported.
+Only a closed pipe ends the command by SIGPIPE, as it does without rollcall. What rollcall cannot print on standard error, it
+sends as a log entry.
+
+The command inherits SIGINT and SIGHUP as ignored if rollcall does. For other signals, such as SIGTERM, it does not: rollcall
+is written in Go, which handles them before the program can see that they were ignored. Let the command ignore them itself:
+rollcall run -- sh -c 'trap "" TERM; exec backup.sh'.
 
 rollcall always runs the command. Only wrong flags on the command line keep it from that, with exit status 2. If a ping fails,
 if a variable or the file of a key is wrong, or if nothing says which check it is, rollcall prints a line on standard error.
@@ -105,7 +115,10 @@ func (c *runCmd) command() []string {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
-	p := c.reporter(a)
+	own := *a
+	lines := &ownLines{to: a.stderr}
+	own.stderr = lines
+	p := c.reporter(&own)
 	run := uuid.NullUUID{UUID: uuid.New(), Valid: true}
 	// Catching SIGPIPE keeps a closed pipe from ending this process before the last ping. It does not affect the command:
 	// a child process gets the default handling of caught signals.
@@ -124,8 +137,8 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	}
 	defer signal.Stop(signals)
 	output := pings.NewEnds(p.BodyLimit())
-	status, report, stopped := c.execute(a, output, run.UUID, signals)
-	s := c.signal(min(status, 255))
+	status, report, stopped := c.execute(a, lines, output, run.UUID, signals)
+	s := c.signal(int(min(uint32(status), 255))) // Windows has larger ones
 	s.RunID = run
 	if s.Body, s.BodyCut = output.Body(); len(s.Body) == 0 {
 		s.Body, s.BodyCut = []byte(report), 0
@@ -141,9 +154,12 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	defer stop()
 	context.AfterFunc(ctx, cancelStart)
 	<-started // it takes no longer than half of c.Timeout
+	if unsaid := lines.unsaid(); len(unsaid) > 0 {
+		p.ping(ctx, pings.Signal{Kind: pings.Log, RunID: run, Body: unsaid})
+	}
 	p.ping(ctx, s)
 	for _, err := range p.finish(ctx) {
-		console.Fail(a.stderr, err)
+		console.Fail(lines, err)
 	}
 	return exitStatus(status)
 }
@@ -192,7 +208,7 @@ func (c *runCmd) signal(status int) pings.Signal {
 
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
 // or which signal killed it, and is otherwise "". stopped reports whether a signal was passed on.
-func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string, stopped bool) {
+func (c *runCmd) execute(a *app, lines *ownLines, output *pings.Ends, run uuid.UUID, signals <-chan os.Signal) (status int, report string, stopped bool) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
@@ -200,7 +216,7 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 	}
 	cmd.Env = append(c.environment(a), console.EnvPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
-	out := c.connect(cmd, a, output)
+	out := c.connect(cmd, a, lines, output)
 	cmd, err := startCommand(cmd)
 	out.started()
 	if err != nil {
@@ -209,7 +225,7 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 			status = exitNoCommand
 		}
 		err = fmt.Errorf("cannot run %s: %w", words[0], runReason(err))
-		console.Fail(a.stderr, err)
+		console.Fail(lines, err)
 		return status, err.Error(), false
 	}
 	stopping := make(chan struct{}, 1)
@@ -223,15 +239,12 @@ func (c *runCmd) execute(a *app, output *pings.Ends, run uuid.UUID, signals <-ch
 		default:
 		}
 	})
-	_ = cmd.Wait() // cmd.ProcessState has the status
+	status, report = ended(cmd)
 	if waited, ended := out.wait(c.OutputTimeout, stopping); !ended {
-		console.Fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", waited))
+		console.Fail(lines, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", waited))
 	}
 	stop()
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String(), stopped
-	}
-	return cmd.ProcessState.ExitCode(), "", stopped
+	return status, report, stopped
 }
 
 // environment returns the environment of the command, without the secret variables unless --pass-keys is set.

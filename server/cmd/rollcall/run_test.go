@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 // recorder accepts pings and keeps their kinds and bodies: "start", "0: body".
 type recorder struct {
 	*httptest.Server
+	away  atomic.Bool // it answers 503
 	mu    sync.Mutex
 	pings []string
 }
@@ -32,6 +34,10 @@ func record(t *testing.T) *recorder {
 	r := &recorder{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
+		if r.away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.pings = append(r.pings, path.Base(req.URL.Path)+": "+string(body))
@@ -261,6 +267,65 @@ func TestRunWithStuckReader(t *testing.T) {
 	}
 }
 
+// A reader of both streams that hangs cannot keep it either, though rollcall has something to say there.
+func TestRunWithStuckReaderOfBoth(t *testing.T) {
+	r := record(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	cmd := exec.Command("rollcall", "run", "--ping-url", r.URL+"/secret", "--output-timeout", "50ms", "--", "sh", "-c", "head -c 100000 /dev/zero; exit 4")
+	cmd.Env, cmd.Stdout, cmd.Stderr = cleanEnv(), write, write
+	timer := time.AfterFunc(patience, func() { read.Close() }) // only if the test is broken
+	defer timer.Stop()
+	_ = cmd.Run()
+	write.Close()
+	if got := r.last(); cmd.ProcessState.ExitCode() != 4 || !strings.HasPrefix(got, "4: ") || !strings.Contains(strings.Join(r.pings, "\n"), "log: rollcall: a process of the command keeps") {
+		t.Errorf("%v, last ping %.20q", cmd.ProcessState, got)
+	}
+}
+
+// With a ping in its queue and a full disk, run and ping reach a server that answers.
+func TestCommandsOnAFullDisk(t *testing.T) {
+	for name, args := range map[string]string{"run": "run --no-start -- sh -c 'exit 3'", "ping": "ping 3"} {
+		r := record(t)
+		r.away.Store(true)
+		env := append(cleanEnv(), "ROLLCALL_QUEUE="+t.TempDir(), "ROLLCALL_PING_URL="+r.URL+"/secret", "ROLLCALL_TIMEOUT=500ms")
+		earlier := exec.Command("rollcall", "ping", "start")
+		earlier.Env = env
+		if out, err := earlier.CombinedOutput(); err == nil || r.last() != "" {
+			t.Fatalf("%s\n%s", r.last(), out)
+		}
+		r.away.Store(false)
+		cmd := exec.Command("sh", "-c", "ulimit -f 0; exec rollcall "+args)
+		cmd.Env = append(env, "ROLLCALL_TIMEOUT="+patience.String())
+		out, _ := cmd.CombinedOutput()
+		want := map[string]int{"run": 3}[name]
+		if got := strings.Join(r.pings, "|"); cmd.ProcessState.ExitCode() != want || len(out) > 0 || got != "start: |3: " {
+			t.Errorf("%s: %v, pings %q\n%s", name, cmd.ProcessState, got, out)
+		}
+	}
+}
+
+// Signals that Go would swallow are passed on, too. A command that ignores one for itself, survives it.
+func TestRunPassesOtherSignalsOn(t *testing.T) {
+	r := record(t)
+	for _, sig := range []syscall.Signal{syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGABRT} {
+		j := startJob(t, r.URL, fmt.Sprintf(`trap "" TERM; sleep 600 >/dev/null 2>&1 & trap "kill -KILL $!; exit 9" %d; echo ready; while :; do wait $!; done`, sig))
+		j.line()
+		for _, sent := range []syscall.Signal{syscall.SIGTERM, sig} {
+			if err := j.Process.Signal(sent); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j.exits(9)
+		if got := r.last(); got != "9: ready\n" {
+			t.Errorf("%v: last ping %q", sig, got)
+		}
+	}
+}
+
 // What a command writes to standard error at its end stays in the report, although rollcall may read it before the last of a
 // long standard output.
 func TestRunKeepsReason(t *testing.T) {
@@ -279,8 +344,8 @@ func TestRunKeepsReason(t *testing.T) {
 		defer read.Close()
 		pipes[i] = read
 	}
-	text.copy(io.Discard, pipes[1], pipes[0]) // standard error first
-	text.copy(io.Discard, pipes[0])
+	text.copy(io.Discard, nil, pipes[1], pipes[0]) // standard error first
+	text.copy(io.Discard, nil, pipes[0])
 	text.finish()
 	if body, cut := output.Body(); !strings.HasSuffix(string(body), "xdisk full\n") || cut != 50_010-1000 {
 		t.Errorf("the end is %.20q, %d bytes are cut", body[max(0, len(body)-20):], cut)

@@ -18,41 +18,44 @@ import (
 
 // outputs copies the output of a command. Package exec does that too, but its time limit is fixed at the start.
 type outputs struct {
+	lines          *ownLines
 	own, ofCommand []*os.File // the ends of the pipes
 	copying        sync.WaitGroup
 	text           transcript
 }
 
 // connect connects the output streams of a command, with pipes where rollcall reads them.
-func (c *runCmd) connect(cmd *exec.Cmd, a *app, output *pings.Ends) *outputs {
-	o := &outputs{text: transcript{Ends: output}}
+func (c *runCmd) connect(cmd *exec.Cmd, a *app, lines *ownLines, output *pings.Ends) *outputs {
+	o := &outputs{lines: lines, text: transcript{Ends: output}}
 	switch {
 	case c.NoOutput && c.Quiet:
 	case c.NoOutput:
 		cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
 	case c.Quiet:
-		cmd.Stdout = o.pipe(io.Discard, nil, a.stderr)
+		cmd.Stdout = o.pipe("", io.Discard, nil)
 		cmd.Stderr = cmd.Stdout
 	default:
-		cmd.Stdout = o.pipe(a.stdout, a.stdout, a.stderr)
-		cmd.Stderr = o.pipe(a.stderr, a.stderr, a.stderr)
+		cmd.Stdout = o.pipe("standard output", a.stdout, a.stdout)
+		cmd.Stderr = o.pipe("standard error", a.stderr, a.stderr)
 	}
 	return o
 }
 
-// pipe returns the end of a pipe whose content goes to the transcript and to w. Without files for it, the command writes to
-// instead.
-func (o *outputs) pipe(w, instead, stderr io.Writer) io.Writer {
+// pipe returns the end of a pipe whose content goes to the transcript and to w, which has a name. Without files for it, the
+// command writes to instead.
+func (o *outputs) pipe(name string, w, instead io.Writer) io.Writer {
 	own, ofCommand, err := os.Pipe()
 	if err != nil {
-		console.Fail(stderr, fmt.Errorf("the output of the command cannot be reported: %w", err))
+		console.Fail(o.lines, fmt.Errorf("the output of the command cannot be reported: %w", err))
 		return instead
 	}
 	before := o.own // standard output, if this is standard error
 	o.own, o.ofCommand = append(o.own, own), append(o.ofCommand, ofCommand)
 	o.copying.Go(func() {
-		o.text.copy(w, own, before...)
-		own.Close() // if w fails, the command gets SIGPIPE, as without rollcall
+		o.text.copy(w, func(err error) {
+			console.Fail(o.lines, fmt.Errorf("the output of the command cannot be written to %s: %w; the command runs on", name, runReason(err)))
+		}, own, before...)
+		own.Close() // if w is a closed pipe, the command gets SIGPIPE, as without rollcall
 	})
 	return ofCommand
 }
@@ -95,6 +98,42 @@ func (o *outputs) wait(limit time.Duration, stopping <-chan struct{}) (time.Dura
 	}
 }
 
+// ownLines prints the lines of rollcall itself on standard error, and keeps those that cannot be written there. A reader that
+// hangs does not keep it for longer than lineWait.
+type ownLines struct {
+	to   io.Writer
+	mu   sync.Mutex
+	kept []byte
+}
+
+// Write prints a line or keeps it. It never fails.
+func (l *ownLines) Write(line []byte) (int, error) {
+	text := bytes.Clone(line)
+	printed := make(chan error, 1)
+	go func() {
+		_, err := l.to.Write(text)
+		printed <- err
+	}()
+	select {
+	case err := <-printed:
+		if err == nil {
+			return len(line), nil
+		}
+	case <-time.After(lineWait):
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, line...)
+	return len(line), nil
+}
+
+// unsaid returns the lines that were not printed.
+func (l *ownLines) unsaid() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.kept)
+}
+
 // transcript is the output for the last ping, as far as possible in the order in which the command wrote it. A failed job
 // often ends with its reason on standard error; if that stood before what is still in the pipe of standard output, it could be
 // lost in the middle of a long output.
@@ -116,10 +155,12 @@ type held struct {
 // maxHeld bounds what a transcript holds back while nobody reads what rollcall writes to standard output.
 const maxHeld = 1 << 20
 
-// copy copies a pipe to the transcript and to w until its end, or until w fails. The command wrote to the pipe before, if
-// there is one, what is unread there when something arrives.
-func (t *transcript) copy(w io.Writer, pipe *os.File, before ...*os.File) {
+// copy copies a pipe to the transcript and to w until its end, or until w is a closed pipe. It passes any other failure of w,
+// such as a full disk, to failed once, and goes on, because it must not end the command. The command wrote to the pipe before,
+// if there is one, what is unread there when something arrives.
+func (t *transcript) copy(w io.Writer, failed func(error), pipe *os.File, before ...*os.File) {
 	buf := make([]byte, 32<<10)
+	told := false
 	for {
 		n, err := readLocked(pipe, buf, &t.mu, func(n int) {
 			if len(before) == 0 {
@@ -131,7 +172,16 @@ func (t *transcript) copy(w io.Writer, pipe *os.File, before ...*os.File) {
 			}
 			t.release(t.out)
 		})
-		if _, failed := w.Write(buf[:n]); err != nil || failed != nil {
+		if n > 0 {
+			switch _, unwritten := w.Write(buf[:n]); {
+			case isClosedPipe(unwritten):
+				return
+			case unwritten != nil && !told:
+				told = true
+				failed(unwritten)
+			}
+		}
+		if err != nil {
 			return
 		}
 	}
