@@ -124,9 +124,6 @@ func New(on Store, config *Config) (*Monitor, error) {
 	}
 	s.jobs = newJobs(s)
 	c.Observer.Bind(m)
-	if db.Newer() {
-		s.logger("monitor").Warn(store.ErrNewer.Error() + "; until then, pings are taken as long as this version can record them")
-	}
 	return m, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // work is the background work of a monitor.
@@ -34,6 +35,9 @@ func (m *Monitor) Start(ctx context.Context) error {
 		return errors.New("monitor: it has been started already")
 	}
 	m.begin(ctx, m.config.StopTimeout)
+	if m.store.Newer() {
+		m.logger("watcher").WarnContext(ctx, store.ErrNewer.Error()+"; pings are taken as long as this version can record them")
+	}
 	return nil
 }
 

@@ -29,15 +29,14 @@ func backwards(round int) string {
 	return text.String()
 }
 
-// load pings, edits and lists checks on two monitors until the test ends, and returns a function that ends it. Each ping must be
-// recorded.
+// load pings, edits and lists checks on two monitors, and returns a function that ends it. Each ping must be recorded.
 func load(t *testing.T, db dbtest.DB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	var ids []uuid.UUID
 	for i := range 2 {
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
+		mon, err := monitor.New(db.Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true, WriteTimeout: patience})
 		must(t, err)
 		project, err := mon.OpenProject(t.Context(), "jobs")
 		must(t, err)
@@ -75,21 +74,19 @@ func load(t *testing.T, db dbtest.DB) (stop func()) {
 // TestMigrateBesideServers migrates while two servers work, in tables that they lock in another order. No migration fails, and no
 // ping is refused.
 func TestMigrateBesideServers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		pool := db.Bun(t)
-		s := unmigrated(t, pool)
-		must(t, s.Migrate(t.Context()))
-		defer load(t, db)()
-		for round := range 20 {
-			before, after, err := s.MigrateFurther(t.Context(), backwards(round))
-			if err != nil || after != before+1 {
-				t.Fatalf("round %d: migrated from version %d to %d: %v", round, before, after, err)
-			}
-			_, err = pool.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = version - 1")
-			must(t, err)
+	db := dbtest.PostgreSQL(t).Plain(t)
+	pool := db.Bun(t)
+	s := unmigrated(t, pool)
+	must(t, s.Migrate(t.Context()))
+	defer load(t, db)()
+	for round := range 20 {
+		before, after, err := s.MigrateFurther(t.Context(), backwards(round))
+		if err != nil || after != before+1 {
+			t.Fatalf("round %d: migrated from version %d to %d: %v", round, before, after, err)
 		}
-	})
+		_, err = pool.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = version - 1")
+		must(t, err)
+	}
 }
 
 // TestMigrateWaits has somebody read a table in a transaction that stays open. The migration says so and waits, pings are recorded

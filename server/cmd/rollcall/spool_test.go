@@ -220,7 +220,7 @@ func TestNewerVersion(t *testing.T) {
 			}
 			restart()
 		}
-		if !strings.Contains(plain.stderr.String(), newer) {
+		if !eventually(patience, func() bool { return strings.Contains(plain.stderr.String(), newer) }) {
 			t.Errorf("the log does not say so: %s", plain.stderr.String())
 		}
 		exec("ALTER TABLE rollcall_pings RENAME COLUMN ua TO lost")
