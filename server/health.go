@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
@@ -37,7 +38,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 	r, cancel := limit.Detach(r)
 	defer cancel()
 	s.report(w, r, readyPath, func() []monitor.Condition {
-		self := monitor.Condition{Part: partServer}
+		self := monitor.Condition{Part: partServer, Detail: "time zone data " + schedule.Zoneinfo().Version}
 		if s.draining.Load() {
 			self.Problem = "is shutting down"
 		}

@@ -25,6 +25,7 @@ const (
 	partSpool      = "spool"
 	partDurability = "durability"
 	partChecks     = "checks"
+	partZoneinfo   = "zoneinfo"
 )
 
 // Condition is the health of one part of the service.

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -35,9 +36,12 @@ const (
 //   - "checks": some alert nobody when they are down, and are neither paused nor record only: they have no channel that gets such
 //     alerts, their project no escalation policy, and there is no OnAlert. Or they are new for longer than their period and grace,
 //     so that nothing is watched. Err names the first of them.
+//   - "zoneinfo": the time zone data are older than a year; see [schedule.ZoneData.Outdated].
 //
 // The monitor also logs them, each check once. What the database cannot tell is left out, because [Monitor.Health] reports that.
-func (m *Monitor) Warnings(ctx context.Context) []Condition { return warnings(ctx, m.unheard) }
+func (m *Monitor) Warnings(ctx context.Context) []Condition {
+	return warnings(ctx, m.unheard, m.zoneinfo)
+}
 
 // warnings returns what some looks find.
 func warnings(ctx context.Context, looks ...func(context.Context) Condition) (list []Condition) {
@@ -55,6 +59,15 @@ func (m *Monitor) durability(ctx context.Context) Condition {
 	c := Condition{Part: partDurability}
 	if setting, err := m.store.Durability(ctx); err == nil && setting != "" {
 		c.Problem = fmt.Sprintf("the database runs with %s, so a crash of its machine can lose acknowledged pings", setting)
+	}
+	return c
+}
+
+// zoneinfo warns of old time zone data, by which schedules may be an hour off.
+func (m *Monitor) zoneinfo(context.Context) Condition {
+	c := Condition{Part: partZoneinfo}
+	if data := schedule.Zoneinfo(); data.Outdated(m.now()) {
+		c.Problem = fmt.Sprintf("the time zone data, %s, are older than a year: upgrade this program, or the system's package of them", data.Version)
 	}
 	return c
 }

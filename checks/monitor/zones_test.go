@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -118,4 +120,23 @@ func (a aboutZones) Write(line []byte) (int, error) {
 		a.log.Write(line)
 	}
 	return len(line), nil
+}
+
+// TestOldZoneData: data older than a year are a warning of Health.
+func TestOldZoneData(t *testing.T) {
+	s := newSetup(t, database{dbtest.SQLite(t).Open(t).Contract().(store.Store)}, monitor.ProjectSpec{Name: "p"})
+	old := func() (found bool) {
+		for _, c := range s.Health(t.Context()) {
+			found = found || c.Part == "zoneinfo" && c.Warning && strings.Contains(c.Problem, "2024a")
+		}
+		return found
+	}
+	useZones(t, "2026a", "<+02>-2")
+	if old() {
+		t.Error("new data are called old")
+	}
+	useZones(t, "2024a", "<+02>-2")
+	if !old() {
+		t.Errorf("old data are not named: %v", s.Health(t.Context()))
+	}
 }
