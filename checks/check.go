@@ -127,7 +127,7 @@ func (c Check) Status(now time.Time) Status {
 			return StatusDown
 		}
 		if c.Stored == StatusUp {
-			if due := c.expected(); !due.IsZero() && !now.Before(due) {
+			if due := c.ExpectedAfter(later(c.LastPing, c.WatchedFrom)); !due.IsZero() && !now.Before(due) {
 				return StatusGrace
 			}
 		}
@@ -146,7 +146,7 @@ func (c Check) Status(now time.Time) Status {
 func (c Check) Since(now time.Time) time.Time {
 	switch status := c.Status(now); {
 	case status == StatusGrace:
-		return later(c.expected(), c.TimingSince, c.StoredSince)
+		return later(c.ExpectedAfter(later(c.LastPing, c.WatchedFrom)), c.TimingSince, c.StoredSince)
 	case status == StatusDown && c.Stored != StatusDown:
 		return c.Deadline()
 	case c.StoredSince.IsZero():
@@ -160,7 +160,7 @@ func (c Check) Since(now time.Time) time.Time {
 func (c Check) NextPing(now time.Time) time.Time {
 	switch c.Status(now) {
 	case StatusUp, StatusGrace:
-		return c.expected()
+		return c.ExpectedAfter(later(c.LastPing, c.WatchedFrom))
 	}
 	return time.Time{}
 }
@@ -197,7 +197,7 @@ func (c Check) Deadline() time.Time {
 func (c Check) Outlook() (next, deadline, wake time.Time) {
 	switch c.Stored {
 	case StatusUp:
-		if next = c.expected(); !next.IsZero() {
+		if next = c.ExpectedAfter(later(c.LastPing, c.WatchedFrom)); !next.IsZero() {
 			deadline = next.Add(c.Grace)
 		}
 	case StatusNew:
@@ -237,14 +237,6 @@ func (c Check) decisive() OpenRun {
 
 // overrunAt returns when a run will have taken too long.
 func (c Check) overrunAt(run OpenRun) time.Time { return run.StartedAt.Add(c.RunLimit()) }
-
-// expected returns when the next ping is due.
-func (c Check) expected() time.Time {
-	if c.LastPing.Before(c.WatchedFrom) {
-		return c.ExpectedAfter(c.WatchedFrom)
-	}
-	return c.ExpectedAfter(c.LastPing)
-}
 
 // NewTooLong reports whether a check has been new for longer than its period and its grace time, since it was created or resumed
 // or its timing changed: no success or failure has started the watch.

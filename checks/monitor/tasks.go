@@ -16,6 +16,8 @@ type task struct {
 	every time.Duration
 	// do is one round. It calls pause between its steps; without pause, it does all at once.
 	do func(ctx context.Context, pause func()) (int, error)
+	// first says that Start does it at once, too.
+	first bool
 	// upkeep says that no alert waits for it.
 	upkeep bool
 	// patient says that it backs off after failures.
@@ -41,10 +43,10 @@ func (m *Monitor) tasks() tasks {
 		{name: "deliver", do: whole(m.courier.Deliver)},
 		{name: "incidents", do: whole(m.courier.KeepIncidents), upkeep: true},
 		{name: "deliver", do: whole(m.courier.Deliver), upkeep: true}, // those that close incidents
-		{name: "warn", every: warnEvery, do: whole(m.warner.warn), upkeep: true, log: m.logger("health"), failure: look},
+		{name: "warn", every: warnEvery, first: true, do: whole(m.warner.warn), upkeep: true, log: m.logger("health"), failure: look},
 		{name: "prune", every: max(prune/10, 1), do: m.pruner.pings, upkeep: true, log: pruner, failure: "cannot remove old pings"},
 		{name: "prune", every: prune, do: m.pruner.others, upkeep: true, log: pruner, failure: "cannot prune flips, records and the audit log"},
-		{name: "zones", every: zonesEvery, do: m.zones.renew, upkeep: true, log: m.logger("zones"), failure: "cannot bring the times of checks up to the time zone data"},
+		{name: "zones", every: zonesEvery, first: true, do: m.zones.renew, upkeep: true, log: m.logger("zones"), failure: "cannot bring the times of checks up to the time zone data"},
 	}
 	if m.config.Bodies == nil {
 		return list
@@ -66,6 +68,9 @@ func (t task) loop(ctx context.Context) {
 		return
 	}
 	round := func(ctx context.Context) (int, error) { return t.do(ctx, background.Paced(ctx, t.every/2)) }
+	if t.first {
+		background.Attempt(ctx, t.log, t.failure, round)
+	}
 	if t.patient {
 		background.Insist(ctx, t.log, t.every, t.failure, round)
 		return

@@ -37,7 +37,7 @@ func zonesOf(t *testing.T, dir, version, name, as string) {
 	}
 }
 
-// useSystem makes dir the only place of the system's data, and chooses anew.
+// useSystem makes dir the only place of the system's data, and chooses again.
 func useSystem(t *testing.T, dir string) {
 	t.Helper()
 	before := systemZones

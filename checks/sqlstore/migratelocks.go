@@ -30,7 +30,7 @@ func WithLogger(ctx context.Context, log *slog.Logger) context.Context {
 }
 
 // changeSchema runs fn in a transaction that no other change of the schema runs beside. On PostgreSQL the transaction waits for
-// each lock only briefly, and begins again until ctx ends: whoever waits for a lock on a table holds up all pings.
+// each lock only briefly, and begins again until ctx ends: a lock that waits for a table holds up all pings.
 func (s *database) changeSchema(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	log, _ := ctx.Value(loggerKey{}).(*slog.Logger)
 	if log == nil {

@@ -26,14 +26,6 @@ type queued struct {
 	err  error
 }
 
-// judged returns the instant up to which the ping judges the deadline of its check.
-func (p *queued) judged() time.Time {
-	if since := p.signal.WaitedSince; !since.IsZero() && since.Before(p.at) {
-		return since
-	}
-	return p.at
-}
-
 // slugTarget names the check of a ping by slug that nobody has looked up yet.
 type slugTarget struct {
 	PingKey, Slug string

@@ -132,7 +132,11 @@ func (t *transaction) apply(l *store.Locked, p *queued, apply applying, judge ho
 	case l == nil:
 		return pings.Ping{}, checks.ErrNotFound
 	}
-	if err := judge(l.Wake(), p.judged()); err != nil {
+	judged := p.at
+	if since := p.signal.WaitedSince; !since.IsZero() && since.Before(judged) {
+		judged = since
+	}
+	if err := judge(l.Wake(), judged); err != nil {
 		return pings.Ping{}, err
 	}
 	c, ping, effects, err := apply(l.Check, p.signal, p.at)
