@@ -136,8 +136,8 @@ func (p *Project) Upsert(ctx context.Context, spec checks.Spec, unique ...checks
 	return p.upsert(ctx, spec, unique, "*")
 }
 
-// UpsertBare is [Project.Upsert] for a server of the API: without Spec.Channels, a new check has no channels (server/API.md
-// section 4.3).
+// UpsertBare is [Project.Upsert] for a server of the API: without Spec.Channels, a new check has no channels, as
+// section 4.3 of the API says.
 func (p *Project) UpsertBare(ctx context.Context, spec checks.Spec, unique ...checks.UniqueField) (c checks.Snapshot, created bool, err error) {
 	return p.upsert(ctx, spec, unique, "")
 }

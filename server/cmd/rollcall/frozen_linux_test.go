@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/smtp"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +56,7 @@ func TestFrozenServer(t *testing.T) {
 				list = append(list, c)
 			}
 			must(p.cmd.Process.Signal(syscall.SIGSTOP))
+			awaitStop(t, p.cmd.Process.Pid)
 		}
 		ago.Store(0)
 		dead, mailed, pinged := list[0], list[1], list[2:]
@@ -90,4 +95,22 @@ func TestFrozenServer(t *testing.T) {
 			t.Errorf("the log must name the gap once:\n%s", log)
 		}
 	})
+}
+
+// awaitStop waits until no thread of a process runs any more: a busy machine may take a while to stop them.
+func awaitStop(t *testing.T, pid int) {
+	t.Helper()
+	stopped := func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil || len(threads) == 0 {
+			t.Fatal("no threads", err)
+		}
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path) // the state follows the name, which may contain anything
+			return err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " T ")
+		})
+	}
+	if !eventually(patience, stopped) {
+		t.Fatal("the server does not stop")
+	}
 }

@@ -34,7 +34,7 @@ type CheckDoc struct {
 	After       []string      `json:"after"`
 	// Acknowledged is nil unless somebody has the outage.
 	Acknowledged *ackDoc `json:"acknowledged"`
-	// Problems says why nobody would hear of a check, in lists.
+	// Problems says why nobody would hear of a check, in lists and of "check show".
 	Problems []string `json:"problems"`
 }
 
@@ -48,7 +48,8 @@ type ackDoc struct {
 
 var checkDocHelp = keys[CheckDoc]() + `, where next_ping is null if no ping is expected, max_runtime and repeat_every are in
 seconds, after lists slugs or UUIDs, and an unset setting is 0, false, [] or "". acknowledged is null or ` + keys[ackDoc]() + `,
-where until is null if it ends with the outage. problems, which only lists have, says why nobody would hear of the check.`
+where until is null if it ends with the outage. problems says why nobody would hear of the check: alerts nobody, never reported in time.
+Only check list and check show have it.`
 
 func newCheckDoc(c checks.Snapshot) CheckDoc {
 	d := CheckDoc{
@@ -178,10 +179,14 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
+		list := []CheckDoc{newCheckDoc(check)}
+		if err := p.addProblems(ctx, []checks.Snapshot{check}, list); err != nil {
+			return err
+		}
 		document := struct {
 			CheckDoc
 			Verdict string `json:"verdict"`
-		}{CheckDoc: newCheckDoc(check)}
+		}{CheckDoc: list[0]}
 		if p.mon == nil {
 			return c.Print(a.Stdout, document, func(w io.Writer) { CheckList.table(w, document.CheckDoc) })
 		}
@@ -194,6 +199,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 			return console.Missing(err, "the check")
 		}
 		document.CheckDoc, document.Verdict = newCheckDoc(check.Check.Snapshot(v.Now)), v.Text(nil)
+		document.Problems = list[0].Problems
 		return c.Print(a.Stdout, document, func(w io.Writer) {
 			fmt.Fprintf(w, "%s\n\n%s\n", console.Printable(check.DisplayName()+"  "+check.ID.String()), console.Printable(document.Verdict))
 		})
