@@ -119,7 +119,7 @@ func (p *People) ByID(ctx context.Context, id uuid.UUID) (Person, error) {
 	return d.person(), nil
 }
 
-// ByEmail returns the person with an e-mail address, or [checks.ErrNotFound].
+// ByEmail returns the person with an e-mail address, or [checks.ErrNotFound]. It returns one who is Unverified only if there is no other.
 func (p *People) ByEmail(ctx context.Context, email string) (Person, error) {
 	return p.by(ctx, kindEmail, foldEmail(email))
 }

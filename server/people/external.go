@@ -36,8 +36,9 @@ func identity(e External) string {
 
 // SignInExternal returns the person of an account at a provider: by issuer and subject, or else by a verified e-mail address
 // that no account at a provider has yet, or else a new one. The first time, it ends what others may hold of the account. It sets the
-// roles if the provider decides on them. The error is [ErrRefused] if somebody has the address already and it is not verified or
-// belongs to another account at a provider, and [ErrChanged] if the sign-ins of the person have ended since it began.
+// roles if the provider decides on them, but the last administrator stays one. The error is [ErrRefused] if a person who is not
+// Unverified has the address already, and it is not verified or belongs to another account at a provider; [ErrAddress] if no
+// account can have the address; and [ErrChanged] if the sign-ins of the person have ended since it began.
 func (p *People) SignInExternal(ctx context.Context, e External) (Person, error) {
 	known, err := p.by(ctx, kindIdentity, identity(e))
 	if err == nil {
@@ -59,33 +60,72 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	} else {
 		e.Admin = known.Admin
 	}
-	verified := known.Unverified && e.EmailVerified && known.Email == foldEmail(e.Email)
+	email := foldEmail(e.Email)
+	claimed, _ := claimedEmail(email) // "" is nobody's
+	verified := known.Unverified && e.EmailVerified && (known.Email == email || known.Email == claimed)
 	if known.Proved && !verified && known.Admin == e.Admin && maps.Equal(known.Roles, roles) {
 		return known, nil
 	}
 	var signed *document
-	err = p.update(ctx, known.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
+	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
-		if d.Revision != known.Revision {
-			return false, nil, p.changed(ctx, d.ID)
+		lock, admin := p.lock, e.Admin
+		if e.HasRoles && !admin {
+			lock = p.dispensable
+		}
+		d, err := lock(ctx, tx, known.ID)
+		if errors.Is(err, ErrLastAdmin) {
+			admin, err = true, nil
+		}
+		if err != nil {
+			return err
 		}
 		signed = d
-		d.Unverified = d.Unverified && !verified
-		entries, err := p.prove(ctx, tx, d)
-		if err != nil || !e.HasRoles {
-			return false, entries, err
-		}
-		changes, more := p.takeRoles(ctx, d, e.Admin, roles)
-		if more {
+		return p.apply(ctx, tx, d, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
+			if d.Revision != known.Revision {
+				return false, nil, p.changed(ctx, d.ID)
+			}
+			entries, err := p.proveExternal(ctx, tx, d, verified, email)
+			if err != nil || !e.HasRoles {
+				return false, entries, err
+			}
+			changes, more := p.takeRoles(ctx, d, admin, roles)
+			entries = append(entries, changes...)
+			if !more {
+				return false, entries, nil
+			}
 			ended, err := p.gain(ctx, tx, d, d.coveredBy)
-			return false, append(append(entries, changes...), ended...), err
-		}
-		return false, append(entries, changes...), nil
+			return false, append(entries, ended...), err
+		})
 	})
 	if err != nil {
 		return Person{}, err
 	}
+	if e.HasRoles && signed.Admin && !e.Admin {
+		p.log.WarnContext(ctx, "kept the last administrator, whom the claims of the identity provider do not make one: make someone else an administrator, or correct the roles", "person", signed.ID)
+	}
 	return signed.person(), nil
+}
+
+// proveExternal is prove for a person whom a provider has signed in. If it has now verified the address, the person gets it, unless
+// somebody else has it meanwhile.
+func (p *People) proveExternal(ctx context.Context, tx records.Tx, d *document, verified bool, email string) ([]audit.Entry, error) {
+	if !verified || !d.Unverified {
+		return p.prove(ctx, tx, d)
+	}
+	before := d.Email
+	d.Unverified, d.Email = false, email
+	err := p.claim(ctx, tx, d)
+	if errors.Is(err, checks.ErrExists) {
+		d.Unverified, d.Email, err = true, before, nil
+	}
+	if err == nil {
+		_, err = p.deleteOwned(ctx, tx, kindEmail, d.ID, func(r records.Record) bool { return r.Key == d.Email })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.prove(ctx, tx, d)
 }
 
 // since returns [ErrChanged] if the sign-ins of a person have ended since one began at a provider.
@@ -120,12 +160,17 @@ func (p *People) adopt(ctx context.Context, e External) (Person, error) {
 		return Person{}, p.refuse(ctx, "the provider names no account", "")
 	}
 	email, err := normalEmail(e.Email)
+	stored := email
+	if err == nil && !e.EmailVerified {
+		stored, err = claimedEmail(email)
+	}
 	if err != nil {
-		return Person{}, p.refuse(ctx, "the provider gave no e-mail address", "")
+		_ = p.refuse(ctx, "the provider gave no address that an account can have: "+err.Error(), "")
+		return Person{}, ErrAddress
 	}
 	found, err := p.ByEmail(ctx, email)
-	if errors.Is(err, checks.ErrNotFound) {
-		d, err := p.newDocument(Spec{Email: email, Name: cleanName(e.Name)})
+	if errors.Is(err, checks.ErrNotFound) || err == nil && found.Unverified {
+		d, err := p.newDocument(Spec{Email: stored, Name: cleanName(e.Name)})
 		if err != nil {
 			return Person{}, err
 		}

@@ -59,11 +59,14 @@ func (p *People) newDocument(s Spec) (*document, error) {
 
 // add saves a new person, with more records. The error is [checks.ErrExists] if the address is taken.
 func (p *People) add(ctx context.Context, tx records.Tx, d *document, more ...records.Record) error {
+	if err := p.claim(ctx, tx, d); err != nil {
+		return err
+	}
 	r, err := d.record()
 	if err != nil {
 		return err
 	}
-	if err := tx.SaveRecords(ctx, p.now(), append([]records.Record{pointer(kindEmail, d.Email, d.ID), r}, more...)...); err != nil {
+	if err := tx.SaveRecords(ctx, p.now(), append([]records.Record{r}, more...)...); err != nil {
 		return err
 	}
 	entries := []audit.Entry{p.note(ctx, uuid.Nil, "person.create", d.Email)}
@@ -76,8 +79,31 @@ func (p *People) add(ctx context.Context, tx records.Tx, d *document, more ...re
 	return p.saveAudit(ctx, tx, entries...)
 }
 
+// claim lets a person be found by their address. One who is Unverified gives way, and does without it if somebody else has it. The
+// error is [checks.ErrExists] if the address is taken.
+func (p *People) claim(ctx context.Context, tx records.Tx, d *document) error {
+	own := pointer(kindEmail, d.Email, d.ID)
+	found, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &own.Kind, Key: &own.Key})
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 && found[0].Owner != d.ID {
+		holder, err := p.lock(ctx, tx, found[0].Owner)
+		switch {
+		case err != nil:
+			return err
+		case !holder.Unverified:
+			return checks.ErrExists
+		case d.Unverified:
+			return nil
+		}
+	}
+	own.New = len(found) == 0
+	return tx.SaveRecords(ctx, p.now(), own)
+}
+
 // Create adds a person, who chooses a password by the link. The actor of the context is the inviter; see the package. The error is
-// [checks.ErrExists] for an e-mail address that is taken, or a *[checks.FieldError].
+// [checks.ErrExists] for an e-mail address that somebody has who is not Unverified, or a *[checks.FieldError].
 func (p *People) Create(ctx context.Context, s Spec) (Person, Link, error) {
 	d, err := p.newDocument(s)
 	if err != nil {
@@ -148,7 +174,7 @@ func (p *People) SetAdmin(ctx context.Context, id uuid.UUID, on bool) error {
 }
 
 // dispensable locks all people, so that two administrators cannot leave at once, and returns a person. The error is
-// [ErrLastAdmin] for the only administrator.
+// [ErrLastAdmin] for the only administrator, who is returned too.
 func (p *People) dispensable(ctx context.Context, tx records.Tx, id uuid.UUID) (*document, error) {
 	kind := kindPerson
 	all, err := tx.LockRecords(ctx, p.now(), records.Query{Kind: &kind})
@@ -173,7 +199,7 @@ func (p *People) dispensable(ctx context.Context, tx records.Tx, id uuid.UUID) (
 	case found == nil:
 		return nil, checks.ErrNotFound
 	case found.Admin && admins == 1:
-		return nil, ErrLastAdmin
+		return found, ErrLastAdmin
 	}
 	return found, nil
 }

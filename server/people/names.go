@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -33,11 +34,31 @@ func disguised(r rune) bool {
 func normalEmail(text string) (string, error) {
 	text = foldEmail(text)
 	parsed, err := mail.ParseAddress(text)
-	odd := func(r rune) bool { return hidden(r) || disguised(r) || r == utf8.RuneError }
+	odd := func(r rune) bool { return hidden(r) || disguised(r) || r == utf8.RuneError || fullStop(r) }
 	if err != nil || parsed.Address != text || len(text) > 254 || strings.ContainsFunc(text, odd) {
 		return "", &checks.FieldError{Field: "e-mail", Reason: "is not an address such as ann@example.org"}
 	}
 	return text, nil
+}
+
+// fullStop reports whether a character stands for the dot of a domain, as the ideographic full stop does.
+func fullStop(r rune) bool { return norm.NFKC.String(string(r)) == "\u3002" }
+
+// claimedEmail returns an address that nobody has verified as it is stored: its domain in Punycode, so that it does not look like
+// another one. Before the @ there is no such form, so that part must be ASCII.
+func claimedEmail(text string) (string, error) {
+	email, err := normalEmail(text)
+	if err != nil {
+		return "", err
+	}
+	local, domain := email[:strings.LastIndexByte(email, '@')], email[strings.LastIndexByte(email, '@')+1:]
+	if strings.ContainsFunc(local, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return "", &checks.FieldError{Field: "e-mail", Reason: "is not verified, and has characters before the @ that are not ASCII"}
+	}
+	if domain, err = idna.Punycode.ToASCII(domain); err != nil {
+		return "", &checks.FieldError{Field: "e-mail", Reason: "has a domain that is none", Err: err}
+	}
+	return normalEmail(local + "@" + domain)
 }
 
 // normalName returns a name that somebody has typed as it is stored.

@@ -98,7 +98,8 @@ type Person struct {
 	Passkeys      []Passkey
 	// Issuer is the identity provider that the person signs in at, or "".
 	Issuer string
-	// Unverified says that the provider has not verified the e-mail address, so that somebody else may own it.
+	// Unverified says that the provider has not verified the e-mail address. It is no more than a claim: whoever proves to own the
+	// address, or is invited by it, gets an account of their own, and is then whom [People.ByEmail] finds. Its domain is in ASCII.
 	Unverified bool
 	// Proved says that the person has signed in at a provider or by a trusted proxy, or used the link of [People.ProofLink]: a
 	// password and second factors set since are their own.
@@ -156,6 +157,9 @@ type Passkey struct {
 
 // ErrRefused is the error of a sign-in that failed, whatever the reason, so that it does not reveal whether an account exists.
 var ErrRefused = errors.New("people: the sign-in was refused")
+
+// ErrAddress is an [ErrRefused] of a sign-in at a provider without an e-mail address that an account can have.
+var ErrAddress = fmt.Errorf("%w: no usable e-mail address", ErrRefused)
 
 // ErrChanged is an [ErrRefused] of a sign-in during which what it was made with ended, or all sessions did.
 var ErrChanged = fmt.Errorf("%w: the account has changed meanwhile", ErrRefused)

@@ -348,6 +348,122 @@ func TestExternal(t *testing.T) {
 	})
 }
 
+// TestUnprovedClaims: an address that a provider has not verified keeps nobody from getting it, in any way.
+func TestUnprovedClaims(t *testing.T) {
+	const issuer = "https://id.example.org"
+	at := func(subject, email string, verified bool) people.External {
+		return people.External{Issuer: issuer, Subject: subject, Email: email, EmailVerified: verified}
+	}
+	for name, proves := range map[string]func(v *town, email string) (people.Person, error){
+		"provider": func(v *town, email string) (people.Person, error) {
+			return v.SignInExternal(v.Context(), at("owner", email, true))
+		},
+		"invitation": func(v *town, email string) (people.Person, error) {
+			p, _, err := v.Create(v.Context(), people.Spec{Email: email})
+			return p, err
+		},
+		"first administrator": func(v *town, email string) (people.Person, error) {
+			link, err := v.First(v.Context())
+			v.must(err)
+			return v.UseLink(v.Context(), link.Token, email, "", password)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(v *town) {
+				ctx := v.Context()
+				eve, err := v.SignInExternal(ctx, at("eve", "ann@example.org", false))
+				v.must(err)
+				mallory, err := v.SignInExternal(ctx, at("mallory", "Ann@example.org", false)) // nor from another claim
+				v.must(err)
+				owner, err := proves(v, "ann@example.org")
+				v.must(err)
+				if owner.Unverified || eve.ID == owner.ID || eve.ID == mallory.ID || mallory.ID == owner.ID {
+					t.Fatalf("the owner is %+v, the others %+v and %+v", owner, eve, mallory)
+				}
+				found := func() {
+					t.Helper()
+					if p, err := v.ByEmail(ctx, "ANN@example.org"); err != nil || p.ID != owner.ID {
+						t.Errorf("the address is that of %+v, %v", p, err)
+					}
+				}
+				found()
+				for range 2 { // a claim that is proved later comes too late
+					again, err := v.SignInExternal(ctx, at("eve", "ann@example.org", true))
+					v.must(err)
+					if again.ID != eve.ID || !again.Unverified {
+						t.Errorf("eve is %+v", again)
+					}
+					found()
+				}
+				_, err = v.SignInExternal(ctx, at("late", "ann@example.org", false))
+				v.is(err, people.ErrRefused)
+				v.must(v.Delete(ctx, eve.ID)) // takes nothing along
+				found()
+			})
+		})
+	}
+}
+
+// TestClaimsLookAlike: an address that a provider has not verified looks like no other one.
+func TestClaimsLookAlike(t *testing.T) {
+	each(t, func(v *town) {
+		claim := func(email string, verified bool) (people.Person, error) {
+			return v.SignInExternal(v.Context(), people.External{Issuer: "https://id.example.org", Subject: email, Email: email, EmailVerified: verified})
+		}
+		for _, email := range []string{"ann@example\u3002org", "ann@example\uff61org", "ann@example\uff0eorg", "ann@example\ufe12org", "ann@example\ufe52org",
+			"ann@example\u2024org", "ann\u3002smith@example.org", "\u0430nn@example.org", "ann\ua4f8smith@example.org", "ann\uff20example.org@example.net"} {
+			_, err := claim(email, false)
+			v.is(err, people.ErrAddress)
+			v.is(err, people.ErrRefused)
+		}
+		for email, want := range map[string]string{
+			"ann@example\ua4f8org": "ann@xn--exampleorg-5c29a", "ann@\u0435xample.org": "ann@xn--xample-2of.org", "ann@ex\u00e4mple.org": "ann@xn--exmple-cua.org",
+		} {
+			p, err := claim(email, false)
+			v.must(err)
+			if p.Email != want || !p.Unverified {
+				v.Errorf("%q is shown as %q, want %q", email, p.Email, want)
+			}
+		}
+		// A verified address is what its owner writes, and so is one that is verified later.
+		p, err := claim("ann@ex\u00e4mple.org", true)
+		v.must(err)
+		if p.Email != "ann@ex\u00e4mple.org" || p.Unverified {
+			v.Errorf("%+v", p)
+		}
+		_, err = v.ByEmail(v.Context(), "ann@xn--exmple-cua.org")
+		v.is(err, checks.ErrNotFound)
+		if found, err := v.ByEmail(v.Context(), p.Email); err != nil || found.ID != p.ID {
+			v.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
+// TestLastAdministratorOfProvider: the claims of a provider take the right from all administrators but the last.
+func TestLastAdministratorOfProvider(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		in := func(subject string, admin bool) bool {
+			t.Helper()
+			p, err := v.SignInExternal(ctx, people.External{Issuer: "https://id.example.org", Subject: subject, Email: subject + "@example.org", EmailVerified: true, HasRoles: true, Admin: admin})
+			v.must(err)
+			return p.Admin
+		}
+		root := v.settled(people.Spec{Email: "root@example.org", Admin: true})
+		for range 2 {
+			if !in("root", false) {
+				t.Error("the last administrator has lost the right")
+			}
+		}
+		if n := strings.Count(v.log.String(), "kept the last administrator"); n != 2 || !strings.Contains(v.log.String(), root.ID.String()) {
+			t.Errorf("the log says it %d times: %s", n, v.log)
+		}
+		if !in("ann", true) || in("root", false) || !in("ann", false) || in("root", false) {
+			t.Error("not exactly ann is an administrator")
+		}
+	})
+}
+
 // TestLimits: attempts are limited by address and by account, and a flood from elsewhere does not lock a person out. Each
 // refusal is logged once, without what was typed.
 func TestLimits(t *testing.T) {

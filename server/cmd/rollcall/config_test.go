@@ -69,3 +69,22 @@ func TestProxy(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangers: networks in which anybody may have an address are named; those of a proxy, a company or a content delivery network
+// are not.
+func TestStrangers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0.0.0.0/0": true, "::/0": true, "0.0.0.0/1": true, "128.0.0.0/1": true, "2000::/3": true, "::ffff:0.0.0.0/96": true, "8.0.0.0/6": true, "52.0.0.0/8": true,
+		"8.0.0.0/7": true, "192.0.0.0/8": true, "f000::/4": true, "2600::/12": true,
+		"10.0.0.0/8": false, "172.16.0.0/12": false, "192.168.0.0/16": false, "100.64.0.0/10": false, "127.0.0.0/8": false, "fc00::/7": false, "fd00::/8": false,
+		"fe80::/10": false, "::ffff:10.0.0.0/104": false, "192.0.2.1": false, "2001:db8::1": false, "104.16.0.0/13": false, "2400:cb00::/32": false, "2a06:98c0::/29": false,
+	} {
+		var p proxy
+		if err := p.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strangers([]proxy{p}); (len(got) > 0) != want {
+			t.Errorf("%s: %v, want it named: %t", text, got, want)
+		}
+	}
+}

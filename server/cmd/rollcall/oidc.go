@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -105,6 +107,38 @@ func (f *signInFlags) validateHeader(trusted []proxy) error {
 		return errors.New("--auth-header: needs --trusted-proxies, the networks of the proxy: without them, anyone could send the header")
 	}
 	return nil
+}
+
+// privateNetworks are those of home and company networks, whose addresses nobody has on the Internet.
+var privateNetworks = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"),
+}
+
+// strangers returns the trusted networks in which anybody may have an address: public ones wider than /12, or /24 of IPv6. Those of
+// content delivery networks are smaller.
+func strangers(trusted []proxy) (wide []string) {
+	for _, network := range trusted {
+		addr, bits, fewest := network.Addr(), network.Bits(), 24
+		if addr.Is4In6() && bits >= 96 {
+			addr, bits = addr.Unmap(), bits-96
+		}
+		if addr.Is4() {
+			fewest = 12
+		}
+		within := func(p netip.Prefix) bool { return p.Contains(addr) && bits >= p.Bits() }
+		if bits < fewest && !slices.ContainsFunc(privateNetworks, within) {
+			wide = append(wide, network.String())
+		}
+	}
+	return wide
+}
+
+// warn says that strangers can sign in as anybody.
+func (f *signInFlags) warn(log *slog.Logger, trusted []proxy) {
+	if wide := strangers(trusted); f.AuthHeader != "" && len(wide) > 0 {
+		component(log, "serve").Warn("anyone with an address in these networks can sign in as anyone; name only the proxy itself", "flag", "--trusted-proxies", "networks", strings.Join(wide, ","), "header", f.AuthHeader)
+	}
 }
 
 // provider returns the identity provider, or nil.

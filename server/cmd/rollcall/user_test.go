@@ -55,3 +55,25 @@ func TestUserRoleOfTheInvited(t *testing.T) {
 		}
 	})
 }
+
+// TestUserUnverified: two users can have one address if it is not verified, and commands take the id of either.
+func TestUserUnverified(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		known, err := people.New(openMonitor(t, db), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eve, err := known.SignInExternal(t.Context(), people.External{Issuer: "https://id.example.org", Subject: "eve", Email: "ann@example.org"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		administer(t, db, "user", "create", "ann@example.org", "--admin")
+		if list := administer(t, db, "user", "list"); strings.Count(list, "ann@example.org") != 2 || strings.Count(list, "ann@example.org (not verified)") != 1 {
+			t.Errorf("the list is\n%s", list)
+		}
+		administer(t, db, "user", "delete", eve.ID.String())
+		if list := administer(t, db, "user", "list", "--json"); strings.Contains(list, eve.ID.String()) || !strings.Contains(list, `"unverified": false`) {
+			t.Errorf("the list is\n%s", list)
+		}
+	})
+}

@@ -36,12 +36,6 @@ var errNobody = ui.Refusal{
 	Text: "Create the first administrator before the proxy signs people in. Open the link that the server printed when it first started, or run: rollcall user create EMAIL --admin",
 }
 
-// errUnverified is the page for a person whose address another account claims.
-var errUnverified = ui.Refusal{
-	Status: http.StatusForbidden, Title: "Your address is taken",
-	Text: "An account from the identity provider has your e-mail address, which the provider has not verified. Ask an administrator to delete it.",
-}
-
 // email returns the address that a trusted proxy sends, or "".
 func (a *Accounts) email(r *http.Request) string {
 	values := r.Header.Values(a.header.name)
@@ -81,11 +75,8 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 		return people.Person{}, server.ErrSignedOut
 	}
 	person, err := a.people.ByEmail(r.Context(), email)
-	if errors.Is(err, checks.ErrNotFound) {
+	if errors.Is(err, checks.ErrNotFound) || err == nil && person.Unverified {
 		person, err = a.createByHeader(r, email)
-	}
-	if err == nil && person.Unverified {
-		err = errUnverified
 	}
 	before, q := person, &ui.Request{Site: a.site, W: w, R: r}
 	if err == nil && (!person.Proved || person.NeedsLink) {

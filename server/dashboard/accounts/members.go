@@ -105,12 +105,16 @@ func (a *Accounts) invite(q *ui.Request) error {
 		return ui.ErrBadForm
 	}
 	known, err := a.people.ByEmail(q.Ctx(), view.Email)
+	sure := q.R.PostForm.Get("sure")
+	if err == nil && known.Unverified && sure == "no" {
+		err = checks.ErrNotFound // whoever owns the address has no account yet
+	}
 	switch {
 	case err == nil && known.Roles[q.Project.ID] != "":
 		view.Problem = ui.Problem{Text: words.Cut(prose.Plain(view.Email), 100) + " is a member already. Change the role in the list.", Field: "email"}
 		return a.showMembers(q, http.StatusBadRequest, view)
-	case err == nil && known.Unverified && !q.R.PostForm.Has("sure"):
-		view.Problem, view.Unverified = ui.Problem{Text: "The identity provider has not verified that " + known.Email + " belongs to this account. Ask the person first.", Field: "sure"}, true
+	case err == nil && known.Unverified && sure == "":
+		view.Problem, view.Unverified = ui.Problem{Text: "The identity provider has not verified that " + known.Email + " belongs to this account. Ask the person first.", Field: "email"}, true
 		return a.showMembers(q, http.StatusConflict, view)
 	case err == nil:
 		return a.setRole(q, known, role, fmt.Sprintf("%s is now %s of this project.", known.Email, withArticle(role)))

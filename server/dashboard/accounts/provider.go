@@ -88,13 +88,29 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 		return changedMeanwhile(q, ui.SignIn{Next: begun.Next})
 	}
 	if errors.Is(err, people.ErrRefused) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "There is an account with your e-mail address already, and " + a.Provider.Name() + " has not verified that the address is yours. Ask an administrator.", Next: begun.Next})
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: a.whyRefused(who, err), Next: begun.Next})
 	}
 	if err != nil {
 		return err
 	}
 	sayEnded(q, before, person)
+	if who.HasRoles && person.Admin && !who.Admin {
+		q.Notice("You are still an administrator, because there is no other. " + a.Provider.Name() + " no longer gives you that role: make someone else an administrator, or have it corrected there.")
+	}
 	return a.admit(q, person, ui.SignIn{Next: begun.Next})
+}
+
+// whyRefused says why a person whom the provider knows has no account here.
+func (a *Accounts) whyRefused(who people.External, err error) string {
+	switch {
+	case errors.Is(err, people.ErrAddress) && who.EmailVerified:
+		return "Rollcall cannot use the e-mail address that " + a.Provider.Name() + " has for you. Ask an administrator."
+	case errors.Is(err, people.ErrAddress):
+		return a.Provider.Name() + " has not verified your e-mail address, and Rollcall cannot use it without that. Ask an administrator."
+	case who.EmailVerified:
+		return "The account with your e-mail address belongs to another account at " + a.Provider.Name() + ". Ask an administrator."
+	}
+	return "There is an account with your e-mail address already, and " + a.Provider.Name() + " has not verified that the address is yours. Ask an administrator."
 }
 
 // sayEnded tells a person who has signed in elsewhere for the first time that what was set up here before is gone.

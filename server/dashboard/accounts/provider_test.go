@@ -170,6 +170,71 @@ func TestUnverifiedAddress(t *testing.T) {
 	form.Set("sure", "1")
 	root.Post(c.Path("members"), form).Is(http.StatusSeeOther)
 	root.Get(c.Path("members")).Is(http.StatusOK).Has("address not verified")
+
+	// If it is not, the owner of the address gets an account of their own.
+	c.idp.Set(oidctest.Person{Subject: "s-mallory", Email: "chief@example.org", Unverified: true})
+	mallory := c.Browser()
+	c.signIn(mallory, "chief@example.org").Is(http.StatusSeeOther)
+	form = url.Values{"email": {"chief@example.org"}, "role": {"owner"}, "sure": {"no"}}
+	root.Post(c.Path("members"), form).Is(http.StatusOK).Has("/signin/")
+	chief, err := c.People.ByEmail(t.Context(), "chief@example.org")
+	if err != nil || chief.Unverified || chief.Roles[c.Project.ID] != people.Owner {
+		t.Errorf("%+v, %v", chief, err)
+	}
+	mallory.Get(c.Path("")).Is(http.StatusNotFound)
+	root.Post(c.Path("members"), form).Is(http.StatusBadRequest).Has("a member already")
+}
+
+// TestUnverifiedHolds: an account whose address the provider has not verified does not keep its owner out.
+func TestUnverifiedHolds(t *testing.T) {
+	c := newCity(t)
+	c.Person("root@example.org", people.Owner)
+	c.idp.Set(oidctest.Person{Subject: ann.Subject, Email: "away@example.org"})
+	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: ann.Email, Name: "Eve", Unverified: true})
+	eve := c.Browser()
+	c.signIn(eve, ann.Email).Is(http.StatusSeeOther)
+	held, err := c.People.ByEmail(t.Context(), ann.Email)
+	if err != nil || !held.Unverified {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	c.idp.Set(oidctest.Person{Subject: "s-eve", Email: "eve@example.net"})
+	c.idp.Set(ann)
+	b := c.Browser()
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	b.Get("/account").Is(http.StatusOK).Has(ann.Email, "Ann").HasNo("Eve")
+	eve.Get("/account").Is(http.StatusOK).Has("Eve")
+	if found, err := c.People.ByEmail(t.Context(), ann.Email); err != nil || found.ID == held.ID || found.Unverified {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestLastAdministratorStays: a sign-in whose claims would take the last administrator says that it does not.
+func TestLastAdministratorStays(t *testing.T) {
+	c := newCity(t, "groups:root=admin")
+	root := ann
+	root.Groups = []string{"root"}
+	c.idp.Set(root)
+	b := c.Browser()
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	c.idp.Set(ann)
+	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
+	b.Get("/people").Is(http.StatusOK).Has("You are still an administrator, because there is no other.")
+}
+
+// TestHeaderAndClaim: the word of a proxy counts more than an address that the provider has not verified.
+func TestHeaderAndClaim(t *testing.T) {
+	v := proxied(t, "127.0.0.0/8")
+	v.Person("root@example.org", "")
+	eve, err := v.People.SignInExternal(t.Context(), people.External{Issuer: "https://id.example.org", Subject: "eve", Email: "ann@example.org", Name: "Eve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		by(v, "ann@example.org").Get("/account").Is(http.StatusOK).Has("ann@example.org").HasNo("Eve")
+	}
+	if found, err := v.People.ByEmail(t.Context(), "ann@example.org"); err != nil || found.ID == eve.ID || !found.Proved {
+		t.Errorf("%+v, %v", found, err)
+	}
 }
 
 // TestEmergencyDoor signs in by a link of the command line while the provider is away.

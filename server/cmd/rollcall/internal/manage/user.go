@@ -42,6 +42,9 @@ type userArg struct {
 func (u userArg) in(ctx context.Context, a *App, fn func(ctx context.Context, known *people.People, mon *monitor.Monitor, p people.Person) error) error {
 	return a.withPeople(ctx, false, func(ctx context.Context, known *people.People, mon *monitor.Monitor) error {
 		p, err := known.ByEmail(ctx, u.Email)
+		if id, parseErr := uuid.Parse(u.Email); parseErr == nil {
+			p, err = known.ByID(ctx, id)
+		}
 		if err != nil {
 			return console.Missing(err, "user %q", u.Email)
 		}
@@ -188,16 +191,17 @@ func (c userCreateCmd) Run(ctx context.Context, a *App) error {
 
 // userDoc is a person in JSON.
 type userDoc struct {
-	ID       string            `json:"id"`
-	Email    string            `json:"email"`
-	Name     string            `json:"name"`
-	Admin    bool              `json:"admin"`
-	Roles    map[string]string `json:"roles"`
-	Password bool              `json:"password"`
-	MFA      bool              `json:"mfa"`
-	Issuer   string            `json:"issuer"`
-	Created  string            `json:"created"`
-	Seen     *string           `json:"seen"`
+	ID         string            `json:"id"`
+	Email      string            `json:"email"`
+	Name       string            `json:"name"`
+	Admin      bool              `json:"admin"`
+	Roles      map[string]string `json:"roles"`
+	Password   bool              `json:"password"`
+	MFA        bool              `json:"mfa"`
+	Issuer     string            `json:"issuer"`
+	Unverified bool              `json:"unverified"`
+	Created    string            `json:"created"`
+	Seen       *string           `json:"seen"`
 }
 
 // roles describes what a person may do.
@@ -215,7 +219,12 @@ func (d userDoc) roles() string {
 
 // userList is how people are listed.
 var userList = list[userDoc]{
-	{"EMAIL", func(d userDoc) string { return d.Email }},
+	{"EMAIL", func(d userDoc) string {
+		if d.Unverified {
+			return d.Email + " (not verified)"
+		}
+		return d.Email
+	}},
 	{"NAME", func(d userDoc) string { return d.Name }},
 	{"ROLES", userDoc.roles},
 	{"SEEN", func(d userDoc) string { return console.Or(d.Seen) }},
@@ -231,7 +240,8 @@ func (userListCmd) Help() string {
 
 With --json: an array of ` + keys[userDoc]() + `, where roles
 maps names of projects to roles, mfa says whether the person has an authenticator app or a passkey, issuer is the identity
-provider that the person signs in with, and seen is the latest visit of an open session, or null.`
+provider that the person signs in with, unverified says that it has not verified the address, and seen is the latest visit of an
+open session, or null. The other commands take an id in place of an address, which two users can have if it is not verified.`
 }
 
 func (c userListCmd) Run(ctx context.Context, a *App) error {
@@ -248,7 +258,7 @@ func (c userListCmd) Run(ctx context.Context, a *App) error {
 		for _, p := range list {
 			d := userDoc{
 				ID: p.ID.String(), Email: p.Email, Name: p.Name, Admin: p.Admin, Roles: map[string]string{}, Password: p.HasPassword,
-				MFA: p.HasTOTP || len(p.Passkeys) > 0, Issuer: p.Issuer, Created: console.Timestamp(p.CreatedAt),
+				MFA: p.HasTOTP || len(p.Passkeys) > 0, Issuer: p.Issuer, Unverified: p.Unverified, Created: console.Timestamp(p.CreatedAt),
 			}
 			for _, project := range projects {
 				if role := p.Roles[project.ID]; role != "" {
