@@ -154,7 +154,7 @@ func (p *Provider) person(ctx context.Context, known *description, token *oauth2
 		}
 	}
 	who := people.External{Issuer: p.config.Issuer, Subject: id.Subject, Email: all.text("email"), Name: cmp.Or(all.text("name"), all.text("preferred_username"))}
-	who.EmailVerified = all.text("email_verified") == "true" // some providers send a text
+	who.EmailVerified = all.yes("email_verified")
 	if who.Email == "" {
 		return people.External{}, refused(http.StatusForbidden, textNoEmail, "the provider sent no claim email for the subject %q, only %s", id.Subject, all.names())
 	}
@@ -199,12 +199,17 @@ func (p *Provider) userInfo(ctx context.Context, known *description, token *oaut
 	return nil
 }
 
-// text returns a claim with one value, or "".
-func (c claims) text(name string) string {
-	if values := valuesOf(c[name]); len(values) == 1 {
-		return values[0]
+// text returns a claim that is a text, or "".
+func (c claims) text(name string) (text string) {
+	if json.Unmarshal(c[name], &text) != nil {
+		return ""
 	}
-	return ""
+	return text
+}
+
+// yes reports whether a claim is true, or the text "true", which Amazon Cognito and Apple send. A list or an object is no answer.
+func (c claims) yes(name string) bool {
+	return string(c[name]) == "true" || c.text(name) == "true"
 }
 
 // names lists the claims for the log, without their values.

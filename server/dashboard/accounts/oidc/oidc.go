@@ -50,7 +50,7 @@ type Config struct {
 	ClientID, ClientSecret string
 	// Roles give people their roles at each sign-in. Default: none, and owners give roles here.
 	Roles []Rule
-	// Client makes the requests to the provider. Default: one with a timeout of 10 seconds.
+	// Client makes the requests to the provider. It follows no redirect to another origin. Default: one with a timeout of 10 seconds.
 	Client *http.Client
 	// Now is the time. Default: time.Now.
 	Now func() time.Time
@@ -89,7 +89,9 @@ func New(c Config) (*Provider, error) {
 	case c.ClientID == "":
 		return nil, errors.New("oidc: ClientID: is missing")
 	}
-	c.Client = cmp.Or(c.Client, &http.Client{Timeout: requestTimeout, Transport: bounded{http.DefaultTransport}})
+	client := *cmp.Or(c.Client, &http.Client{Timeout: requestTimeout, Transport: bounded{http.DefaultTransport}})
+	client.CheckRedirect = sameOrigin(client.CheckRedirect)
+	c.Client = &client
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Now == nil {
 		c.Now = time.Now
@@ -100,6 +102,23 @@ func New(c Config) (*Provider, error) {
 func onThisMachine(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// sameOrigin returns a rule for redirects like another one, but none leads to another origin: requests carry the secret of the client,
+// codes and tokens.
+func sameOrigin(rule func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		if from := via[0].URL; !strings.EqualFold(r.URL.Scheme, from.Scheme) || !strings.EqualFold(r.URL.Host, from.Host) {
+			return fmt.Errorf("redirect to another origin, %s://%s", r.URL.Scheme, r.URL.Host)
+		}
+		switch {
+		case rule != nil:
+			return rule(r, via)
+		case len(via) >= 10:
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
 }
 
 // bounded bounds the answers to requests.
@@ -151,11 +170,11 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 	if err != nil {
 		return nil, refused(http.StatusServiceUnavailable, textAway, "cannot read %s/.well-known/openid-configuration: %s", strings.TrimSuffix(p.config.Issuer, "/"), short(err))
 	}
-	var offer struct {
-		Scopes  []string `json:"scopes_supported"`
-		Methods []string `json:"token_endpoint_auth_methods_supported"`
-	}
+	var offer offer
 	_ = provider.Claims(&offer) // it has been parsed before
+	if err := p.check(offer); err != nil {
+		return nil, err
+	}
 	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
 	for _, rule := range p.config.Roles {
 		if slices.Contains(offer.Scopes, rule.Claim) && !slices.Contains(scopes, rule.Claim) {
@@ -172,6 +191,44 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 			Endpoint: endpoint, Scopes: scopes,
 		},
 	}, nil
+}
+
+// offer is a part of the provider's description of itself.
+type offer struct {
+	Scopes        []string `json:"scopes_supported"`
+	Methods       []string `json:"token_endpoint_auth_methods_supported"`
+	Authorization string   `json:"authorization_endpoint"`
+	Token         string   `json:"token_endpoint"`
+	Keys          string   `json:"jwks_uri"`
+	UserInfo      string   `json:"userinfo_endpoint"`
+}
+
+// check refuses an offer without an endpoint, and one that leads browsers or secrets astray.
+func (p *Provider) check(o offer) error {
+	for _, endpoint := range []struct{ name, url string }{
+		{"authorization_endpoint", o.Authorization}, {"token_endpoint", o.Token}, {"jwks_uri", o.Keys}, {"userinfo_endpoint", o.UserInfo},
+	} {
+		if endpoint.url == "" && endpoint.name == "userinfo_endpoint" {
+			continue // it is optional
+		}
+		if err := p.checkEndpoint(endpoint.url); err != nil {
+			return refused(http.StatusBadGateway, textWrong, "the provider %s describes itself wrongly: %s %w", p.config.Issuer, endpoint.name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Provider) checkEndpoint(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return errors.New("is missing")
+	case err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "":
+		return fmt.Errorf("is %q, which is not the URL of an endpoint", text)
+	case u.Scheme == "https", u.Scheme == "http" && strings.HasPrefix(p.config.Issuer, "http:") && onThisMachine(u.Hostname()):
+		return nil
+	}
+	return fmt.Errorf("is %q, which must begin with https://", text)
 }
 
 // authStyle returns how the client authenticates itself, so that the library need not find out by a request that fails. Without a

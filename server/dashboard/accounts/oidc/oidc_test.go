@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -48,6 +49,16 @@ func newSite(t *testing.T, change func(*oidc.Config)) *site {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// through makes a new client of the provider, with this transport.
+func (s *site) through(transport http.RoundTripper) {
+	s.Helper()
+	s.config.Client = &http.Client{Transport: transport}
+	var err error
+	if s.rp, err = oidc.New(s.config); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // begin starts a sign-in and does it at the provider.
@@ -295,9 +306,86 @@ func TestEmail(t *testing.T) {
 	if who, err := s.signIn(); err != nil || !who.EmailVerified {
 		t.Errorf("%+v, %v", who, err)
 	}
-	s.idp.Fail(oidctest.Faults{Claims: func(c map[string]any) { c["email"] = nil }})
-	_, err := s.signIn()
-	wantError(t, err, http.StatusForbidden, "no claim email")
+	for _, email := range []any{nil, []string{"boss@example.org"}, map[string]any{"boss@example.org": true}, true, 7} {
+		s.idp.Fail(oidctest.Faults{Claims: func(c map[string]any) { c["email"] = email }})
+		_, err := s.signIn()
+		wantError(t, err, http.StatusForbidden, "no claim email")
+	}
+}
+
+// TestVerified: an address is verified by true, or the text "true", and by nothing else.
+func TestVerified(t *testing.T) {
+	s := newSite(t, nil)
+	for _, c := range []struct {
+		sent any
+		want bool
+	}{
+		{true, true}, {"true", true}, {false, false}, {"false", false}, {nil, false}, {1, false}, {"1", false}, {"True", false}, {"", false}, {[]any{}, false},
+		{[]bool{true}, false}, {[]string{"true"}, false}, {map[string]bool{"true": true}, false}, {map[string]string{"true": "true"}, false}, {[]any{[]bool{true}}, false},
+	} {
+		s.idp.Fail(oidctest.Faults{Claims: func(claims map[string]any) { claims["email"], claims["email_verified"] = "boss@example.org", c.sent }})
+		if who, err := s.signIn(); err != nil || who.EmailVerified != c.want {
+			t.Errorf("email_verified %#v is taken as %t, %v", c.sent, who.EmailVerified, err)
+		}
+	}
+}
+
+// TestRedirects: requests to the provider follow no redirect to another origin, which would get the secret of the client.
+func TestRedirects(t *testing.T) {
+	reached := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+	defer other.Close()
+	s := newSite(t, nil)
+	for _, path := range []string{"/.well-known/openid-configuration", "/oauth/token", "/keys", "/userinfo"} {
+		for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			s.through(answers(func(r *http.Request) (*http.Response, error) {
+				answer, err := http.DefaultTransport.RoundTrip(r)
+				if err == nil && r.URL.Path == path {
+					answer.StatusCode = status
+					answer.Header.Set("Location", other.URL+path)
+				}
+				return answer, err
+			}))
+			_, kept, err := s.rp.Begin(t.Context(), callback)
+			if err == nil {
+				kept, query := s.begin()
+				_, err = s.rp.Finish(t.Context(), callback, kept, query)
+			}
+			if err == nil || !strings.Contains(err.Error(), "another origin") {
+				t.Errorf("%s with %d: %v, %s", path, status, err, kept)
+			}
+		}
+	}
+	if reached > 0 {
+		t.Errorf("%d requests reached the other origin", reached)
+	}
+}
+
+// answers makes the requests of a client.
+type answers func(*http.Request) (*http.Response, error)
+
+func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestEndpoints refuses a provider whose endpoints are missing or lead elsewhere than to the web.
+func TestEndpoints(t *testing.T) {
+	s := newSite(t, nil)
+	for _, name := range []string{"authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"} {
+		for _, bad := range []any{nil, "", "javascript:alert(1)", "JavaScript://x.example/%0aalert(1)", "file:///etc/passwd", "data:text/html,x", "/authorize", "//x.example/authorize", "https:///authorize",
+			"ftp://x.example/", "http://x.example/authorize", "https://u:p@x.example/", "https://x.example/#a", "https://", "://"} {
+			if name == "userinfo_endpoint" && (bad == nil || bad == "") {
+				continue
+			}
+			s.through(&tokens{endpoint: name, url: bad})
+			_, _, err := s.rp.Begin(t.Context(), callback)
+			wantError(t, err, http.StatusBadGateway, name)
+		}
+	}
+	for _, good := range []any{"https://x.example/authorize?tenant=1", "HTTPS://x.example", "http://localhost:1/authorize"} {
+		s.through(&tokens{endpoint: "authorization_endpoint", url: good})
+		if _, _, err := s.rp.Begin(t.Context(), callback); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
 }
 
 func TestNew(t *testing.T) {
@@ -313,9 +401,12 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// tokens is a client that counts requests for tokens, and changes which ways of authentication the provider offers.
+// tokens is a client that counts requests for tokens, and changes which ways of authentication, and which endpoint, the provider
+// offers.
 type tokens struct {
 	methods  any
+	endpoint string
+	url      any
 	requests []*http.Request
 	bodies   []string
 }
@@ -340,6 +431,9 @@ func (c *tokens) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if document["token_endpoint_auth_methods_supported"] = c.methods; c.methods == nil {
 		delete(document, "token_endpoint_auth_methods_supported")
+	}
+	if c.endpoint != "" {
+		document[c.endpoint] = c.url
 	}
 	text, err := json.Marshal(document)
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
