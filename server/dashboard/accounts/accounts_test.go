@@ -657,6 +657,7 @@ func TestProjectsPage(t *testing.T) {
 	if to := root.Get("/").Is(http.StatusSeeOther).Header.Get("Location"); to != "/projects" {
 		t.Errorf("with several projects, the first page is %s", to)
 	}
+	root.Get("/projects?q=%E2%80%AEanother").Is(http.StatusOK).Has(`value="another"`).HasNo("\u202e")
 	root.Get("/projects?q=ANOTH").Is(http.StatusOK).Has("another").HasNo(">backups<")
 }
 

@@ -38,6 +38,8 @@ type invitation struct {
 	Sent bool
 	// Reset says that it is for a new password of a person who has an account.
 	Reset bool
+	// Claimed says that another account has the address too, unverified.
+	Claimed bool
 }
 
 // invited returns what a page shows of a link, after sending it if the server sends e-mail.
@@ -148,6 +150,10 @@ func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh 
 	if problem.Text = a.tooMany(q, by); problem.Text != "" {
 		return nil, problem, http.StatusTooManyRequests, nil
 	}
+	before, err := a.people.ByEmail(q.Ctx(), spec.Email)
+	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return nil, problem, 0, err
+	}
 	_, link, err := a.people.Create(q.Ctx(), spec)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
 		return nil, problemOf(field), http.StatusBadRequest, nil
@@ -159,7 +165,9 @@ func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh 
 		return nil, problem, 0, err
 	}
 	a.someone.Store(true)
-	fresh, err = a.invited(q, link, false)
+	if fresh, err = a.invited(q, link, false); err == nil {
+		fresh.Claimed = before.Unverified
+	}
 	return fresh, problem, http.StatusOK, err
 }
 

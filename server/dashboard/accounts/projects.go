@@ -82,7 +82,7 @@ func (a *Accounts) createProject(q *ui.Request) error {
 }
 
 func (a *Accounts) showProjects(q *ui.Request, status int, view projectsView) error {
-	view.Search = strings.TrimSpace(q.R.URL.Query().Get("q"))
+	view.Search = ui.Typed(q.R.URL.Query().Get("q"))
 	view.Admin = q.Access.Person != nil && q.Access.Person.Admin
 	all, err := q.Mon.Projects().List(q.Ctx())
 	if err != nil {

@@ -104,7 +104,9 @@ func checkPage(q *ui.Request) error {
 		}
 	}
 	if c.Desc != "" {
-		view.Description = strings.Split(c.Desc, "\n")
+		for line := range strings.SplitSeq(c.Desc, "\n") {
+			view.Description = append(view.Description, prose.Plain(line))
+		}
 	}
 	view.pick(rowsOf(c, log, now), q.R.URL.Query().Get("kind"), q.R.URL.Query().Get("before"))
 	return q.Render("check", ui.NameOf(c)+" is "+view.Row.Word(), view)

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -223,7 +224,7 @@ func writePlain(out *strings.Builder, text string) {
 			return 0x2400 + r
 		case r == 0x7f:
 			return 0x2421
-		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+		case r >= 0x80 && r < 0xa0, unicode.Is(unicode.Bidi_Control, r):
 			return utf8.RuneError
 		}
 		return r

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/keywords"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -164,6 +165,9 @@ func mark(text string, words []string) (pieces []piece) {
 	}
 	if text != "" {
 		pieces = append(pieces, piece{Text: text})
+	}
+	for i := range pieces {
+		pieces[i].Text = prose.Visible(pieces[i].Text)
 	}
 	return pieces
 }

@@ -58,7 +58,7 @@ type deliveryQuery struct {
 }
 
 func parseDeliveryQuery(v url.Values) deliveryQuery {
-	q := deliveryQuery{State: checks.DeliveryState(v.Get("state")), Check: words.Start(strings.TrimSpace(v.Get("check")), ui.MaxSearch), Channel: v.Get("integration")}
+	q := deliveryQuery{State: checks.DeliveryState(v.Get("state")), Check: ui.Typed(v.Get("check")), Channel: v.Get("integration")}
 	if !slices.Contains(deliveryStates, q.State) {
 		q.State = ""
 	}

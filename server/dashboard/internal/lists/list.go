@@ -28,7 +28,7 @@ type listQuery struct {
 }
 
 func parseListQuery(v url.Values) listQuery {
-	q := listQuery{Search: ui.NewSearch(v.Get("q")), State: v.Get("state"), Tag: v.Get("tag"), Sort: v.Get("sort")}
+	q := listQuery{Search: ui.NewSearch(v.Get("q")), State: v.Get("state"), Tag: words.Name(v.Get("tag"), ""), Sort: v.Get("sort")}
 	if _, ok := orders[strings.TrimPrefix(q.Sort, "-")]; !ok || q.Sort == "state" {
 		q.Sort = ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -36,9 +37,12 @@ type Search struct {
 	words []string // in lower case
 }
 
-// NewSearch returns the search for a text, of which it takes the first [MaxSearch] characters.
+// Typed returns what somebody has typed into a search, as pages show it: [prose.Plain], the first [MaxSearch] characters.
+func Typed(text string) string { return words.Start(strings.TrimSpace(prose.Plain(text)), MaxSearch) }
+
+// NewSearch returns the search for a text.
 func NewSearch(text string) Search {
-	text = words.Start(text, MaxSearch)
+	text = Typed(text)
 	return Search{Text: text, words: strings.Fields(strings.ToLower(text))}
 }
 

@@ -178,12 +178,19 @@ func (c userCreateCmd) Run(ctx context.Context, a *App) error {
 			}
 			spec.Roles = map[uuid.UUID]people.Role{project.ID: people.Role(c.Role)}
 		}
+		before, err := known.ByEmail(ctx, c.Email)
+		if err != nil && !errors.Is(err, checks.ErrNotFound) {
+			return err
+		}
 		p, link, err := known.Create(ctx, spec)
 		if errors.Is(err, checks.ErrExists) {
 			return fmt.Errorf("user %q exists already; user role changes roles, and user reset-password creates a new link", c.Email)
 		}
 		if err != nil {
 			return err
+		}
+		if before.Unverified {
+			a.say("another user says that they have this address, which %s has not verified; they stay, and user list marks them", before.Issuer)
 		}
 		return c.hand(ctx, a, link, fmt.Sprintf("Created the user %s.", p.Email))
 	})
