@@ -1,6 +1,7 @@
 package email
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type OAuth struct {
 	// File holds a token that another program keeps fresh. It is read for each connection.
 	File string
 	// Client makes the requests for tokens. It may reach private networks, since the administrator chooses TokenURL.
-	// Default: a client with a timeout of 30 seconds.
+	// It follows no redirect, which would get ClientSecret. Default: a client with a timeout of 30 seconds.
 	Client *http.Client
 }
 
@@ -70,9 +71,9 @@ func newTokens(o *OAuth) *tokens {
 	t.source = clientcredentials.Config{
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: strings.Fields(o.Scope),
 	}
-	if t.config.Client == nil {
-		t.config.Client = outbound.New(&outbound.Config{AllowPrivateNetworks: true})
-	}
+	client := *cmp.Or(o.Client, outbound.New(&outbound.Config{AllowPrivateNetworks: true}))
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.config.Client = &client
 	t.last <- nil
 	return t
 }

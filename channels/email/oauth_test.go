@@ -110,6 +110,28 @@ func TestOAuthRefused(t *testing.T) {
 	}
 }
 
+// TestOAuthRedirect checks that the secret of the client goes to the token URL alone, also if that redirects.
+func TestOAuthRedirect(t *testing.T) {
+	s := start(t, email.StartTLS)
+	reached := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	t.Cleanup(other.Close)
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		web := httptest.NewServer(http.RedirectHandler(other.URL, status))
+		t.Cleanup(web.Close)
+		for _, client := range []*http.Client{nil, web.Client()} {
+			oauth := &email.OAuth{TokenURL: web.URL, ClientID: "client-id", ClientSecret: clientSecret, Client: client}
+			n := s.notifier(t, func(c *email.Config) { c.Username, c.OAuth = "rollcall@example.org", oauth })
+			if err := n.Notify(t.Context(), channel("a@example.org"), down()); !strings.Contains(text(err), http.StatusText(status)) {
+				t.Errorf("status %d: %v", status, err)
+			}
+		}
+	}
+	if reached {
+		t.Error("the request was repeated at another origin")
+	}
+}
+
 // TestOAuthFile checks that a token is read from its file for each connection.
 func TestOAuthFile(t *testing.T) {
 	s := start(t, email.StartTLS)
