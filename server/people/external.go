@@ -66,7 +66,19 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 	if known.Proved && !verified && known.Admin == e.Admin && maps.Equal(known.Roles, roles) {
 		return known, nil
 	}
-	var signed *document
+	signed, err := p.renew(ctx, e, known, roles, verified)
+	if err != nil {
+		return Person{}, err
+	}
+	if e.HasRoles && signed.Admin && !e.Admin {
+		p.log.WarnContext(ctx, "kept the last administrator, whom the claims of the identity provider do not make one: make someone else an administrator, or correct the roles", "person", signed.ID)
+	}
+	return signed.person(), nil
+}
+
+// renew changes a person as a provider says: whether the address is verified, and the roles, if it decides on them. The last
+// administrator stays one.
+func (p *People) renew(ctx context.Context, e External, known Person, roles map[uuid.UUID]Role, verified bool) (signed *document, err error) {
 	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
 		lock, admin := p.lock, e.Admin
@@ -85,7 +97,12 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 			if d.Revision != known.Revision {
 				return false, nil, p.changed(ctx, d.ID)
 			}
-			entries, err := p.proveExternal(ctx, tx, d, verified, email)
+			if verified {
+				if err := p.confirmAddress(ctx, tx, d, foldEmail(e.Email)); err != nil {
+					return false, nil, err
+				}
+			}
+			entries, err := p.prove(ctx, tx, d)
 			if err != nil || !e.HasRoles {
 				return false, entries, err
 			}
@@ -98,20 +115,13 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 			return false, append(entries, ended...), err
 		})
 	})
-	if err != nil {
-		return Person{}, err
-	}
-	if e.HasRoles && signed.Admin && !e.Admin {
-		p.log.WarnContext(ctx, "kept the last administrator, whom the claims of the identity provider do not make one: make someone else an administrator, or correct the roles", "person", signed.ID)
-	}
-	return signed.person(), nil
+	return signed, err
 }
 
-// proveExternal is prove for a person whom a provider has signed in. If it has now verified the address, the person gets it, unless
-// somebody else has it meanwhile.
-func (p *People) proveExternal(ctx context.Context, tx records.Tx, d *document, verified bool, email string) ([]audit.Entry, error) {
-	if !verified || !d.Unverified {
-		return p.prove(ctx, tx, d)
+// confirmAddress gives a person the address that a provider has now verified, unless somebody else has it meanwhile.
+func (p *People) confirmAddress(ctx context.Context, tx records.Tx, d *document, email string) error {
+	if !d.Unverified {
+		return nil
 	}
 	before := d.Email
 	d.Unverified, d.Email = false, email
@@ -122,10 +132,7 @@ func (p *People) proveExternal(ctx context.Context, tx records.Tx, d *document, 
 	if err == nil {
 		_, err = p.deleteOwned(ctx, tx, kindEmail, d.ID, func(r records.Record) bool { return r.Key == d.Email })
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p.prove(ctx, tx, d)
+	return err
 }
 
 // since returns [ErrChanged] if the sign-ins of a person have ended since one began at a provider.

@@ -95,7 +95,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	sayEnded(q, before, person)
 	if who.HasRoles && person.Admin && !who.Admin {
-		q.Notice("You are still an administrator, because there is no other. " + a.Provider.Name() + " no longer gives you that role: make someone else an administrator, or have it corrected there.")
+		q.Notice("You are still an administrator, because there is no other. " + a.Provider.Name() + " does not give you that role: make someone else an administrator, or have it corrected there.")
 	}
 	return a.admit(q, person, ui.SignIn{Next: begun.Next})
 }
