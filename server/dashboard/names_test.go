@@ -42,13 +42,9 @@ func TestNamesThatTurnText(t *testing.T) {
 	b := s.SignedIn(s.Keys.ReadWrite)
 	b.Post("/signin", map[string][]string{"key": {key}})
 	typed := regexp.MustCompile(`(?s)<input type="search"[^>]*>|<input (id|type="(text|hidden|checkbox|radio)"|name)[^>]*>|value="[^"]*"|<textarea.*?</textarea>|<svg.*?</svg>`)
-	look := func(path string, has ...string) {
+	plain := func(path, body string) {
 		t.Helper()
-		a := b.Get(path)
-		if a.Status != 200 {
-			t.Fatal(path, a.Status)
-		}
-		body := typed.ReplaceAllStringFunc(a.Has(has...).Body, func(input string) string {
+		body = typed.ReplaceAllStringFunc(body, func(input string) string {
 			if strings.Contains(input, `type="search"`) {
 				return input
 			}
@@ -57,6 +53,14 @@ func TestNamesThatTurnText(t *testing.T) {
 		if at := strings.IndexFunc(body, func(r rune) bool { return strings.ContainsRune(turned, r) && r > 'z' }); at >= 0 {
 			t.Errorf("%s has a character that turns text: …%q", path, body[max(0, at-100):at+20])
 		}
+	}
+	look := func(path string, has ...string) {
+		t.Helper()
+		a := b.Get(path)
+		if a.Status != 200 {
+			t.Fatal(path, a.Status)
+		}
+		plain(path, a.Has(has...).Body)
 	}
 	check := "/checks/" + c.UniqueKey()
 	for _, path := range []string{
@@ -72,6 +76,14 @@ func TestNamesThatTurnText(t *testing.T) {
 		s.Path("?q="), s.Path("?tag="), s.Path("?state="), s.Path("badges?q="), s.Path("deliveries?check="), s.Path("history?check="), s.Path("integrations/new?q="), s.Path("board?group=tag&tag="),
 	} {
 		look(path + searched)
+	}
+	for path, form := range map[string]url.Values{
+		s.Path("checks/new"):                  {"name": {turned + "n"}, "kind": {"simple"}, "timeout": {turned + "1 x"}, "grace": {turned}, "tz": {turned}, "slug": {turned}, "methods": {turned}, "tags": {turned}},
+		s.Path("maintenance"):                 {"when": {turned}, "note": {turned}, "start": {turned}, "duration": {turned}},
+		s.Path("status/new"):                  {"title": {turned}, "slug": {turned}},
+		s.Path("integrations/new?kind=email"): {"name": {turned}, "kind": {"email"}, "s.to": {turned}},
+	} {
+		plain(path, b.Post(path, form).Body)
 	}
 	look(check, "evildesc")
 	look(check+"/pings/1", "evilagent", "evil", "body")

@@ -70,6 +70,7 @@ func (s *Site) funcs() template.FuncMap {
 		"dict":   dict,
 		"join":   strings.Join,
 		"name":   words.Name,
+		"plain":  prose.Plain,
 	}
 }
 
@@ -214,7 +215,7 @@ func (q *Request) Notice(text string) {
 	if q.Kept(q.R, undoCookie) != "" { // of a notice that nobody has seen
 		q.Keep(q.W, undoCookie, "", -1)
 	}
-	q.Keep(q.W, noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(text)), time.Minute)
+	q.Keep(q.W, noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(prose.Plain(text))), time.Minute)
 }
 
 const noticeCookie = "rollcall_notice"
