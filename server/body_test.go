@@ -168,7 +168,7 @@ func TestIgnoredBeforeKeywords(t *testing.T) {
 		posts, paused := with("methods", "POST"), with("manual_resume", true)
 		s.api("POST", path(paused)+"/pause", nil).is(200)
 		for _, body := range []string{"", "done", "begin", "ERROR", "nothing"} {
-			s.send("GET", posts["ping_url"].(string), body).text(200, "OK")
+			s.send("GET", posts["ping_url"].(string), body).text(200, "OK (ignored: the check takes only POST)")
 			s.status(posts, "new", "")
 			s.send("POST", paused["ping_url"].(string), body).text(200, "OK")
 			s.status(paused, "paused", "")
