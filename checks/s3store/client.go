@@ -100,13 +100,45 @@ func (c *client) do(ctx context.Context, method, key, query string, body []byte)
 	return resp, nil
 }
 
-// maxDocument bounds the XML document of an answer, in bytes. One about 500 objects has up to a megabyte.
-const maxDocument = 4 << 20
+const (
+	// maxDocument and maxError bound the XML document of an answer, in bytes. One about 500 objects has some 200 kB, and
+	// one about an error less than 1 kB.
+	maxDocument, maxError = 512 << 10, 64 << 10
+	// maxDepth bounds the open elements of a document, which the decoder keeps in memory. S3 nests three.
+	maxDepth = 8
+	// maxCode and maxKey bound what is logged of an answer, in bytes. S3 allows no longer key.
+	maxCode, maxKey = 100, 1024
+)
+
+// decode reads the XML document of an answer.
+func decode(answer io.Reader, limit int64, document any) error {
+	return xml.NewTokenDecoder(&shallow{decoder: xml.NewDecoder(io.LimitReader(answer, limit))}).Decode(document)
+}
+
+// shallow returns the tokens of a document unless it nests deeper than maxDepth.
+type shallow struct {
+	decoder *xml.Decoder
+	depth   int
+}
+
+func (s *shallow) Token() (xml.Token, error) {
+	token, err := s.decoder.RawToken()
+	switch token.(type) {
+	case xml.StartElement:
+		s.depth++
+	case xml.EndElement:
+		s.depth--
+	}
+	if s.depth > maxDepth {
+		return nil, errNotS3
+	}
+	return token, err
+}
 
 // answerError is an answer that reports a failure. The text is the code of S3, or the status if there is no code.
 type answerError string
 
-func (e answerError) Error() string { return string(e) }
+func (e answerError) Error() string { return string(e[:min(len(e), maxCode)]) }
 
 // readError returns the error that an answer reports. A 404 from a proxy or another web server is not one of S3, and
 // would be taken for a missing object.
@@ -115,7 +147,7 @@ func readError(resp *http.Response) error {
 		XMLName xml.Name `xml:"Error"`
 		Code    string
 	}
-	err := xml.NewDecoder(io.LimitReader(resp.Body, maxDocument)).Decode(&document)
+	err := decode(resp.Body, maxError, &document)
 	switch {
 	case err == nil && document.Code != "":
 		return answerError(document.Code)
@@ -154,7 +186,7 @@ func (c *client) removeMany(ctx context.Context, keys []string) ([]objectFault, 
 		Code    string // of the document Error, which may come with status 200
 		Error   []objectFault
 	}
-	err = xml.NewDecoder(io.LimitReader(resp.Body, maxDocument)).Decode(&result)
+	err = decode(resp.Body, maxDocument, &result)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

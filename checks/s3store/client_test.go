@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -184,5 +185,55 @@ func TestRemoveReports(t *testing.T) {
 		case err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says):
 			t.Errorf("%s: %v, want %v with %q", name, err, test.want, test.says)
 		}
+	}
+}
+
+// TestEndlessAnswers: what a storage answers takes little memory and a short line of the log, however long or deep it is.
+func TestEndlessAnswers(t *testing.T) {
+	long := strings.Repeat("x", 4<<20)
+	for name, answer := range map[string]string{
+		"deep":                strings.Repeat("<a>", 4<<20/3),
+		"deep in an error":    "<Error><Code>AccessDenied</Code>" + strings.Repeat("<a>", 4<<20/3),
+		"deep in a result":    "<DeleteResult>" + strings.Repeat("<Error>", 4<<20/7),
+		"many elements":       "<DeleteResult>" + strings.Repeat("<Error/>", 4<<20/8) + "</DeleteResult>",
+		"many attributes":     "<Error " + strings.Repeat(`a="" `, 4<<20/5) + "/>",
+		"long code":           "<Error><Code>" + long[:50_000] + "</Code></Error>",
+		"long code of a key":  "<DeleteResult><Error><Key>" + long[:400_000] + "</Key><Code>" + long[:400_000] + "</Code></Error></DeleteResult>",
+		"endless code":        "<Error><Code>" + long,
+		"endless instruction": "<?" + long,
+	} {
+		for _, status := range []int{http.StatusOK, http.StatusForbidden} {
+			s := newStore(t, s3store.Config{
+				Endpoint: "https://s3.example.org", Bucket: "jobs", AccessKey: "a", SecretKey: "s",
+				Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: status, Status: "403 " + long, Body: io.NopCloser(strings.NewReader(answer))}, nil
+				}),
+			})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := s.Get(t.Context(), "a", 1)
+			errs := []error{s.Put(t.Context(), "a", []byte("b")), err, s.Remove(t.Context(), []string{"a", "b"})}
+			runtime.ReadMemStats(&after)
+			if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 50 {
+				t.Errorf("%s with status %d: three requests took %d MB", name, status, n)
+			}
+			for _, err := range errs {
+				if err == nil || len(err.Error()) > 2000 {
+					t.Errorf("%s with status %d: %.200v", name, status, err)
+				}
+			}
+		}
+	}
+}
+
+// TestEndlessHeaders reads no more headers than an S3 service sends.
+func TestEndlessHeaders(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", strings.Repeat("x", 1<<20))
+	}))
+	defer web.Close()
+	s := newStore(t, configFor(web.URL))
+	if err := s.Put(t.Context(), "a", []byte("b")); !errors.Is(err, checks.ErrBodyUnavailable) {
+		t.Errorf("1 MB of headers: %v, want ErrBodyUnavailable", err)
 	}
 }

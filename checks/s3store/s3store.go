@@ -50,6 +50,8 @@ func newTransport(timeout time.Duration) *http.Transport {
 		IdleConnTimeout:       time.Minute,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true, // bodies are binary
+		// Answers of S3 have less than 8 kB of headers; the default is 10 MB.
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 
@@ -127,7 +129,8 @@ func (s *Store) Remove(ctx context.Context, keys []string) error {
 		return failure(ctx, "remove", keys[0], err)
 	}
 	for _, fault := range faults {
-		if err := failure(ctx, "remove", fault.Key, answerError(fault.Code)); !errors.Is(err, checks.ErrNotFound) {
+		key := fault.Key[:min(len(fault.Key), maxKey)]
+		if err := failure(ctx, "remove", key, answerError(fault.Code)); !errors.Is(err, checks.ErrNotFound) {
 			return err
 		}
 	}
