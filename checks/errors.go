@@ -29,6 +29,8 @@ var (
 	// ErrBodyUnavailable reports that object storage is unavailable, so its bodies cannot be read now. The operation may
 	// succeed later.
 	ErrBodyUnavailable = errors.New("the object storage is unavailable")
+	// ErrBodyCorrupt reports that object storage returned something else than the body that the ping had.
+	ErrBodyCorrupt = errors.New("the object storage returned another body than the ping had")
 	// ErrUnavailable reports that the database or the server cannot be reached or is too busy. The operation may succeed
 	// later.
 	ErrUnavailable = errors.New("the database is unavailable")

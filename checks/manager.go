@@ -20,7 +20,7 @@ import (
 // concurrent use.
 //
 // The errors are the same on both. They match [ErrNotFound], [ErrExists], [ErrCheckLimit], [ErrNotPaused],
-// [ErrNotDown], [ErrAcknowledged], [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
+// [ErrNotDown], [ErrAcknowledged], [ErrAmbiguousSlug], [ErrBodyUnavailable], [ErrBodyCorrupt], [ErrUnavailable] and that of a context that has ended by [errors.Is]. They are a
 // *[FieldError] for a setting, a range or an identifier that is refused, and a *[channels.SelectError] for a channel that does
 // not exist. What belongs to another project is not found. A client has more errors: those of its key and of other programs.
 //

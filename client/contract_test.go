@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func meaning(err error) string {
 	for name, target := range map[string]error{
 		"not found": checks.ErrNotFound, "not paused": checks.ErrNotPaused,
 		"not down": checks.ErrNotDown, "acknowledged": checks.ErrAcknowledged, "limit": checks.ErrCheckLimit, "ambiguous": checks.ErrAmbiguousSlug,
-		"exists": checks.ErrExists, "body unavailable": checks.ErrBodyUnavailable, "unavailable": checks.ErrUnavailable,
+		"exists": checks.ErrExists, "body unavailable": checks.ErrBodyUnavailable, "body corrupt": checks.ErrBodyCorrupt, "unavailable": checks.ErrUnavailable,
 		"unauthorized": client.ErrUnauthorized, "rate limited": client.ErrRateLimited, "not rollcall": client.ErrNotRollcall,
 		"canceled": context.Canceled, "deadline": context.DeadlineExceeded, "edit": errEdit,
 	} {
@@ -582,11 +583,22 @@ func TestContractOfUpserts(t *testing.T) {
 	})
 }
 
-// TestBodyUnavailable: a body in object storage that cannot be read now has the error of a monitor.
+// TestBodyUnavailable: a body in object storage that cannot be read now, or was altered there, has the error of a monitor.
 func TestBodyUnavailable(t *testing.T) {
 	c, _ := answer{503, "application/json", `{"error": "the object storage is unavailable"}`, nil}.clients(t)
 	if _, err := c.PingBody(t.Context(), someID, 1); meaning(err) != "body unavailable" {
 		t.Error(err)
+	}
+	sent := 0
+	c, err := client.New("https://rollcall.example.org", someKey, &client.Config{HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent++
+		return respond(r, 502, "application/json", `{"error": "the object storage returned another body than the ping had"}`), nil
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PingBody(t.Context(), someID, 1); meaning(err) != "body corrupt" || sent != 1 {
+		t.Errorf("an altered body: %v after %d requests, want one", err, sent)
 	}
 }
 

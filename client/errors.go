@@ -50,7 +50,8 @@ var (
 //   - *[channels.SelectError] for 400 if the response names the field channels, *[channels.SettingError] if it names the
 //     settings of a channel, *[channels.NotConfiguredError] if the server cannot deliver to its kind, and *[checks.FieldError]
 //     if it names another field or query parameter;
-//   - [checks.ErrBodyUnavailable] for 503 of [Client.PingBody] if the object storage is unavailable;
+//   - [checks.ErrBodyUnavailable] for 503 of [Client.PingBody] if the object storage is unavailable, and [checks.ErrBodyCorrupt]
+//     for 502 if it returned something else than the body;
 //   - [checks.ErrUnavailable] for 502, 503 and 504, regardless of who answered. Any other status of 500 or above wraps
 //     nothing.
 //
@@ -98,8 +99,10 @@ func newError(res *http.Response, meaning func(refusal) error) *Error {
 		e.cause = ErrRateLimited
 	case isAway(f.status):
 		e.cause = checks.ErrUnavailable
-		if e.Message == checks.ErrBodyUnavailable.Error() {
-			e.cause = checks.ErrBodyUnavailable
+		for _, known := range []error{checks.ErrBodyUnavailable, checks.ErrBodyCorrupt} {
+			if e.Message == known.Error() {
+				e.cause = known
+			}
 		}
 	case f.status < http.StatusInternalServerError:
 		e.cause = meaning(f)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const (
@@ -148,7 +150,7 @@ func mayRetry(err error, idempotent bool) bool {
 		if e.StatusCode == http.StatusTooManyRequests { // the server refused before it acted
 			return true
 		}
-		return idempotent && (isAway(e.StatusCode) || e.StatusCode == http.StatusInternalServerError)
+		return idempotent && !errors.Is(e, checks.ErrBodyCorrupt) && (isAway(e.StatusCode) || e.StatusCode == http.StatusInternalServerError)
 	}
 	if isCertificate(err) {
 		return false

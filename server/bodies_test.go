@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,7 +46,7 @@ func (s *shelf) Remove(_ context.Context, keys []string) error {
 func TestBodiesInObjectStorage(t *testing.T) {
 	each(t, nil, func(s *site) {
 		bodies := &shelf{}
-		s = s.another(s.store, monitor.Config{Bodies: bodies, BodyThreshold: 4}, server.Config{})
+		s = s.another(s.store, monitor.Config{Bodies: bodies, BodyThreshold: 4, Logger: s.logger()}, server.Config{})
 		id := s.create(nil)["uuid"].(string)
 		large := "large\x00\xff\r\n<b>"
 		for _, body := range []string{large, "tiny", ""} {
@@ -75,6 +77,37 @@ func TestBodiesInObjectStorage(t *testing.T) {
 		present(2, "tiny")
 		bodies.err = nil
 		present(1, large)
+		// What the storage swaps, alters or cuts is nobody's evidence.
+		s.send("POST", "/ping/"+id, "LARGE"+large[5:]).is(200)
+		s.must(s.mon.Tick(s.Context()))
+		stored := map[string][]byte{}
+		bodies.Range(func(key, body any) bool { stored[key.(string)] = body.([]byte); return true })
+		s.equal("uploaded bodies", len(stored), 2)
+		for name, change := range map[string]func(body []byte) []byte{
+			"swapped": func(body []byte) []byte {
+				for _, other := range stored {
+					if !bytes.Equal(other, body) {
+						return other
+					}
+				}
+				return nil
+			},
+			"altered": func(body []byte) []byte { return append([]byte("?"), body[1:]...) },
+			"cut":     func(body []byte) []byte { return body[1:] },
+			"empty":   func([]byte) []byte { return nil },
+		} {
+			for key, body := range stored {
+				bodies.Store(key, change(body))
+			}
+			before := strings.Count(s.log.String(), "component=bodies")
+			for _, n := range []int{1, 4} {
+				read(n).refused(502, "the object storage returned another body than the ping had")
+			}
+			if lines := strings.Count(s.log.String(), "component=bodies") - before; lines != 2 {
+				s.Errorf("%s: %d lines in the log, want 2: %s", name, lines, s.log)
+			}
+			present(2, "tiny")
+		}
 		bodies.Clear()
 		read(1).refused(404, "not found")
 	})

@@ -87,6 +87,7 @@ var statuses = []struct {
 	{checks.ErrExists, http.StatusConflict, checks.ErrExists.Error()},
 	{checks.ErrCheckLimit, http.StatusForbidden, ""}, // the error's text has the limit
 	{checks.ErrBodyUnavailable, http.StatusServiceUnavailable, checks.ErrBodyUnavailable.Error()},
+	{checks.ErrBodyCorrupt, http.StatusBadGateway, checks.ErrBodyCorrupt.Error()},
 	{checks.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable"},
 	{context.Canceled, http.StatusServiceUnavailable, "unavailable"},

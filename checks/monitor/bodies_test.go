@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ type shelf struct {
 	down    error                  // what every call returns, if not nil
 	refuse  func(key string) error // what a call for one object returns
 	onPut   func(key string)       // called before an object is stored
+	lie     func([]byte) []byte    // what is stored of a body, nothing if it returns nil
 }
 
 func (s *shelf) fault(keys ...string) error {
@@ -61,6 +63,11 @@ func (s *shelf) Put(_ context.Context, key string, body []byte) error {
 	defer s.mu.Unlock()
 	if s.objects == nil {
 		s.objects = make(map[string][]byte)
+	}
+	if s.lie != nil {
+		if body = s.lie(body); body == nil {
+			return nil
+		}
 	}
 	s.objects[key] = bytes.Clone(body)
 	return nil
@@ -206,8 +213,78 @@ func TestBodyErrors(t *testing.T) {
 			s.objects[key] = []byte("cut")
 		}
 	})
-	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrBodyUnavailable) {
+	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrBodyCorrupt) {
 		t.Errorf("an object of another size: %v", err)
+	}
+}
+
+// TestBodiesSwapped notices that the storage alters a body, or swaps two of equal size.
+func TestBodiesSwapped(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() database) {
+		s, sh := withBodies(t, open())
+		c := s.create(t, checks.Spec{})
+		bodies := []string{"backup done", "backup fail", "short"}
+		s.pingBody(t, c, bodies...)
+		upload(t, s.Monitor, 3)
+		stored := maps.Clone(sh.objects)
+		change := func(to func(key string, body []byte) []byte) {
+			sh.set(func(s *shelf) {
+				for key, body := range stored {
+					s.objects[key] = to(key, body)
+				}
+			})
+		}
+		for name, to := range map[string]func(key string, body []byte) []byte{
+			"swapped": func(key string, body []byte) []byte {
+				for other, found := range stored {
+					if other != key && len(found) >= len(body) {
+						return found[:len(body)]
+					}
+				}
+				return nil
+			},
+			"altered":  func(_ string, body []byte) []byte { return bytes.ToUpper(body) },
+			"cut":      func(_ string, body []byte) []byte { return body[:3] },
+			"extended": func(_ string, body []byte) []byte { return append(bytes.Clone(body), 0) },
+		} {
+			change(to)
+			for n := range bodies {
+				if body, err := s.PingBody(t.Context(), c.ID, int64(n+1)); !errors.Is(err, checks.ErrBodyCorrupt) || errors.Is(err, checks.ErrBodyUnavailable) {
+					t.Errorf("%s: body %d is %q, %v; want ErrBodyCorrupt", name, n+1, body, err)
+				}
+			}
+		}
+		change(func(_ string, body []byte) []byte { return body })
+		s.bodies(t, c, bodies...)
+	})
+}
+
+// TestUploadIsProved has a storage that acknowledges what it does not store, or stores something else. The database keeps the
+// bodies until the storage returns them.
+func TestUploadIsProved(t *testing.T) {
+	for name, store := range map[string]func(body []byte) []byte{
+		"nothing": func([]byte) []byte { return nil }, "another body": bytes.ToUpper, "less": func(body []byte) []byte { return body[1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStore(t, func(t *testing.T, open func() database) {
+				s, sh := withBodies(t, open())
+				c := s.create(t, checks.Spec{})
+				bodies := []string{"first", "second"}
+				s.pingBody(t, c, bodies...)
+				sh.set(func(s *shelf) { s.lie = store })
+				for range 3 {
+					upload(t, s.Monitor, 0)
+					s.bodies(t, c, bodies...)
+					s.clock.Advance(time.Hour)
+				}
+				if _, puts := sh.count(); puts != 6 {
+					t.Errorf("%d attempts in 3 hours, want 6", puts)
+				}
+				sh.set(func(s *shelf) { s.lie = nil })
+				upload(t, s.Monitor, 2)
+				s.bodies(t, c, bodies...)
+			})
+		})
 	}
 }
 

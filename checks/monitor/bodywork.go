@@ -1,8 +1,10 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,7 +158,24 @@ func (b bodies) uploadOne(ctx context.Context, job store.BodyJob) error {
 	if err != nil {
 		return err
 	}
-	return background.Call(func() error { return b.config.Bodies.Put(ctx, job.Key, body) })
+	return background.Call(func() error {
+		if err := b.config.Bodies.Put(ctx, job.Key, body); err != nil {
+			return err
+		}
+		return b.prove(ctx, job.Key, body)
+	})
+}
+
+// prove reads an object that was put: the database keeps the body until object storage returns it.
+func (b bodies) prove(ctx context.Context, key string, body []byte) error {
+	got, err := b.config.Bodies.Get(ctx, key, int64(len(body)))
+	if errors.Is(err, checks.ErrNotFound) {
+		return fmt.Errorf("object storage has not stored what it acknowledged: %w", err)
+	}
+	if err == nil && !bytes.Equal(got, body) {
+		err = fmt.Errorf("get %s: %w", key, checks.ErrBodyCorrupt)
+	}
+	return err
 }
 
 // removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it

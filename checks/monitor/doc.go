@@ -57,9 +57,10 @@
 // # Large bodies
 //
 // With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. A body is committed with its
-// ping. [Monitor.Start] uploads it and clears it from the database only when the object is durable. Neither an outage of
-// the storage nor a crash loses a body, and [Project.PingBody] finds it at every moment. When a ping leaves the log or
-// its check is deleted, the monitor removes its object.
+// ping. [Monitor.Start] uploads it, reads the object, and clears the body from the database if both are equal. Neither an
+// outage of the storage nor a crash loses a body, and [Project.PingBody] finds it at every moment. The key of an object has the
+// digest of the body, so a body that the storage alters or swaps is an error. When a ping leaves the log or its check is deleted,
+// the monitor removes its object.
 //
 // # Changes
 //

@@ -108,8 +108,8 @@ func (p *Project) Pings(ctx context.Context, id uuid.UUID, q checks.PingQuery) i
 }
 
 // PingBody returns the body of ping number n as it was received, from the database or from object storage. The error is
-// [checks.ErrNotFound] if [Project.Pings] does not return the ping, or it has no body, and [checks.ErrBodyUnavailable] if
-// object storage is unavailable.
+// [checks.ErrNotFound] if [Project.Pings] does not return the ping, or it has no body, [checks.ErrBodyUnavailable] if
+// object storage is unavailable, and [checks.ErrBodyCorrupt] if it returns something else.
 func (p *Project) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
 	ping, err := p.PingWithBody(ctx, id, n)
 	return ping.Body, err

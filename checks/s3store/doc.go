@@ -17,8 +17,9 @@
 //
 // # Failures
 //
-// Each call is one request, bounded by [Config.Timeout], without retries. Package monitor retries writes, and keeps a
-// body in the database until the storage acknowledges it.
+// Each call is one request, bounded by [Config.Timeout], without retries. Each write has the SHA-256 and the MD5 of the body, with
+// which the storage compares what it received. Package monitor retries writes, and keeps a body in the database until it has
+// read the object.
 //
 // An unresponsive storage would delay every read, so reads have a circuit breaker. After [Config.FailAfter] failed reads
 // in a row, reads fail at once for [Config.Cooldown]. Then one read goes through as a probe. If it succeeds, the others

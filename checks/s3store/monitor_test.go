@@ -343,3 +343,28 @@ func TestLostObject(t *testing.T) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 }
+
+// TestSwappedObjects swaps two objects of equal size behind Rollcall's back.
+func TestSwappedObjects(t *testing.T) {
+	server := s3test.Start(t)
+	bucket := newStore(t, configFor(server.URL))
+	s := newService(t, dbtest.SQLite(t), bucket)
+	c := s.create(t)
+	for _, body := range []byte("ab") {
+		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Body: bytes.Repeat([]byte{body}, 200)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := s.upload(t); n != 2 || err != nil {
+		t.Fatalf("%d bodies moved, %v", n, err)
+	}
+	keys := server.Keys(t)
+	first, second := server.Object(t, keys[0]), server.Object(t, keys[1])
+	put(t, bucket, keys[0], second)
+	put(t, bucket, keys[1], first)
+	for n := range keys {
+		if body, err := s.Project(c.ProjectID).PingBody(t.Context(), c.ID, int64(n+1)); !errors.Is(err, checks.ErrBodyCorrupt) {
+			t.Errorf("body %d is %.10q, %v; want ErrBodyCorrupt", n+1, body, err)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func (s *Store) get(ctx context.Context, key string, size int64) ([]byte, error)
 		return nil, failure(ctx, "get", key, errNotS3)
 	}
 	if resp.ContentLength != size {
-		return nil, fmt.Errorf("get %s: the object has %d bytes instead of %d", key, resp.ContentLength, size)
+		return nil, fmt.Errorf("get %s: %w: %d bytes instead of %d", key, checks.ErrBodyCorrupt, resp.ContentLength, size)
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(resp.Body, body); err != nil {

@@ -2,21 +2,13 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
-
-// objectKey names the object of a ping's body. It contains the row key of the check, which is never reused. The UUID
-// may be: a program can create a check with the UUID of a deleted one whose objects still await removal.
-func objectKey(check uuid.UUID, row, n int64) string {
-	return fmt.Sprintf("%s/%d-%d", check, row, n)
-}
 
 type uploadRow struct {
 	bun.BaseModel `bun:"table:rollcall_uploads,alias:u"`

@@ -180,7 +180,7 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 		row.logHead = pingIDs[i]
 		if len(uploads) > 0 && uploads[0] == p.N {
 			uploads = uploads[1:]
-			b.uploads = append(b.uploads, []any{pingIDs[i], objectKey(l.ID, row.id, p.N), micros(p.At)})
+			b.uploads = append(b.uploads, []any{pingIDs[i], store.ObjectKey(l.ID, row.id, p.N, p.Body), micros(p.At)})
 		}
 	}
 	// The revision is random because a counter would not do: after a failover that loses the last commits, it would reuse

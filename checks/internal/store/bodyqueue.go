@@ -2,7 +2,13 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // BodyTask is the kind of a [BodyJob].
@@ -13,6 +19,26 @@ const (
 	UploadTask  BodyTask = "upload"  // move the body of a ping from the database to object storage
 	RemovalTask BodyTask = "removal" // remove the object of a ping that no longer exists
 )
+
+// ObjectKey names the object of a ping's body. It contains the row key of the check, which is never reused. The UUID may
+// be: a program can create a check with the UUID of a deleted one whose objects still await removal. It ends with the
+// digest of the body, by which [Proves] finds out whether object storage returns that body.
+func ObjectKey(check uuid.UUID, row, n int64, body []byte) string {
+	return fmt.Sprintf("%s/%d-%d.%s", check, row, n, digest(body))
+}
+
+// Proves reports whether a body is the one that an object's key was made of. Keys that an earlier version made have no
+// digest; they prove every body.
+func Proves(key string, body []byte) bool {
+	_, sum, ok := strings.Cut(key, ".")
+	return !ok || sum == digest(body)
+}
+
+// digest returns the SHA-256 of a body in the 43 characters of unpadded base64.
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
 
 // BodyJob is an entry of a [BodyQueue].
 type BodyJob struct {

@@ -1,8 +1,10 @@
 package check_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,4 +150,43 @@ func TestBodyPage(t *testing.T) {
 	for _, missing := range []string{"7", "0", "-1", "x", "5/raw", "99999999999999999999"} {
 		b.Get(path + missing).Is(http.StatusNotFound)
 	}
+}
+
+// bucket is object storage in memory.
+type bucket struct{ sync.Map }
+
+func (b *bucket) Put(_ context.Context, key string, body []byte) error {
+	b.Store(key, body)
+	return nil
+}
+
+func (b *bucket) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	body, _ := b.Load(key)
+	return body.([]byte), nil
+}
+
+func (b *bucket) Remove(context.Context, []string) error { return nil }
+
+// TestAlteredOutput: no page shows an output that object storage has altered.
+func TestAlteredOutput(t *testing.T) {
+	stored := &bucket{}
+	s := pagetest.New(t, func(c *pagetest.Config) { c.Monitor.Bodies, c.Monitor.BodyThreshold = stored, 10 })
+	c := s.Create(checks.Spec{Name: new("backup")})
+	s.Ping(c, pings.Signal{Kind: pings.Failure, Body: []byte("error: no space left")})
+	s.Tick()
+	page, b := "/checks/"+c.UniqueKey(), s.SignedIn(s.Keys.ReadWrite)
+	pages := []string{page, page + "/pings/1", page + "/pings/1/raw", s.Path("")}
+	for _, path := range pages[:3] {
+		b.Get(path).Is(http.StatusOK).Has("error: no space left")
+	}
+	stored.Range(func(key, _ any) bool { stored.Store(key, []byte("error: no such disk!")); return true })
+	s.Advance(time.Minute)
+	for _, path := range pages {
+		answer := b.Get(path).HasNo("no such disk", "no space left")
+		if status := map[bool]int{true: http.StatusBadGateway, false: http.StatusOK}[strings.Contains(path, "/pings/")]; answer.Status != status {
+			t.Errorf("%s: status %d, want %d", path, answer.Status, status)
+		}
+	}
+	b.Get(page).Has("The object storage returned something else than the job sent.")
+	b.Get(page + "/pings/1").Has("Output altered")
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 	"github.com/rollcall-dev/rollcall/pings/text"
@@ -95,7 +97,10 @@ func outputOf(q *ui.Request, logged *pings.Ping) (output, problem string) {
 	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
 	defer cancel()
 	p, err := q.Mon.Project(q.Check.ProjectID).PingWithBody(ctx, q.Check.ID, logged.N)
-	if err != nil {
+	switch {
+	case errors.Is(err, checks.ErrBodyCorrupt):
+		return "", "The object storage returned something else than the job sent."
+	case err != nil:
 		return "", "The output cannot be read at the moment."
 	}
 	logged.BodyCut = p.BodyCut

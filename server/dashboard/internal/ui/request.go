@@ -208,9 +208,14 @@ func (s *Site) fail(q *Request, err error) {
 		text = "You have requested too many pages. Try again in " + prose.Count(seconds, "second") + "."
 	case errors.Is(err, ErrBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
+	case errors.Is(err, checks.ErrBodyCorrupt): // the monitor has logged it
+		status, title, text = http.StatusBadGateway, "Output altered", "The object storage returned something else than the job sent. See the log of the server."
+	case errors.Is(err, checks.ErrBodyUnavailable):
+		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The object storage is not responding. Try again in a moment."
+		s.logOutage(q, &s.storageLog, err)
 	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
-		s.logOutage(q, err)
+		s.logOutage(q, &s.outageLog, err)
 	default:
 		if refusal, ok := errors.AsType[Refusal](err); ok {
 			status, title, text = refusal.Status, refusal.Title, refusal.Text
@@ -233,9 +238,9 @@ func (s *Site) fail(q *Request, err error) {
 // viewer signs in before, or "".
 type errorPage struct{ Title, Text, Held, To, SignIn string }
 
-// logOutage logs that the database is unavailable. Every request fails then; one a second is logged.
-func (s *Site) logOutage(q *Request, err error) {
-	unlogged, ok := s.outageLog.Pass(s.Mon.Now())
+// logOutage logs that the database or the object storage is unavailable. Every request fails then; one a second is logged.
+func (s *Site) logOutage(q *Request, lines *limit.Lines, err error) {
+	unlogged, ok := lines.Pass(s.Mon.Now())
 	if !ok {
 		return
 	}

@@ -69,7 +69,8 @@ type Site struct {
 
 	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
 	secure      bool           // BaseURL is https
-	outageLog   limit.Lines
+	outageLog   limit.Lines    // of the database
+	storageLog  limit.Lines    // of object storage
 	lateLog     limit.Lines
 	base        baseurl.URL
 	misplaced   sync.Once

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,8 @@ func TestErrors(t *testing.T) {
 		{ui.Refusal{Status: http.StatusConflict, Title: "Taken", Text: "The <name> is taken."}, http.StatusConflict, "The &lt;name&gt; is taken.", false},
 		{&checks.FieldError{Field: "grace", Reason: "is too small"}, http.StatusBadRequest, "grace is too small.", false},
 		{fmt.Errorf("%w: dial 10.0.0.7", checks.ErrUnavailable), http.StatusServiceUnavailable, "The database is not responding", true},
+		{fmt.Errorf("%w: %w", checks.ErrBodyUnavailable, context.DeadlineExceeded), http.StatusServiceUnavailable, "The object storage is not responding", true},
+		{fmt.Errorf("%w: object secret", checks.ErrBodyCorrupt), http.StatusBadGateway, "returned something else than the job sent", false},
 		{errors.New("secret: disk full"), http.StatusInternalServerError, "See its log", true},
 		{nil, http.StatusInternalServerError, "See its log", true}, // it panics
 	} {
