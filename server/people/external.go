@@ -1,6 +1,7 @@
 package people
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -238,23 +239,46 @@ func (p *People) rolesByID(ctx context.Context, byName map[string]Role) (map[uui
 	return roles, err
 }
 
-// SavePasskey adds a passkey of a person, or replaces the one with its ID. The error is [checks.ErrExists] if somebody else has it, and
-// [ErrChanged] if the person has another Revision by now: then the passkey may have been removed, or was asked for in a session that
+// AddPasskey adds a new passkey of a person. The error is [checks.ErrExists] if anybody has it already, [ErrManyPasskeys] for more
+// than [MaxPasskeys], and [ErrChanged] if the person has another Revision by now: then the passkey was asked for in a session that
 // has ended.
-func (p *People) SavePasskey(ctx context.Context, who Person, k Passkey) error {
+func (p *People) AddPasskey(ctx context.Context, who Person, k Passkey) error {
 	return p.update(ctx, who.ID, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
-		if d.Revision != who.Revision {
+		switch {
+		case d.Revision != who.Revision:
 			return false, nil, p.changed(ctx, d.ID)
-		}
-		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(k.ID) })
-		if i >= 0 {
-			d.Passkeys[i] = k
-			return false, nil, nil
+		case d.passkey(k.ID) >= 0:
+			return false, nil, checks.ErrExists
+		case len(d.Passkeys) >= MaxPasskeys:
+			return false, nil, ErrManyPasskeys
 		}
 		d.Passkeys = append(d.Passkeys, k)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", To: k.Name})},
 			tx.SaveRecords(ctx, p.now(), pointer(kindPasskey, hex.EncodeToString(k.ID), d.ID))
 	})
+}
+
+// UsePasskey stores the counter of a passkey that a person has signed in with. The error is [ErrCloned] if the passkey has reached
+// that counter meanwhile, on another server for example, and [ErrChanged] if the person has another Revision by now: then the
+// passkey may have been removed.
+func (p *People) UsePasskey(ctx context.Context, who Person, k Passkey) error {
+	return p.update(ctx, who.ID, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
+		i := d.passkey(k.ID)
+		if i < 0 || d.Revision != who.Revision {
+			return false, nil, p.changed(ctx, d.ID)
+		}
+		known := &d.Passkeys[i]
+		if k.Counter <= known.Counter && known.Counter > 0 { // many authenticators always send 0
+			return false, nil, ErrCloned
+		}
+		known.Counter, known.Credential = k.Counter, k.Credential
+		return false, nil, nil
+	})
+}
+
+// passkey returns the index of a passkey, or -1.
+func (d *document) passkey(id []byte) int {
+	return slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return bytes.Equal(known.ID, id) })
 }
 
 // Spend reports whether this call is the first with a text in the whole installation. It stores a hash of the text until an instant.
@@ -271,7 +295,7 @@ func (p *People) Spend(ctx context.Context, text string, until time.Time) (first
 // DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress.
 func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) error {
 	return p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
-		i := slices.IndexFunc(d.Passkeys, func(known Passkey) bool { return string(known.ID) == string(key) })
+		i := d.passkey(key)
 		if i < 0 {
 			return false, nil, checks.ErrNotFound
 		}

@@ -54,7 +54,7 @@ func (v *town) invite(email string, prepare bool) *holder {
 func (h *holder) setUp() {
 	h.Helper()
 	ctx, now := h.Context(), h.clock.Now()
-	h.must(h.SavePasskey(ctx, h.invited, people.Passkey{ID: []byte(h.invited.Email), Name: "kept"}))
+	h.must(h.AddPasskey(ctx, h.invited, people.Passkey{ID: []byte(h.invited.Email), Name: "kept"}))
 	begun, err := h.BeginTOTP(ctx, h.invited.ID)
 	h.must(err)
 	code, err := totp.GenerateCode(begun.Secret, now)
@@ -412,7 +412,7 @@ func TestSignInDuringChange(t *testing.T) {
 			ann, err := v.UseLink(ctx, link.Token, "", "", password)
 			v.must(err)
 			key := people.Passkey{ID: []byte(email)}
-			v.must(v.SavePasskey(ctx, ann, key))
+			v.must(v.AddPasskey(ctx, ann, key))
 			byPassword, err := v.SignIn(ctx, people.Attempt{Email: email, Password: password})
 			v.must(err)
 			byPasskey, err := v.ByPasskey(ctx, key.ID)
@@ -437,7 +437,7 @@ func TestSignInDuringChange(t *testing.T) {
 					v.Errorf("%s: there is a session by %s", name, way)
 				}
 			}
-			if err := v.SavePasskey(ctx, byPasskey, key); !errors.Is(err, people.ErrChanged) && !errors.Is(err, checks.ErrNotFound) {
+			if err := v.UsePasskey(ctx, byPasskey, key); !errors.Is(err, people.ErrChanged) && !errors.Is(err, checks.ErrNotFound) {
 				v.Errorf("%s brings a passkey back: %v", name, err)
 			}
 		}

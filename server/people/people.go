@@ -153,7 +153,15 @@ type Passkey struct {
 	Name       string          `json:"name"`
 	AddedAt    time.Time       `json:"added_at"`
 	Credential json.RawMessage `json:"credential"`
+	// Counter is the number of the last signature. It stays 0 with many authenticators.
+	Counter uint32 `json:"counter,omitempty"`
 }
+
+// MaxPasskeys bounds the passkeys of a person.
+const MaxPasskeys = 20
+
+// ErrManyPasskeys is the error of a passkey beyond [MaxPasskeys].
+var ErrManyPasskeys = &checks.FieldError{Field: "passkeys", Reason: fmt.Sprintf("are limited to %d: delete one first", MaxPasskeys)}
 
 // ErrRefused is the error of a sign-in that failed, whatever the reason, so that it does not reveal whether an account exists.
 var ErrRefused = errors.New("people: the sign-in was refused")
@@ -163,6 +171,9 @@ var ErrAddress = fmt.Errorf("%w: no usable e-mail address", ErrRefused)
 
 // ErrChanged is an [ErrRefused] of a sign-in during which what it was made with ended, or all sessions did.
 var ErrChanged = fmt.Errorf("%w: the account has changed meanwhile", ErrRefused)
+
+// ErrCloned is an [ErrRefused] of a passkey whose counter did not go up: another person may have copied it.
+var ErrCloned = fmt.Errorf("%w: the counter of the passkey did not go up, so there may be a copy of it", ErrRefused)
 
 // ErrLastAdmin is the error of a change that would leave no administrator.
 var ErrLastAdmin = &checks.FieldError{Field: "the last administrator", Reason: "must stay: make someone else an administrator first"}

@@ -328,8 +328,8 @@ func TestExternal(t *testing.T) {
 				v.Errorf("with %s verified, the address is unverified: %t", email, again.Unverified)
 			}
 		}
-		v.must(v.SavePasskey(ctx, fresh, people.Passkey{ID: []byte{1, 2}, Name: "phone"}))
-		v.is(v.SavePasskey(ctx, found, people.Passkey{ID: []byte{1, 2}}), checks.ErrExists)
+		v.must(v.AddPasskey(ctx, fresh, people.Passkey{ID: []byte{1, 2}, Name: "phone"}))
+		v.is(v.AddPasskey(ctx, found, people.Passkey{ID: []byte{1, 2}}), checks.ErrExists)
 		owner, err := v.ByPasskey(ctx, []byte{1, 2})
 		v.must(err)
 		if owner.ID != fresh.ID {

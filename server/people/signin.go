@@ -255,6 +255,9 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 		if d.Revision != confirmed.Revision {
 			return false, nil, ErrRefused
 		}
+		if d.TOTP == secret { // the form is sent again: no code that was used counts again
+			step = max(step, d.TOTPStep)
+		}
 		d.TOTP, d.TOTPStep, d.Recovery = secret, step, hashes
 		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", To: "(secret)"})}, nil

@@ -32,8 +32,6 @@ const (
 	passkeyCookie = "rollcall_passkey"
 	// passkeyAge is how long the browser may take to answer.
 	passkeyAge = 5 * time.Minute
-	// maxPasskeys bounds the passkeys of a person.
-	maxPasskeys = 20
 )
 
 // ceremony is what the browser keeps while it asks for a passkey. Person is nobody at a sign-in, and Revision is theirs.
@@ -129,7 +127,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 		err = people.ErrChanged
 	}
 	if err == nil {
-		err = a.people.SavePasskey(q.Ctx(), person, used)
+		err = a.people.UsePasskey(q.Ctx(), person, used)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		a.site.Log.WarnContext(q.Ctx(), "refused a passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
@@ -153,6 +151,9 @@ type passkeysView struct {
 // ID names a passkey in a form.
 func passkeyID(key people.Passkey) string { return base64.RawURLEncoding.EncodeToString(key.ID) }
 
+// manyPasskeys answers somebody who has as many passkeys as a person may have.
+var manyPasskeys = fmt.Sprintf("You have %d passkeys, which is the most. Delete one first.", people.MaxPasskeys)
+
 func (a *Accounts) passkeysPage(q *ui.Request) error { return a.showPasskeys(q, http.StatusOK, "") }
 
 func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error {
@@ -169,8 +170,12 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if person.Issuer != "" || len(person.Passkeys) >= maxPasskeys {
+	if person.Issuer != "" {
 		return ui.ErrForbidden
+	}
+	if len(person.Passkeys) >= people.MaxPasskeys {
+		http.Error(q.W, manyPasskeys, http.StatusForbidden)
+		return nil
 	}
 	if person.HasPassword {
 		person, err = a.people.SignIn(q.Ctx(), people.Attempt{Email: person.Email, Password: q.R.PostForm.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
@@ -205,18 +210,27 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 		added, err = a.Passkeys.FinishAdd(person, begun.Kept, []byte(q.R.PostForm.Get("answer")))
 	}
 	if err == nil {
+		err = a.spend(q, begun.Kept)
+	}
+	if err == nil {
 		added.Name, added.AddedAt = words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "Passkey of "+browserOf(q.R.UserAgent())), q.Mon.Now()
-		err = a.people.SavePasskey(q.Ctx(), people.Person{ID: person.ID, Revision: begun.Revision}, added)
+		err = a.people.AddPasskey(q.Ctx(), people.Person{ID: person.ID, Revision: begun.Revision}, added)
 	}
-	if errors.Is(err, people.ErrRefused) {
-		a.site.Log.WarnContext(q.Ctx(), "refused a new passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
-		return a.showPasskeys(q, http.StatusForbidden, "The passkey was not added. Try again.")
+	if err == nil {
+		q.Notice("Added the passkey " + words.Short(added.Name) + ".")
+		return q.Redirect("/account/passkeys")
 	}
-	if err != nil {
+	status, problem := http.StatusForbidden, "The passkey was not added. Try again."
+	switch {
+	case errors.Is(err, people.ErrManyPasskeys):
+		problem = manyPasskeys
+	case errors.Is(err, checks.ErrExists):
+		status, problem = http.StatusConflict, "The passkey was not added: it is in use already. Delete it on your device, and try again."
+	case !errors.Is(err, people.ErrRefused):
 		return err
 	}
-	q.Notice("Added the passkey " + words.Short(added.Name) + ".")
-	return q.Redirect("/account/passkeys")
+	a.site.Log.WarnContext(q.Ctx(), "refused a new passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
+	return a.showPasskeys(q, status, problem)
 }
 
 func (a *Accounts) deletePasskey(q *ui.Request) error {

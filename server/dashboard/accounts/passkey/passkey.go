@@ -3,9 +3,9 @@
 //
 //	keys, err := passkey.New("https://rollcall.example.org")
 //	options, kept, err := keys.BeginAdd(person)              // for navigator.credentials.create in the browser
-//	added, err := keys.FinishAdd(person, kept, answer)       // save it
+//	added, err := keys.FinishAdd(person, kept, answer)       // People.AddPasskey saves it
 //	options, kept, err = keys.BeginSignIn()                  // for navigator.credentials.get
-//	who, used, err := keys.FinishSignIn(kept, answer, find)  // save used: it counts
+//	who, used, err := keys.FinishSignIn(kept, answer, find)  // People.UsePasskey compares its counter, and saves it
 //
 // What Begin… keeps must come back from the same browser, unread and once.
 package passkey
@@ -29,12 +29,8 @@ import (
 // within is how long a person may take.
 const within = 5 * time.Minute
 
-var (
-	// ErrRefused is the error of an answer that does not prove the passkey of a person.
-	ErrRefused = fmt.Errorf("passkey: %w", people.ErrRefused)
-	// ErrCloned is the error of a passkey whose counter went back: another person may have copied it.
-	ErrCloned = fmt.Errorf("%w: the counter of the passkey went back, so there may be a copy of it", ErrRefused)
-)
+// ErrRefused is the error of an answer that does not prove the passkey of a person.
+var ErrRefused = fmt.Errorf("passkey: %w", people.ErrRefused)
 
 // Keys registers and verifies the passkeys of one address. It is safe for concurrent use.
 type Keys struct{ web *webauthn.WebAuthn }
@@ -114,7 +110,7 @@ func (k *Keys) BeginSignIn() (options, kept []byte, err error) {
 }
 
 // FinishSignIn returns who signs in, and the passkey with its new counter, which must be saved. find returns a person by the ID
-// of a passkey. The error is [ErrRefused], [ErrCloned] or that of find.
+// of a passkey. The error is [ErrRefused], [people.ErrCloned] or that of find.
 func (k *Keys) FinishSignIn(kept, answer []byte, find func(id []byte) (people.Person, error)) (people.Person, people.Passkey, error) {
 	var session webauthn.SessionData
 	if err := json.Unmarshal(kept, &session); err != nil {
@@ -138,7 +134,7 @@ func (k *Keys) FinishSignIn(kept, answer []byte, find func(id []byte) (people.Pe
 	case err != nil:
 		return people.Person{}, people.Passkey{}, refused(err)
 	case credential.Authenticator.CloneWarning:
-		return who, people.Passkey{}, ErrCloned
+		return who, people.Passkey{}, people.ErrCloned
 	}
 	used, err := keyOf(credential)
 	for _, had := range who.Passkeys {
@@ -169,7 +165,7 @@ func begun(response any, session *webauthn.SessionData) (options, kept []byte, e
 func keyOf(credential *webauthn.Credential) (people.Passkey, error) {
 	credential.Attestation = webauthn.CredentialAttestation{} // not asked for, and large
 	text, err := json.Marshal(credential)
-	return people.Passkey{ID: credential.ID, Credential: text}, err
+	return people.Passkey{ID: credential.ID, Credential: text, Counter: credential.Authenticator.SignCount}, err
 }
 
 // user is a person as the library asks for one.

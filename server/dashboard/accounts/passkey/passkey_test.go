@@ -127,7 +127,7 @@ func TestPasskey(t *testing.T) {
 	page.WaitText("main", "4 signed in: <nil>")
 
 	// An answer counts for its request alone.
-	if err := s.signIn(s.lastAnswer); !errors.Is(err, passkey.ErrCloned) {
+	if err := s.signIn(s.lastAnswer); !errors.Is(err, people.ErrCloned) {
 		t.Errorf("an answer counts twice: %v", err)
 	}
 	var err error
@@ -147,7 +147,7 @@ func TestPasskey(t *testing.T) {
 	// A copy of the passkey has an older counter.
 	device.Rewind()
 	click("#get")
-	page.WaitText("main", passkey.ErrCloned.Error())
+	page.WaitText("main", people.ErrCloned.Error())
 
 	// A passkey that was deleted here is nobody's.
 	s.who.Passkeys = nil
