@@ -141,6 +141,9 @@ func (s *site) must(err error) {
 // create adds a check.
 func (s *site) create(spec checks.Spec) checks.Check {
 	s.Helper()
+	if spec.Channels == nil {
+		spec.Channels = new("")
+	}
 	c, err := s.mon.Project(s.project.ID).Create(s.Context(), spec)
 	s.must(err)
 	return *c.Check

@@ -22,7 +22,7 @@ func TestCheckPage(t *testing.T) {
 		t.Fatalf("the page is at %s", path)
 	}
 	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
-	editor.Get(path).Is(http.StatusOK).Has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  run=", "rollcall run --ping-url", "Kubernetes", "&lt;b&gt;Everything")
+	editor.Get(path).Is(http.StatusOK).Has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  r=$(", " run --ping-url", "Kubernetes", "&lt;b&gt;Everything")
 	editor.Get(path).Has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
 		HasNo("Slug URL")
 	slugged := s.Create(checks.Spec{Name: new("slugged"), Slug: new("nightly")})
@@ -62,7 +62,7 @@ func TestKin(t *testing.T) {
 		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Follows", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.").HasNo("Followed by", "record-only")
 		pagetest.WellFormed(t, page.Body)
 		b.Get("/checks/"+dump.UniqueKey()).Has("Followed by", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Follows")
-		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Follow", `class="after down"`)
+		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Follows", "Followed by", `class="after down"`)
 		b.Get(s.Path("rehearsal")).Has("<h2>Record only", "Quietly")
 		b.Get(s.Path("?all=1")).Has("<span>record-only</span>")
 		b.Get(s.Path("board?all=1")).Has("after dump", "record-only · ", "After dump")

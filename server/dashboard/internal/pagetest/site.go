@@ -111,6 +111,9 @@ func (s *Site) Path(page string) string { return "/projects/" + s.Project.ID.Str
 
 // Create adds a check.
 func (s *Site) Create(spec checks.Spec) checks.Check {
+	if spec.Channels == nil {
+		spec.Channels = new("")
+	}
 	s.T.Helper()
 	c, err := s.Mon.Project(s.Project.ID).Create(s.T.Context(), spec)
 	NoError(s.T, err)
