@@ -28,7 +28,7 @@ func TestReadmeQuickStart(t *testing.T) {
 	}
 	run := buildReadme(t, found[1])
 	for range 2 { // the second run finds the check of the first
-		if out := run(); out != string(found[2]) {
+		if out, _ := run(); out != string(found[2]) {
 			t.Errorf("printed %q, want %q", out, found[2])
 		}
 	}
@@ -40,7 +40,8 @@ func TestReadmeSnippets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links every package")
 	}
-	out := buildReadme(t, combineReadmes(t))()
+	out, log := buildReadme(t, combineReadmes(t))()
+	out += log
 	if want := "backup is up\n"; !strings.Contains(out, want) {
 		t.Errorf("printed %q, want %q", out, want)
 	}
@@ -49,8 +50,8 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
-// buildReadme compiles a program and returns a function that runs it in its own directory and returns its output.
-func buildReadme(t *testing.T, program []byte) func() string {
+// buildReadme compiles a program and returns a function that runs it in its own directory and returns its standard output and its log.
+func buildReadme(t *testing.T, program []byte) func() (out, log string) {
 	t.Helper()
 	dir := t.TempDir()
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "quickstart")
@@ -61,15 +62,17 @@ func buildReadme(t *testing.T, program []byte) func() string {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, program)
 	}
-	return func() string {
+	return func() (string, string) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), binary)
 		command.Dir = dir
-		out, err := command.CombinedOutput()
+		var log bytes.Buffer
+		command.Stderr = &log
+		out, err := command.Output()
 		if err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("%v\n%s%s", err, out, &log)
 		}
-		return string(out)
+		return string(out), log.String()
 	}
 }
 

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 func TestPool(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	for n := range 2 { // the second run finds the orders and the pings of the first
-		out, err := exec.CommandContext(t.Context(), "go", "run", ".", db.URL).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "go", "run", ".", db.URL).Output()
 		if want := fmt.Sprintf("%d orders billed; billing is up after %d pings\n", n+1, 2*(n+1)); err != nil || string(out) != want {
 			t.Errorf("%v, printed %q, want %q", err, out, want)
 		}

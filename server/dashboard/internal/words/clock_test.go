@@ -23,8 +23,8 @@ func TestClock(t *testing.T) {
 		{"2026-11-01T05:30:00Z", "UTC", "America/New_York", "1 Nov 2026 05:30:00", "(01:30 EDT New York)"},
 		{"2026-11-01T06:30:00Z", "UTC", "America/New_York", "1 Nov 2026 06:30:00", "(01:30 EST New York)"},
 		// Between the two changes of the year, the zones show the same.
-		{"2026-07-01T12:00:00Z", "Europe/London", "Africa/Casablanca", "1 Jul 2026 13:00:00", ""},
-		{"2026-12-01T12:00:00Z", "Europe/London", "Africa/Casablanca", "1 Dec 2026 12:00:00", "(13:00 Casablanca)"},
+		{"2025-07-01T12:00:00Z", "Europe/London", "Africa/Casablanca", "1 Jul 2025 13:00:00", ""},
+		{"2025-12-01T12:00:00Z", "Europe/London", "Africa/Casablanca", "1 Dec 2025 12:00:00", "(13:00 Casablanca)"},
 		// Across the date line, the time of day may be the same on another day.
 		{"2026-11-24T10:30:00Z", "Pacific/Pago_Pago", "Pacific/Kiritimati", "23 Nov 2026 23:30:00", "(25 Nov 00:30 Kiritimati)"},
 		{"2026-11-24T10:30:00Z", "Pacific/Honolulu", "Pacific/Kiritimati", "24 Nov 2026 00:30:00", "(25 Nov 00:30 Kiritimati)"},
