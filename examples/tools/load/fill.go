@@ -73,7 +73,7 @@ func (f *fixture) create(ctx context.Context, n int, integrations []channels.Cha
 			return err
 		}
 	}
-	check, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", someTag}})
+	check, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", someTag}, Channels: new("")})
 	if err != nil {
 		return err
 	}
