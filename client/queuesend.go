@@ -55,7 +55,8 @@ func (s *sender) pingByQueue(ctx context.Context, signal pings.Signal) error {
 	defer cancel()
 	err := s.once(ctx, signal, time.Time{})
 	if isUndelivered(err) {
-		s.failed.Store(&err)
+		failed := err // the background reads it
+		s.failed.Store(&failed)
 		err = s.keep(signal, at, err)
 	}
 	if broken != nil {

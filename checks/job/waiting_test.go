@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,9 +71,18 @@ func eachOutage(t *testing.T, test func(t *testing.T, o *outage)) {
 			synctest.Test(t, func(t *testing.T) {
 				o := &outage{}
 				o.back()
+				var mu sync.Mutex
 				var errs []error
-				o.pingErr = func() error { return errors.Join(errs...) }
-				o.config = job.Config{OnPingError: func(_ context.Context, err error) { errs = append(errs, err) }}
+				o.pingErr = func() error {
+					mu.Lock()
+					defer mu.Unlock()
+					return errors.Join(errs...)
+				}
+				o.config = job.Config{OnPingError: func(_ context.Context, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, err)
+				}}
 				db := &dbtest.Hooked{Store: dbtest.SQLite(t).Open(t), Around: func(op string, do func() error) error {
 					if name == "job" && op == "Update" && o.fails() {
 						return fmt.Errorf("%w: frozen", checks.ErrUnavailable)
