@@ -199,11 +199,10 @@ func (w *warner) warn(ctx context.Context) (logged int, err error) {
 	if err != nil {
 		return logged, err
 	}
-	var more int
-	w.nobody, more = logEach(ctx, log, alertsNobody, nobody, w.nobody)
-	logged += more
-	w.waiting, more = logEach(ctx, log, tooNew, waiting, w.waiting)
-	return logged + more, nil
+	var silent, late int
+	w.nobody, silent = logEach(ctx, log, alertsNobody, nobody, w.nobody)
+	w.waiting, late = logEach(ctx, log, tooNew, waiting, w.waiting)
+	return logged + silent + late, nil
 }
 
 // logEach logs a line for each check of a list that was not logged before, up to namedMost, and returns those that were logged.

@@ -53,7 +53,6 @@ func (d ZoneData) Outdated(now time.Time) bool {
 type zoneFiles struct {
 	ZoneData
 	files fs.FS
-	stamp time.Time // of the file that names the release
 }
 
 // zoneFilesInUse are those that LoadLocation reads: nil before its first call.
@@ -108,7 +107,7 @@ func RefreshZoneinfo() (changed bool) {
 			}
 		}
 	}
-	if before != nil && before.Version == found.Version && before.stamp.Equal(found.stamp) {
+	if before != nil && before.ZoneData == found.ZoneData {
 		return false
 	}
 	zoneFilesInUse.Store(found)
@@ -148,7 +147,6 @@ func openZones(path string) (*zoneFiles, error) {
 	}
 	for _, name := range []string{"tzdata.zi", "+VERSION"} {
 		if z.Version, z.Released, err = readVersion(z.files, name); err == nil {
-			z.stamp = z.Released
 			return z, nil
 		}
 	}
