@@ -113,7 +113,7 @@ func eachOutage(t *testing.T, test func(t *testing.T, o *outage)) {
 	}
 }
 
-// wait reports failures with the bodies from first to last, which all wait.
+// wait reports failures with the bodies from first to last, which all wait, and for the try in the background.
 func (o *outage) wait(t *testing.T, first, last int) {
 	t.Helper()
 	for i := first; i <= last; i++ {
@@ -121,6 +121,7 @@ func (o *outage) wait(t *testing.T, first, last int) {
 			t.Fatalf("ping %d: %v", i, err)
 		}
 	}
+	synctest.Wait()
 }
 
 // arrived compares the bodies in the log with those from first to last.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -30,28 +31,22 @@ var (
 	errUnregistered = errors.New("the check is not registered yet")
 )
 
-// submission is a ping on its way to the database.
-type submission interface {
-	// Done is closed once the ping is recorded or has failed, which Err then says.
-	Done() <-chan struct{}
-	Err() error
-	// At is when the ping was received.
-	At() time.Time
-}
-
 // target is the check of a job.
 type target struct {
 	id       uuid.UUID // the zero value until it is registered; the lock of the keeper guards it
 	register func(ctx context.Context) (uuid.UUID, error)
 }
 
+// none is the submission of a ping that is not on its way to the database.
+var none ingest.Submission
+
 // kept is a ping that waits in memory.
 type kept struct {
 	to     *target
 	signal pings.Signal
 	at     time.Time
-	sent   submission // or nil if it must be submitted
-	alone  bool       // the database takes others
+	sent   ingest.Submission // none if it must be submitted
+	alone  bool              // the database takes others
 }
 
 func (p *kept) Size() int { return len(p.signal.Body) }
@@ -98,7 +93,7 @@ func (k *keeper) ping(ctx context.Context, to *target, signal pings.Signal) erro
 	if err == nil {
 		return nil
 	}
-	if p.sent == nil && !errors.Is(err, store.ErrUnavailable) {
+	if p.sent == none && !errors.Is(err, store.ErrUnavailable) {
 		return about("check", id, err)
 	}
 	k.mu.Lock()
@@ -198,7 +193,10 @@ func (k *keeper) pass() (ok bool) {
 		if p.to.id == uuid.Nil || blocked[p.to] {
 			continue
 		}
-		if p.sent == nil {
+		if p.sent == none {
+			if k.closed {
+				break
+			}
 			sent, err := k.ingest.Submit(p.to.id, p.signal, p.at)
 			if err != nil {
 				blocked[p.to], ok = true, false
@@ -219,7 +217,9 @@ func (k *keeper) pass() (ok bool) {
 	var refused []error
 	for _, p := range list {
 		err := p.sent.Err()
-		p.sent = nil
+		if !k.closed { // or left compares it
+			p.sent = none
+		}
 		switch {
 		case err == nil:
 			recorded = true
@@ -339,13 +339,15 @@ func (k *keeper) drain(ctx context.Context) {
 	k.wake() // so that the goroutine ends
 }
 
-// left returns how many pings wait that are not on their way, and how many were dropped since the last call.
-func (k *keeper) left() int {
+// left returns how many pings are not recorded after drain: those that wait, those that the database has not answered, and those
+// that were dropped since the last call.
+func (k *keeper) left(unanswered []ingest.Submission) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	n := k.waiting.TakeLost()
+	n := k.waiting.TakeLost() + len(unanswered)
 	for _, p := range k.waiting.All() {
-		if p.sent == nil || closed(p.sent.Done()) && p.sent.Err() != nil {
+		recorded := p.sent != none && closed(p.sent.Done()) && p.sent.Err() == nil
+		if !recorded && !slices.Contains(unanswered, p.sent) {
 			n++
 		}
 	}

@@ -203,7 +203,7 @@ func (m *Monitor) run(ctx context.Context, end background.End) error {
 // record waits until the pings that were taken are recorded, and returns how many are not when ctx ends.
 func (m *Monitor) record(ctx context.Context) (left int) {
 	m.jobs.keeper.drain(ctx)
-	return m.ingest.Wait(ctx) + m.jobs.keeper.left()
+	return m.jobs.keeper.left(m.ingest.Wait(ctx))
 }
 
 // Tick does one round of what [Monitor.Start] does all the time, for tests and for programs with a clock of their own: it

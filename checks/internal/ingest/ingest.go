@@ -148,7 +148,7 @@ func (in *Ingest) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 	return in.queue.submit(ctx, &queued{check: id, signal: signal})
 }
 
-// Submission is a ping that [Ingest.Submit] has queued.
+// Submission is a ping that [Ingest.Submit] has queued. The zero value is none.
 type Submission struct{ ping *queued }
 
 // Done is closed once the ping is recorded or has failed.
@@ -237,17 +237,23 @@ func (in *Ingest) Settled(upTo time.Time) time.Time {
 // Queued returns the number of pings that wait for their commit.
 func (in *Ingest) Queued() int { return in.queue.length() }
 
-// Wait waits until the pings that are queued now are recorded, or have failed, and returns how many still wait when ctx ends.
-func (in *Ingest) Wait(ctx context.Context) (left int) {
+// Wait waits until the pings that are queued now are recorded, or have failed, and returns those that still wait when ctx ends.
+func (in *Ingest) Wait(ctx context.Context) (left []Submission) {
 	waiting := in.queue.waiting()
-	for i, p := range waiting {
+	for _, p := range waiting {
 		select {
 		case <-p.done:
 		case <-ctx.Done():
-			return len(waiting) - i
 		}
 	}
-	return 0
+	for _, p := range waiting {
+		select {
+		case <-p.done:
+		default:
+			left = append(left, Submission{p})
+		}
+	}
+	return left
 }
 
 // Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
