@@ -39,7 +39,7 @@ func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 					for _, header := range []http.Header{{"X-Api-Key": {key}}, {"X-Api-Key": {readOnly}}, {"X-Api-Key": {key + "x"}}, {"Authorization": {"Bearer " + key}}, {}} {
 						r := request{method: method, url: p.url + path, header: header}
 						if strings.HasPrefix(path, "/api/") { // the body of a ping may be stored
-							r.body = `{"api_key": "` + key + `", "slug": "` + pingKey + `"}`
+							r.body = `{"api_key": "` + key + `", "desc": "` + pingKey + `"}` // names of checks are logged
 						}
 						if _, _, err := r.do(); err != nil {
 							t.Fatal(err)
