@@ -233,6 +233,56 @@ func TestMaintenanceRetries(t *testing.T) {
 	})
 }
 
+// TestAwayForReminders has a receiver that is away until reminders wait behind the alert, and a policy that keeps them back when it
+// is there again. It hears of the outage at the end, whether or not reminders were switched off meanwhile.
+func TestAwayForReminders(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T, o outbox, c checks.Check) (end func()){
+		"snooze": func(t *testing.T, o outbox, _ checks.Check) (end func()) {
+			o.save(t, gate.Window{ID: uuid.New(), Kind: gate.Snooze, Start: o.Now(), End: o.Now().Add(time.Hour), CreatedAt: o.Now()})
+			return nil
+		},
+		"quiet hours": func(t *testing.T, o outbox, c checks.Check) (end func()) {
+			o.change(t, c, checks.Spec{QuietHours: new("16:01-17:02")})
+			return nil
+		},
+		"no repeats": func(t *testing.T, o outbox, c checks.Check) (end func()) {
+			o.maintain(t, time.Hour)
+			o.change(t, c, checks.Spec{RepeatEvery: new(time.Duration(0))})
+			return nil
+		},
+		"parent": func(t *testing.T, o outbox, c checks.Check) (end func()) {
+			parent := o.create(t, checks.Spec{Name: new("parent"), Slug: new("parent"), Channels: new("*")})
+			o.ping(t, parent.ID, pings.Failure)
+			o.deliver(t, "ops: parent down")
+			o.change(t, c, checks.Spec{After: new("parent")})
+			return func() {
+				o.ping(t, parent.ID, pings.Success)
+				o.deliver(t, "ops: parent up")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+				o.change(t, c, checks.Spec{RepeatEvery: new(4 * time.Hour)})
+				o.set(answer(errors.New("away")))
+				o.ping(t, c.ID, pings.Failure)
+				for range 11 {
+					o.wait(t, 22*time.Minute) // to 16:02
+				}
+				o.set(nil)
+				end := begin(t, o, c)
+				o.wait(t, 59*time.Minute)
+				if end != nil {
+					end()
+				}
+				o.wait(t, time.Minute, down)
+				o.ping(t, c.ID, pings.Success)
+				o.deliver(t, up)
+			})
+		})
+	}
+}
+
 // TestMaintenancePause pauses a check whose alert waits: nobody hears of it.
 func TestMaintenancePause(t *testing.T) {
 	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {

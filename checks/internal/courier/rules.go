@@ -125,39 +125,43 @@ func stale(q store.QueuedDelivery, now time.Time) bool {
 	return q.Error != "" && q.CreatedAt.Before(before) && q.HeldUntil.Before(before)
 }
 
-// supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest. If that
-// one reports that the check is up, it also keeps the first one about the last outage. The first delivery that it keeps
-// takes over the claim and sums up the flips of the superseded ones.
+// supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest that reports that the
+// check is up, and the first one about the last outage: no reminder takes the place of an alert that nobody has heard. The first
+// delivery that it keeps takes over the claim and sums up the flips of the superseded ones.
 func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult, first store.DeliveryResult) {
 	newest := line[len(line)-1]
+	var down int64 // the flip that began the last outage
+	for _, w := range line {
+		if !w.FlipUp {
+			down = w.FlipID
+		}
+	}
 	kept := newest
-	if newest.FlipUp {
-		var down int64 // the flip that began the last outage
-		for _, w := range line {
-			if !w.FlipUp {
-				down = w.FlipID
-			}
-		}
-		if i := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
-			kept = line[i]
-		}
+	if i := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
+		kept = line[i]
 	}
 	claimed := line[0].QueuedDelivery
 	since := flipsFrom(kept)
 	for _, w := range line {
-		if w.ID == kept.ID || w.ID == newest.ID {
+		if w.ID == kept.ID || w.ID == newest.ID && w.FlipUp {
 			continue
 		}
 		if from := flipsFrom(w); from.Before(since) {
 			since = from
 		}
-		superseded = append(superseded, over(w.QueuedDelivery, checks.DeliverySuperseded, supersededText(w.Error)))
+		text := supersededText(w.Error)
+		if w.FlipID == kept.FlipID {
+			text = "the alert before it is not sent yet"
+		}
+		superseded = append(superseded, over(w.QueuedDelivery, checks.DeliverySuperseded, text))
 	}
 	first = pending(kept.QueuedDelivery, kept.Due)
 	if len(superseded) == 0 {
 		return nil, first
 	}
-	first.Since, first.Error, first.Due = since, claimed.Error, claimed.Due
+	if first.Error, first.Due = claimed.Error, claimed.Due; since.Before(flipsFrom(kept)) {
+		first.Since = since
+	}
 	if first.ID != claimed.ID {
 		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the backoff does not restart
 	}

@@ -99,7 +99,7 @@ func TestSupersede(t *testing.T) {
 	lease := noon.Add(time.Hour)
 	for flips, want := range map[string]struct {
 		kept  string        // the deliveries that are still to be sent, "." for one that is not
-		since time.Duration // after noon; what the first of them sums up begins there
+		since time.Duration // after noon; what the first of them sums up begins there; -1 if that is nothing
 	}{
 		"d":         {"d", -1},
 		"u":         {"u", -1},
@@ -108,11 +108,13 @@ func TestSupersede(t *testing.T) {
 		"dud":       {"..d", 0},
 		"dudu":      {"..du", 0},
 		"dududu":    {"....du", 0},
-		"drr":       {"..r", 0},
-		"drru":      {"d..u", 0},
+		"drr":       {"d..", -1},
+		"rr":        {"r.", -1},
+		"drru":      {"d..u", -1},
+		"dudrr":     {"..d..", 0},
 		"dudrru":    {"..d..u", 0},
 		"rrud":      {"...d", -time.Minute},
-		"rru":       {"r.u", -time.Minute},
+		"rru":       {"r.u", -1},
 		"uu":        {".u", 0},
 		"durdrurdu": {".......du", 0},
 	} {
@@ -131,11 +133,15 @@ func TestSupersede(t *testing.T) {
 		}
 		before := slices.Clone(line)
 		superseded, first := supersede(line)
+		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
 		kept := []byte(flips)
 		for _, q := range superseded {
 			kept[q.ID-10] = '.'
 			text := "superseded by a newer alert"
-			if q.ID == 10 {
+			switch {
+			case line[q.ID-10].FlipID == line[i].FlipID:
+				text = "the alert before it is not sent yet"
+			case q.ID == 10:
 				text += "; before that: away"
 			}
 			if q.State != checks.DeliverySuperseded || q.Error != text {
@@ -145,14 +151,13 @@ func TestSupersede(t *testing.T) {
 		if string(kept) != want.kept {
 			t.Errorf("%s: kept %s, want %s", flips, kept, want.kept)
 		}
-		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
 		wantFirst := store.DeliveryResult{QueuedDelivery: store.QueuedDelivery{
 			ID: int64(10 + i), State: checks.DeliveryPending, Attempts: 4, Error: "away", Due: lease,
 		}}
 		if i == 0 {
 			wantFirst.Claim = 4
 		}
-		if want.since >= 0 || len(superseded) > 0 {
+		if want.since != -1 {
 			wantFirst.Since = noon.Add(want.since)
 		}
 		if diff := cmp.Diff(wantFirst, first); diff != "" {
