@@ -161,6 +161,39 @@ func TestStormRestart(t *testing.T) {
 	})
 }
 
+// TestStormReminders reminds of a whole fleet. The first reminders leave at once, the others together, apart from alerts about
+// checks that go down meanwhile.
+func TestStormReminders(t *testing.T) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
+		for _, c := range jobs {
+			o.change(t, c, checks.Spec{RepeatEvery: new(2 * time.Hour)})
+		}
+		seen := make(map[string]int)
+		o.take(t, pings.Failure, jobs...)
+		o.sizes(t, "chat", seen)
+		o.clock.Advance(time.Hour)
+		o.sizes(t, "chat", seen)
+		o.clock.Advance(time.Hour)
+		_, err := o.Sweep(t.Context())
+		must(t, err)
+		first := o.sizes(t, "chat", seen)
+		late := o.watched(t, "late")
+		o.take(t, pings.Failure, late)
+		equal(t, "another one", o.sizes(t, "chat", seen), []int{1})
+		o.clock.Advance(time.Minute)
+		_, err = o.Deliver(t.Context())
+		must(t, err)
+		var together []string
+		for _, n := range o.all() {
+			if n.channel == "chat" {
+				together = append(together, fmt.Sprintf("reminder %d: %d", n.Reminder, len(n.Combined)))
+			}
+		}
+		equal(t, "at once", first, []int{1, 1, 1})
+		equal(t, "together", together, []string{fmt.Sprint("reminder 1: ", fleetSize-3)})
+	})
+}
+
 // TestStormOff sends each alert alone, also those that wait when somebody switches the setting off.
 func TestStormOff(t *testing.T) {
 	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {

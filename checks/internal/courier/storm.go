@@ -17,10 +17,10 @@ import (
 // stormMost bounds the alerts that one message combines.
 const stormMost = 500
 
-// traffic is the alerts to a channel that checks are down, or that they are up.
+// traffic is the alerts to a channel that checks are down, that they still are, or that they are up.
 type traffic struct {
-	channel uuid.UUID
-	up      bool
+	channel      uuid.UUID
+	up, reminder bool
 }
 
 // company is what alerts have in common that one message combines.
@@ -66,12 +66,12 @@ func (l *loop) combine(ctx, sending context.Context, alerts []*send) error {
 
 // joins reports whether an alert may leave together with others: it has not been tried, and is one that nobody told apart.
 func (s *send) joins() bool {
-	return s.Storm.On() && s.Close == "" && s.Reminder == 0 && s.Batch == 0 && s.Error == "" && !s.Flip.At.IsZero() &&
+	return s.Storm.On() && s.Close == "" && s.Batch == 0 && s.Error == "" && !s.Flip.At.IsZero() &&
 		s.Recipient == "" && len(s.Done)+len(s.Apart) == 0
 }
 
 func (s *send) company() company {
-	return company{traffic{s.ChannelID, s.Flip.Up}, s.Batch, s.Recipient, strings.Join(s.Done, "\n")}
+	return company{traffic{s.ChannelID, s.Flip.Up, s.Reminder > 0}, s.Batch, s.Recipient, strings.Join(s.Done, "\n")}
 }
 
 // decide decides about alerts that no other policy keeps back, and notes which leave alone.
