@@ -117,6 +117,8 @@ func (c Check) Parent(now time.Time) gate.Parent {
 		p.Down = true
 	case StatusGrace:
 		p.Late = c.Deadline()
+	case StatusUp:
+		p.Up = c.StoredSince
 	}
 	return p
 }

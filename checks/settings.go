@@ -99,8 +99,8 @@ type Settings struct {
 	// RecordOnly makes the check raise no alert. Its state, its transitions and its log are those of any other check.
 	RecordOnly bool
 	// After names the checks of the same project that the check follows, its parents, as slugs or IDs with a comma between
-	// two; "" for none. While one of them is down or late, the alert that this check is down waits. [Settings.Parents] lists
-	// them.
+	// two; "" for none. While one of them is down or late, the alert that this check is down waits, and for the grace time of
+	// this check after that; see [gate.Parent]. [Settings.Parents] lists them.
 	After string
 }
 

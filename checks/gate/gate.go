@@ -45,6 +45,10 @@ type Event struct {
 	// if no ping is expected any more.
 	Failures    int
 	NextFailure time.Time
+	// Grace is the grace time of the check. After a parent came up, an alert waits for as long; see [Parent].
+	Grace time.Duration
+	// Reported says that the job itself reported the failure, at At.
+	Reported bool
 	// Check and Tags are those of the check; windows select by them.
 	Check uuid.UUID
 	Tags  []string
@@ -87,7 +91,9 @@ func (a Ack) Active(now time.Time) bool {
 	return !a.At.IsZero() && (a.Until.IsZero() || now.Before(a.Until))
 }
 
-// Parent is a check that another one follows.
+// Parent is a check that another one follows. Once it is up, the follower has its own grace time, at least [LeastFollow] and at most
+// [MostFollow], as if it had been due then: what begins after the parent is no outage. A failure that the job reports later than that
+// is one at once.
 type Parent struct {
 	// Name is what people call it.
 	Name string
@@ -95,6 +101,8 @@ type Parent struct {
 	Down bool
 	// Late is the deadline of a check that is late and not down yet, or the zero time.
 	Late time.Time
+	// Up is when a check that is neither down nor late came up last, or the zero time.
+	Up time.Time
 }
 
 // Step is a step of an escalation policy.
@@ -125,7 +133,7 @@ const (
 	ByRepeat      Why = "repeat"      // it is too early for a reminder
 	ByMaintenance Why = "maintenance"
 	BySnooze      Why = "snooze"
-	ByParent      Why = "after" // a check that it follows is down or late
+	ByParent      Why = "after" // a check that it follows is down or late, or came up
 	ByAck         Why = "acknowledged"
 	ByStep        Why = "escalation" // it is not the turn of the integration yet
 	ByQuiet       Why = "quiet_hours"
@@ -148,6 +156,8 @@ type Decision struct {
 const (
 	// AskParent bounds the wait for a parent, which comes up without a change of any policy.
 	AskParent = 30 * time.Second
+	// LeastFollow and MostFollow bound the grace time that a follower has after its parent came up.
+	LeastFollow, MostFollow = AskParent, time.Hour
 	// AskAck bounds the wait for the end of an acknowledgement that only the outage ends.
 	AskAck = 10 * time.Minute
 )
@@ -210,16 +220,24 @@ func (p Policies) keep(e Event, now time.Time) (d Decision) {
 	return d
 }
 
-// follow waits for a parent that is down, and with an alert that is due before a late parent's deadline for that.
+// follow waits for a parent that is down, and with an alert that is due before a late parent's deadline for that. After a parent that
+// came up, it waits for the follower.
 func (p Policies) follow(e Event, now time.Time) Decision {
 	for _, parent := range p.Parents {
-		late := e.Kind == Down && !parent.Late.IsZero()
-		if !late && !parent.Down {
-			continue
-		}
-		until := now.Add(AskParent)
-		if late && parent.Late.After(now) && parent.Late.Before(until) {
+		until := time.Time{}
+		switch {
+		case e.Kind == Down && !parent.Late.IsZero():
 			until = parent.Late
+		case parent.Down:
+		case e.Kind != Down || e.Reported && e.At.After(parent.Up):
+			continue
+		default:
+			if until = parent.Up.Add(min(max(e.Grace, LeastFollow), MostFollow)); !until.After(now) {
+				continue
+			}
+		}
+		if ask := now.Add(AskParent); !until.After(now) || until.After(ask) {
+			until = ask
 		}
 		return Decision{Until: until, Why: ByParent, Name: parent.Name}
 	}

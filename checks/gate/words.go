@@ -19,7 +19,7 @@ func (w Why) Words(name string) string {
 	case BySnooze:
 		return said("snoozed")
 	case ByParent:
-		return name + " is down or late"
+		return name + " is down or late, or has just come up"
 	case ByAck:
 		return "acknowledged by " + name
 	case ByStep:

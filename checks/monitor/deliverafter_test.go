@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,11 @@ func TestParentDown(t *testing.T) {
 		}
 		f.ping(t, f.dump.ID, pings.Success)
 		f.deliver(t, "ops: dump up")
-		f.clock.Advance(gate.AskParent)
+		f.wait(t, gate.AskParent)
+		f.says(t, "Its alert waits because dump is down or late, or has just come up.")
+		f.wait(t, 29*time.Minute)
+		f.heldBy(t, f.upload, "dump")
+		f.clock.Advance(30 * time.Second) // its own grace time has passed
 		_, err := f.Deliver(t.Context())
 		must(t, err)
 		if sent := f.all(); len(sent) != 1 || !strings.Contains(sent[0].Verdict, "This alert has waited because dump was down or late.") {
@@ -107,7 +112,10 @@ func TestParentLate(t *testing.T) {
 		f.heldBy(t, f.upload, "dump")
 		f.wait(t, time.Hour)
 		f.ping(t, f.dump.ID, pings.Success) // and up
-		f.wait(t, gate.AskParent, "ops: upload down")
+		f.wait(t, gate.AskParent)
+		f.wait(t, 29*time.Minute)
+		f.heldBy(t, f.upload, "dump")
+		f.wait(t, 30*time.Second, "ops: upload down")
 		f.ping(t, f.upload.ID, pings.Success)
 		f.deliver(t, "ops: upload up")
 
@@ -118,6 +126,34 @@ func TestParentLate(t *testing.T) {
 		f.wait(t, time.Minute)
 		f.heldBy(t, f.upload, "dump")
 	})
+}
+
+// TestFollowerHasItsTime has a job whose deadline passes when the one before it is up again. It has its grace time from then on, unless
+// it reports a failure.
+func TestFollowerHasItsTime(t *testing.T) {
+	for _, failure := range []bool{false, true} {
+		t.Run(fmt.Sprint("failure ", failure), func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{Grace: new(10 * time.Minute)})
+				must(t, err)
+				f.clock.Advance(24 * time.Hour)
+				f.wait(t, 20*time.Minute, "ops: dump down")
+				f.ping(t, f.dump.ID, pings.Success)
+				f.deliver(t, "ops: dump up")
+				f.wait(t, 11*time.Minute)
+				f.heldBy(t, f.upload, "dump")
+				if failure {
+					f.ping(t, f.upload.ID, pings.Success)
+					f.ping(t, f.upload.ID, pings.Failure)
+					f.wait(t, gate.AskParent, "ops: upload down")
+					return
+				}
+				f.wait(t, 18*time.Minute)
+				f.ping(t, f.upload.ID, pings.Success)
+				f.wait(t, time.Hour)
+			})
+		})
+	}
 }
 
 // TestParentIsNone has parents that keep nothing back: paused, renamed, deleted, shared, and such that follow the check in turn.

@@ -326,7 +326,7 @@ func TestExplain(t *testing.T) {
 		{"held for a late parent", daily().settle(late).with(held).after(gate.Parent{Name: "Dump", Late: at(22, 5, 0)}), at(22, 4, 0),
 			missed + "Its alert waits because Dump is late. " + tomorrow},
 		{"held, and the parent is up since", daily().settle(late).with(held).after(gate.Parent{Name: "Dump"}), at(22, 4, 0),
-			missed + "Its alert waits because Dump is down or late. " + tomorrow},
+			missed + "Its alert waits because Dump is down or late, or has just come up. " + tomorrow},
 		{"a parent is down", daily().after(gate.Parent{Name: "Dump", Down: true}), at(22, 2, 0),
 			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. Next run due at 03:00 Europe/Riga (20 min grace). If it goes down, its alert waits because Dump is down."},
 		{"a parent is lost", daily().after().lost("dump", "x"), at(22, 2, 0),

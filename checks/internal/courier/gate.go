@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // askLater is when the gate is asked again about an alert that waits, if it does not say so.
@@ -46,7 +47,7 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 		for _, a := range governed {
 			p := of(a)
 			for _, parent := range parents[a.Check.ID] {
-				p.Parents = append(p.Parents, parent.Parent(now))
+				p.Parents = append(p.Parents, parentOf(a, parent, now))
 			}
 			kept, leaves := keep(a, gate.Decide(eventOf(a), p, now), lines[a.ID], now)
 			if results = append(results, kept...); leaves {
@@ -66,6 +67,19 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 		l.Changed(ctx, changed)
 	}
 	return append(slices.DeleteFunc(alerts, func(a store.Alert) bool { return a.Governed }), leave...), nil
+}
+
+// parentOf returns a check as the gate sees it for an alert about its follower. If the alert waits for it, and it has only been late
+// since, it came up with a success.
+func parentOf(a store.Alert, parent checks.Check, now time.Time) gate.Parent {
+	p := parent.Parent(now)
+	success, deadline := parent.History.LastSuccess, a.CreatedAt.Add(parent.Grace) // it was late then
+	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && p.Up.Before(a.CreatedAt) {
+		if p.Up = success; deadline.Before(success) {
+			p.Up = deadline
+		}
+	}
+	return p
 }
 
 // queued returns the deliveries of alerts.
@@ -89,7 +103,10 @@ func downs(alerts []store.Alert) (ids []int64) {
 
 // eventOf returns an alert as the gate sees it.
 func eventOf(a store.Alert) gate.Event {
-	e := gate.Event{Kind: gate.Down, At: a.CreatedAt, Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID}
+	e := gate.Event{
+		Kind: gate.Down, At: a.CreatedAt, Grace: a.Check.Grace, Reported: a.Flip.Reason == flips.Failure,
+		Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID,
+	}
 	switch {
 	case a.Flip.Up:
 		e.Kind = gate.Up
