@@ -100,7 +100,7 @@ type Settings struct {
 	RecordOnly bool
 	// After names the checks of the same project that the check follows, its parents, as slugs or IDs with a comma between
 	// two; "" for none. While one of them is down or late, the alert that this check is down waits, and for the grace time of
-	// this check after that; see [gate.Parent]. [Settings.Parents] lists them.
+	// this check after that; see [gate.Parent]. One about whose outage nobody knows makes none wait. [Settings.Parents] lists them.
 	After string
 }
 

@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -128,6 +130,77 @@ func TestParentLate(t *testing.T) {
 	})
 }
 
+// TestParentIsSilent has parents about whose outage nobody knows, and such about which somebody does, or has planned the silence.
+func TestParentIsSilent(t *testing.T) {
+	ctx := t.Context()
+	update := func(s checks.Spec) func(t *testing.T, f family) {
+		return func(t *testing.T, f family) {
+			_, err := f.Update(ctx, f.dump.ID, s)
+			must(t, err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		before, after func(t *testing.T, f family) // the failure of the dump, about which nothing arrives
+		holds         bool
+	}{
+		"no integration": {before: update(checks.Spec{Channels: new("")})},
+		"records only":   {before: update(checks.Spec{RecordOnly: new(true)})},
+		"quiet hours":    {before: update(checks.Spec{QuietHours: new("11:00-20:00")})},
+		"too few":        {before: update(checks.Spec{AlertAfter: new(3)})},
+		"acknowledged": {before: update(checks.Spec{RecordOnly: new(true)}), after: func(t *testing.T, f family) {
+			_, err := f.Project(f.project.ID).Acknowledge(ctx, f.dump.ID, checks.AckSpec{By: "Anna"})
+			must(t, err)
+		}, holds: true},
+		"maintenance": {before: func(t *testing.T, f family) {
+			f.save(t, gate.Window{ID: uuid.New(), Kind: gate.Maintenance, Checks: []uuid.UUID{f.dump.ID}, Start: f.Now(), End: f.Now().Add(5 * time.Hour), CreatedAt: f.Now()})
+		}, holds: true},
+		"follows in turn": {before: func(t *testing.T, f family) {
+			disk := f.create(t, checks.Spec{Slug: new("disk"), Channels: new("*")})
+			update(checks.Spec{After: new("disk")})(t, f)
+			f.ping(t, disk.ID, pings.Failure)
+			f.deliver(t, "ops: disk down")
+		}, holds: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				tt.before(t, f)
+				f.ping(t, f.dump.ID, pings.Failure)
+				f.deliver(t)
+				if tt.after != nil {
+					tt.after(t, f)
+				}
+				f.clock.Advance(20 * time.Minute)
+				f.ping(t, f.upload.ID, pings.Failure)
+				if tt.holds {
+					f.wait(t, time.Hour)
+					f.heldBy(t, f.upload, "dump")
+					f.says(t, "Its alert waits because dump is down.")
+					return
+				}
+				f.deliver(t, "ops: upload down")
+			})
+		})
+	}
+}
+
+// TestParentCannotSay has the receiver of the parent's alert be away. The follower does not wait for it long.
+func TestParentCannotSay(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		f.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+			if n.Check.ID == f.dump.ID {
+				return errors.New("away")
+			}
+			return nil
+		})
+		f.ping(t, f.dump.ID, pings.Failure)
+		f.ping(t, f.upload.ID, pings.Failure)
+		f.deliver(t)
+		f.heldBy(t, f.upload, "dump")
+		f.wait(t, 4*time.Minute)
+		f.wait(t, 2*time.Minute, "ops: upload down")
+	})
+}
+
 // TestFollowerHasItsTime has a job whose deadline passes when the one before it is up again. It has its grace time from then on, unless
 // it reports a failure.
 func TestFollowerHasItsTime(t *testing.T) {
@@ -210,13 +283,13 @@ func TestRecordOnly(t *testing.T) {
 		set(true)
 		f.ping(t, f.dump.ID, pings.Failure)
 		f.ping(t, f.upload.ID, pings.Failure)
-		f.deliver(t) // what only records keeps others back nevertheless
-		f.heldBy(t, f.upload, "dump")
+		f.deliver(t, "ops: upload down") // what only records keeps nobody back
 		f.alertsAre(t, "record-only", f.dump.ID)
 		set(false)
 		f.deliver(t, "ops: dump down")
 		set(true)
 		f.ping(t, f.upload.ID, pings.Success)
+		f.deliver(t, "ops: upload up")
 		f.ping(t, f.dump.ID, pings.Success)
 		f.deliver(t, "ops: dump up") // of an outage that was reported
 		f.ping(t, f.dump.ID, pings.Failure)

@@ -58,7 +58,7 @@ func (p *Project) Explain(ctx context.Context, c checks.Check, log []pings.Ping)
 		if err != nil {
 			return verdict.Verdict{}, err
 		}
-		in.Parents, in.Lost = parentsOf(parents, in.Now), lost
+		in.Parents, in.Lost = parentsOf(parents, in.Windows, in.Now), lost
 	}
 	available, reach, err := p.Receivers(ctx, false)
 	in.Receivers = verdict.Receivers(c, available, reach)

@@ -75,14 +75,14 @@ func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err e
 }
 
 // parents returns the checks that a check follows, and the items of its After that count for nothing.
-func (p *Project) parents(ctx context.Context, c checks.Check) (list []checks.Check, lost []string, err error) {
-	parents, err := courier.Parents(ctx, p.store, p.id, c)
+func (p *Project) parents(ctx context.Context, c checks.Check) (list []courier.Parent, lost []string, err error) {
+	parents, err := courier.Parents(ctx, p.store, p.id, p.now(), c)
 	if err != nil {
 		return nil, nil, err
 	}
 	var g selection.Graph
 	for _, parent := range parents[c.ID] {
-		g.Add(selection.NodeOf(parent))
+		g.Add(selection.NodeOf(parent.Check))
 	}
 	for _, name := range c.Parents() {
 		if len(g.Find(name)) == 0 {
@@ -93,9 +93,9 @@ func (p *Project) parents(ctx context.Context, c checks.Check) (list []checks.Ch
 }
 
 // parentsOf returns checks as the gate sees them when another one follows them.
-func parentsOf(list []checks.Check, now time.Time) (parents []gate.Parent) {
-	for _, c := range list {
-		parents = append(parents, c.Parent(now))
+func parentsOf(list []courier.Parent, windows []gate.Window, now time.Time) (parents []gate.Parent) {
+	for _, p := range list {
+		parents = append(parents, p.Gate(windows, now))
 	}
 	return parents
 }

@@ -25,7 +25,7 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
 		return nil, err
 	}
-	parents, err := courier.Parents(ctx, p.store, p.id, list...)
+	parents, err := courier.Parents(ctx, p.store, p.id, in.Now, list...)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 		if i%100 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		in.Check, in.Parents = c, parentsOf(parents[c.ID], in.Now)
+		in.Check, in.Parents = c, parentsOf(parents[c.ID], in.Windows, in.Now)
 		rehearsals[i] = verdict.Rehearse(in)
 	}
 	return rehearsals, nil

@@ -47,7 +47,7 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 		for _, a := range governed {
 			p := of(a)
 			for _, parent := range parents[a.Check.ID] {
-				p.Parents = append(p.Parents, parentOf(a, parent, now))
+				p.Parents = append(p.Parents, parentOf(a, parent, p.Windows, now))
 			}
 			kept, leaves := keep(a, gate.Decide(eventOf(a), p, now), lines[a.ID], now)
 			if results = append(results, kept...); leaves {
@@ -71,8 +71,8 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 
 // parentOf returns a check as the gate sees it for an alert about its follower. If the alert waits for it, and it has only been late
 // since, it came up with a success.
-func parentOf(a store.Alert, parent checks.Check, now time.Time) gate.Parent {
-	p := parent.Parent(now)
+func parentOf(a store.Alert, parent Parent, windows []gate.Window, now time.Time) gate.Parent {
+	p := parent.Gate(windows, now)
 	success, deadline := parent.History.LastSuccess, a.CreatedAt.Add(parent.Grace) // it was late then
 	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && p.Up.Before(a.CreatedAt) {
 		if p.Up = success; deadline.Before(success) {
