@@ -11,6 +11,7 @@ package prose
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,6 +55,15 @@ func Cut(text string, limit int) string {
 		return ""
 	}
 	return text[:end] + mark
+}
+
+// Brief cuts a text that may be of any length between characters to at most limit bytes, and then says how long it was, as in
+// "aaa… (1000000 bytes)".
+func Brief(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "… (" + strconv.Itoa(len(text)) + " bytes)"
 }
 
 // sequences matches the control sequences of terminals (ECMA-48, section 5.4): those with parameters, such as colours,

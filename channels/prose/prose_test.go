@@ -1,6 +1,7 @@
 package prose_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,21 @@ func TestLineJoiners(t *testing.T) {
 	}
 	if got := prose.Line("👨\u200d👩", 2); got != "👨…" {
 		t.Errorf("cut: %q", got)
+	}
+}
+
+// TestBrief: a text of any length is cut between characters, and says how long it was.
+func TestBrief(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "",
+		"abcde":                        "abcde",
+		"abcdef":                       "abcde… (6 bytes)",
+		"abcdž":                        "abcd… (6 bytes)",
+		strings.Repeat("x", 1_000_000): "xxxxx… (1000000 bytes)",
+	} {
+		if got := prose.Brief(text, 5); got != want {
+			t.Errorf("%.20q: %q, want %q", text, got, want)
+		}
 	}
 }
 
