@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/tls"
+	"fmt"
+	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,18 +22,25 @@ const (
 	// maxCommand is how long a command may be to be understood, in bytes. The library gets longer ones as they are, up to
 	// longestCommand: its own limit is that of lines of a message.
 	maxCommand, longestCommand = 4000, 1_000_000
+	// maxIdle is how many commands a client may send without a message that is accepted, not counting those that name recipients
+	// and deliver it, and maxNamed how many recipients it may name.
+	maxIdle, maxNamed = 100, 1000
+	// maxDropped is how long a chunk of a refused message may be, in bytes, for the connection to go on.
+	maxDropped = 64 << 10
 	// firstExtension begins the line after which the answer to EHLO offers STARTTLS.
 	firstExtension = "250-PIPELINING\r\n"
 )
 
 var (
-	greeting  = regexp.MustCompile(`(?i)^(HELO|EHLO)(\s|$)`)
-	anyOrder  = regexp.MustCompile(`(?i)^(NOOP|QUIT|STARTTLS|VRFY)(\s|$)`)
-	mailFrom  = regexp.MustCompile(`(?i)^MAIL\s+FROM\s*:?\s*(.*)$`)
-	rcptTo    = regexp.MustCompile(`(?i)^RCPT\s+TO\s*:?\s*(.*)$`)
-	chunkSize = regexp.MustCompile(`(?i)^BDAT\s+([0-9]{1,9})\b`)
-	dataWord  = regexp.MustCompile(`(?i)^DATA\s`)
-	startTLS  = regexp.MustCompile(`(?i)^STARTTLS`)
+	greeting   = regexp.MustCompile(`(?i)^(HELO|EHLO)(\s|$)`)
+	anyOrder   = regexp.MustCompile(`(?i)^(NOOP|QUIT|STARTTLS|VRFY)(\s|$)`)
+	mailFrom   = regexp.MustCompile(`(?i)^MAIL\s+FROM\s*:?\s*(.*)$`)
+	delivering = regexp.MustCompile(`(?i)^(DATA|BDAT|QUIT)(\s|$)`)
+	emptyChunk = regexp.MustCompile(`(?i)^BDAT\s+0+(\s|$)`)
+	rcptTo     = regexp.MustCompile(`(?i)^RCPT\s+TO\s*:?\s*(.*)$`)
+	chunkSize  = regexp.MustCompile(`(?i)^BDAT\s+([0-9]+)\b`)
+	dataWord   = regexp.MustCompile(`(?i)^DATA\s`)
+	startTLS   = regexp.MustCompile(`(?i)^STARTTLS`)
 	// parameter matches one at the end of a command, and size the one that says how long the message is.
 	parameter = regexp.MustCompile(`\s+[A-Za-z0-9-]+(?:=\S*)?$`)
 	size      = regexp.MustCompile(`(?i)\sSIZE=([0-9]{1,15})(?:\s|$)`)
@@ -45,6 +55,8 @@ type commands struct {
 	chunk int    // bytes of a chunk that follow
 	long  int    // bytes of a long command, the rest of which follows
 	fresh bool   // TLS has begun, and the client has not greeted the server since
+	// chunks is the length of the message in chunks so far.
+	chunks int64
 
 	sender string // of MAIL, where the library gets none
 	size   int64  // that MAIL announced, or 0
@@ -52,6 +64,9 @@ type commands struct {
 
 // Read returns commands one at a time, because the next bytes may be those of a message, and messages as they are.
 func (c *conn) Read(b []byte) (n int, err error) {
+	if c.over.Load() {
+		return 0, io.EOF
+	}
 	if c.data.on {
 		n, err = c.data.read(b, c.receive)
 	} else {
@@ -86,6 +101,9 @@ func (c *conn) readCommand(b []byte) (int, error) {
 		end := bytes.IndexByte(c.in, '\n') + 1
 		switch {
 		case end > 0 && c.long > 0, end > maxCommand:
+			if err := c.countIdle(); err != nil {
+				return 0, err
+			}
 			c.out, c.in, c.long = c.in[:end], c.in[end:], 0
 		case end > 0:
 			line := string(c.in[:end])
@@ -113,6 +131,9 @@ func (c *conn) readCommand(b []byte) (int, error) {
 // command passes a command to the library, or starts TLS.
 func (c *conn) command(line string) error {
 	text := strings.Trim(line, " \t\r\n")
+	if err := c.count(text); err != nil {
+		return err
+	}
 	switch {
 	case startTLS.MatchString(text) && c.offersTLS():
 		return c.secure()
@@ -122,10 +143,17 @@ func (c *conn) command(line string) error {
 	case c.fresh && !anyOrder.MatchString(text):
 		text = "HELP" // is refused; the next greeting ends what was before TLS
 	case chunkSize.MatchString(text):
-		c.chunk, _ = strconv.Atoi(chunkSize.FindStringSubmatch(text)[1]) // cannot fail: digits
+		size, err := strconv.ParseInt(chunkSize.FindStringSubmatch(text)[1], 10, 64)
+		if err != nil { // digits, but too many
+			size = math.MaxInt32
+		}
+		if err := c.mayChunk(size); err != nil {
+			return err
+		}
+		c.chunk = int(size)
 	case mailFrom.MatchString(text):
 		address, parameters := splitPath(mailFrom.FindStringSubmatch(text)[1])
-		c.sender, c.size = "", 0
+		c.sender, c.size, c.chunks = "", 0, 0
 		if m := size.FindStringSubmatch(parameters + " "); m != nil {
 			c.size, _ = strconv.ParseInt(m[1], 10, 64)
 		}
@@ -141,6 +169,60 @@ func (c *conn) command(line string) error {
 	}
 	c.out = []byte(text + "\r\n")
 	return nil
+}
+
+// count counts a command. A client that sends many and no message must connect again.
+func (c *conn) count(text string) error {
+	switch {
+	case rcptTo.MatchString(text):
+		if c.named.Add(1) > maxNamed {
+			return c.dismiss("421 4.7.0 Too many recipients without a message")
+		}
+		return nil
+	case delivering.MatchString(text) && !emptyChunk.MatchString(text):
+		return nil
+	}
+	return c.countIdle()
+}
+
+func (c *conn) countIdle() error {
+	if c.idle.Add(1) > maxIdle {
+		return c.dismiss("421 4.7.0 Too many commands without a message")
+	}
+	return nil
+}
+
+// delivered begins to count commands again, because the client has delivered a message.
+func (c *conn) delivered() {
+	c.idle.Store(0)
+	c.named.Store(0)
+}
+
+// mayChunk ends the connection instead of a long chunk that the library would read only to drop it.
+func (c *conn) mayChunk(size int64) error {
+	size = min(size, math.MaxInt32)
+	tooLarge, dropped := c.chunks+size > c.server.config.MaxReceivedBytes, !c.hasRecipients.Load()
+	c.chunks += size
+	switch {
+	case !tooLarge && !dropped:
+		return nil
+	case size <= maxDropped:
+		return c.countIdle()
+	case dropped:
+		return c.dismiss("503 5.5.1 There is no recipient")
+	}
+	refusal := c.server.refuse(c, errTooLarge, "", c.chunks)
+	return c.dismiss(fmt.Sprintf("%d 5.3.4 %s", refusal.Code, refusal.Message))
+}
+
+// dismiss sends a last answer and ends the connection.
+func (c *conn) dismiss(answer string) error {
+	c.lingers.Store(true)
+	c.over.Store(true)
+	if _, err := c.stream().Write([]byte(answer + "\r\n")); err != nil {
+		return err
+	}
+	return io.EOF
 }
 
 // splitPath splits the argument of MAIL or RCPT: an address, in angle brackets or not, perhaps after a name, and parameters.

@@ -71,6 +71,10 @@ type conn struct {
 	// broken means that a read failed or reached the end of the stream.
 	broken  atomic.Bool
 	refused atomic.Int64 // number of refused recipients
+	// idle and named count what a client has sent since its last message: commands that deliver none, and recipients.
+	idle, named   atomic.Int64
+	hasRecipients atomic.Bool // of the message that follows
+	over          atomic.Bool // nothing more is read
 	// lingers makes Close wait for the client to stop sending, so that it can read the last reply.
 	lingers atomic.Bool
 	data    endFinder
@@ -174,7 +178,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// linger discards further data from the client. Closing with unread data would reset the connection, and the client
+// linger discards some further data from the client. Closing with unread data would reset the connection, and the client
 // would not see the last reply.
 func (c *conn) linger() {
 	if c.tls != nil {
@@ -183,6 +187,6 @@ func (c *conn) linger() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 		_ = c.SetReadDeadline(time.Now().Add(lingerTimeout))
-		_, _ = io.Copy(io.Discard, c.Conn)
+		_, _ = io.CopyN(io.Discard, c.Conn, maxLinger)
 	}
 }

@@ -26,10 +26,11 @@ func TestMessageSize(t *testing.T) {
 		d.send(fits + ".\r\n")
 		d.expect(250)
 		for _, tooLong := range []string{"\r\n" + fits, fits + fits} {
-			d.envelope(address(c))
-			d.command(354, "DATA")
-			d.send(tooLong + ".\r\n")
-			d.expect(552)
+			refused := s.dial()
+			refused.begin(address(c))
+			refused.send(tooLong + ".\r\n")
+			refused.expect(552)
+			refused.ended()
 		}
 		d.command(250, "MAIL FROM:<a@b.example> SIZE=%d", limit)
 		d.command(250, "RSET")
@@ -39,7 +40,7 @@ func TestMessageSize(t *testing.T) {
 		d.chunk(250, fmt.Sprintf("BDAT %d LAST", limit), fits)
 		d.envelope(address(c))
 		d.chunk(552, fmt.Sprintf("BDAT %d LAST", limit+1), fits+"x")
-		d.command(221, "QUIT")
+		d.ended()
 		log := s.bodies(c)
 		if len(log) != 2 || log[0] != fits || log[1] != fits {
 			s.Errorf("%d messages", len(log))
@@ -86,6 +87,111 @@ func TestLongMessage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDroppedMessage: of a message that is refused, or has no recipient, the server reads a bounded part, and ends the connection.
+func TestDroppedMessage(t *testing.T) {
+	s := one(t, smtpd.Config{MaxReceivedBytes: 1_000_000})
+	c := s.create(checks.Spec{})
+	lines := []byte(strings.Repeat(strings.Repeat("x", 78)+"\r\n", 10_000))
+	const much = 300_000_000
+	for name, begin := range map[string]struct {
+		lines []string
+		code  int
+	}{
+		"a message":             {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<" + address(c) + ">", "DATA"}, 552},
+		"a chunk":               {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<" + address(c) + ">", fmt.Sprintf("BDAT %d LAST", much)}, 552},
+		"a huge chunk":          {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<" + address(c) + ">", "BDAT 99999999999999999999 LAST"}, 552},
+		"a chunk for nobody":    {[]string{"MAIL FROM:<a@b.example>", fmt.Sprintf("BDAT %d LAST", much)}, 503},
+		"a message for nobody":  {[]string{"MAIL FROM:<a@b.example>", "DATA"}, 500},
+		"lines like commands":   {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<" + address(c) + ">", "DATA", strings.Repeat("STARTTLS\r\nNOOP\r\n", 200_000)}, 552},
+		"chunks for nobody":     {[]string{strings.Repeat("BDAT 60000\r\n"+strings.Repeat("x", 60_000), 1000)}, 421},
+		"a message in one line": {[]string{"MAIL FROM:<a@b.example>", "RCPT TO:<" + address(c) + ">", "DATA", strings.Repeat("x", 20_000_000)}, 552},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := s.dial()
+			d.command(250, "EHLO client.example.org")
+			sent := make(chan int, 1)
+			go func() {
+				total := 0
+				for _, line := range begin.lines {
+					n, _ := d.conn.Write([]byte(line + "\r\n"))
+					total += n
+				}
+				for total < much {
+					n, err := d.conn.Write(lines)
+					if total += n; err != nil {
+						break
+					}
+				}
+				sent <- total
+			}()
+			answered := false
+			for {
+				code, _, err := d.text.ReadResponse(0)
+				if answered = answered || code == begin.code; err != nil && code == 0 {
+					break
+				}
+			}
+			d.conn.Close()
+			if total := <-sent; total > 100_000_000 {
+				t.Errorf("the server took %d bytes", total)
+			}
+			if !answered {
+				t.Errorf("no answer %d", begin.code)
+			}
+		})
+	}
+	s.equal("bodies", s.bodies(c), []string(nil))
+}
+
+// TestIdleCommands: a client that sends commands and no message is sent away after a hundred. One that sends messages is not.
+func TestIdleCommands(t *testing.T) {
+	s := one(t, smtpd.Config{})
+	c := s.create(checks.Spec{})
+	for _, command := range []string{"NOOP", "RSET", "VRFY x", "HELP", "EHLO x", "HELO x", "MAIL FROM:<a@b.example>", "AUTH PLAIN", "BDAT 0", "EXPN x", "NOOP " + strings.Repeat("x", 5000)} {
+		t.Run(strings.Fields(command)[0], func(t *testing.T) {
+			d := s.dial()
+			d.command(250, "EHLO client.example.org")
+			for n := 1; ; n++ {
+				d.send(command + "\r\n")
+				code, text, err := d.text.ReadResponse(0)
+				if code == 421 && strings.Contains(text, "without a message") && n <= 101 {
+					break
+				}
+				if code == 0 && n > 3 && n < 10 {
+					break // the library has had enough of errors
+				}
+				if n > 101 || code == 0 {
+					t.Fatalf("command %d: %d %s, %v", n, code, text, err)
+				}
+			}
+			d.ended()
+		})
+	}
+	d := s.dial()
+	d.command(250, "EHLO client.example.org")
+	for range 5 {
+		for range 50 {
+			d.command(250, "NOOP")
+		}
+		d.envelope(address(c))
+		d.command(354, "DATA")
+		d.send(".\r\n")
+		d.expect(250)
+	}
+	d.command(250, "MAIL FROM:<a@b.example>")
+	for n := 1; ; n++ {
+		d.send("RCPT TO:<" + address(c) + ">\r\n")
+		if code, _, _ := d.text.ReadResponse(0); code == 421 {
+			break
+		}
+		if n > 1000 {
+			t.Fatal("more than 1000 recipients")
+		}
+	}
+	d.ended()
+	s.equal("pings", len(s.pings(c)), 5)
 }
 
 // TestLongLine sends messages with one overlong line (RFC 5321, section 4.5.3.1.10). The client can read the reply while

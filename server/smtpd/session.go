@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -58,6 +60,7 @@ func (s *session) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open, s.from, s.checks = false, "", nil
+	s.conn.hasRecipients.Store(false)
 	if s.receiving {
 		s.abort()
 	}
@@ -104,6 +107,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	if !slices.Contains(s.checks, found) { // both addresses of a check together are one ping
 		s.checks = append(s.checks, found)
 	}
+	s.conn.hasRecipients.Store(true)
 	return nil
 }
 
@@ -140,7 +144,7 @@ func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 	return recipient{}, errUnavailable
 }
 
-// logFailure logs why a client must try again later: one line a second.
+// logFailure logs why a client must try again later.
 func (s *Server) logFailure(what string, err error) {
 	if unlogged, ok := s.failures.Pass(s.mon.Now()); ok {
 		s.log.Error(what, "error", err, "unlogged", unlogged)
@@ -156,7 +160,10 @@ func (s *session) Data(r io.Reader) (err error) {
 	body, cut, err := s.read(r, limit+1)
 	switch {
 	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body))+cut > limit:
-		s.conn.lingers.Store(true) // the library closes the connection after an overlong line
+		s.conn.lingers.Store(true)
+		if _, chunks := r.(*io.PipeReader); !chunks { // whose length is bounded
+			s.conn.over.Store(true) // the library would read the rest, however long
+		}
 		return s.server.refuse(s.conn, errTooLarge, "", 0)
 	case err != nil:
 		return errBroken
@@ -174,6 +181,7 @@ func (s *session) Data(r io.Reader) (err error) {
 	if err := s.server.ping(list, signal); err != nil {
 		return s.server.refuse(s.conn, err, "", 0)
 	}
+	s.conn.delivered()
 	return nil
 }
 
@@ -268,7 +276,7 @@ func (s *Server) ping(list []recipient, signal pings.Signal) *smtp.SMTPError {
 // recoverPanic turns a panic into a reply, so that one message cannot crash the process.
 func (s *session) recoverPanic(err *error) {
 	if r := recover(); r != nil {
-		s.server.log.Error("panic while handling a message", "panic", r, "stack", string(debug.Stack()))
+		s.server.faults.Log(s.server.log, slog.LevelError, fmt.Sprint(r), "panic while handling a message", "panic", r, "stack", string(debug.Stack()))
 		*err = errUnavailable
 	}
 }

@@ -60,8 +60,8 @@ const (
 	pingTimeout   = 5 * time.Second
 	// writeTimeout bounds how long a client may take to read a reply.
 	writeTimeout = time.Minute
-	// lingerTimeout bounds how long a client may go on sending a refused message.
-	lingerTimeout = time.Minute
+	// lingerTimeout and maxLinger bound how long a client may go on sending a refused message, and how many bytes.
+	lingerTimeout, maxLinger = time.Minute, 32 << 20
 	// maxAddress is the maximum length of an address in bytes, with room for the longest form of a domain.
 	maxAddress = 1500
 	// maxRefused is the number of refused recipients after which the server closes a connection, because the client is
@@ -78,8 +78,8 @@ type Config struct {
 	// MaxMessageBytes is how many bytes of a message are kept, and searched for keywords: the first and the last half of a longer
 	// one. Default: 1 MB.
 	MaxMessageBytes int64
-	// MaxReceivedBytes is the maximum length of a message. A longer one is refused with 552. Default: 64 MB, but at least
-	// MaxMessageBytes.
+	// MaxReceivedBytes is the maximum length of a message. A longer one is refused with 552, and the connection ends. Default: 64 MB,
+	// but at least MaxMessageBytes.
 	MaxReceivedBytes int64
 	// MaxRecipients is the maximum number of recipients. Further ones are refused with 452, and the client sends them
 	// the message again. Default: 100.
@@ -114,6 +114,7 @@ type Server struct {
 	config            Config
 	smtp              *smtp.Server
 	refused, failures limit.Lines
+	faults            limit.Repeats
 	unknown           limit.Names   // character sets
 	parsing           chan struct{} // counting semaphore; parsing takes several times the length of a message in memory
 
@@ -161,22 +162,22 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s.smtp.MaxLineLength = int(c.MaxReceivedBytes) + 1000
 	s.smtp.ReadTimeout = c.ReadTimeout
 	s.smtp.WriteTimeout = min(writeTimeout, c.ReadTimeout)
-	s.smtp.ErrorLog = libraryLog{s.log}
+	s.smtp.ErrorLog = libraryLog{s}
 	return s, nil
 }
 
 // libraryLog receives the log of the SMTP library.
-type libraryLog struct{ log *slog.Logger }
+type libraryLog struct{ *Server }
 
 func (l libraryLog) Printf(format string, args ...any) {
-	level := slog.LevelError
 	if strings.HasPrefix(format, "error handling") { // broken connections
-		level = slog.LevelDebug
+		l.log.Debug("SMTP", "error", fmt.Sprintf(format, args...))
+		return
 	}
-	l.log.Log(context.Background(), level, "SMTP", "error", fmt.Sprintf(format, args...))
+	l.faults.Log(l.log, slog.LevelError, format, "SMTP", "error", fmt.Sprintf(format, args...))
 }
 
-func (l libraryLog) Println(args ...any) { l.log.Error("SMTP", "error", fmt.Sprint(args...)) }
+func (l libraryLog) Println(args ...any) { l.Printf("%s", fmt.Sprint(args...)) }
 
 // complete checks the configuration and sets the defaults.
 func (c *Config) complete() error {
