@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -41,12 +42,16 @@ func (b bodies) read(ctx context.Context, ping pings.Ping) ([]byte, error) {
 	case err == nil && int64(len(body)) == ping.BodySize && store.Proves(ping.BodyKey, body):
 		return body, nil
 	case err == nil || errors.Is(err, checks.ErrBodyCorrupt):
-		b.logger("bodies").ErrorContext(ctx, "object storage returned another body than the ping had", "object", ping.BodyKey,
-			"size", ping.BodySize)
+		if b.told.once(fmt.Sprintf("other %s %x %v", ping.BodyKey, sha256.Sum256(body), err)) {
+			b.logger("bodies").ErrorContext(ctx, "object storage returned another body than the ping had", "object", ping.BodyKey,
+				"size", ping.BodySize)
+		}
 		return nil, fmt.Errorf("%w: object %s", checks.ErrBodyCorrupt, ping.BodyKey)
 	case errors.Is(err, checks.ErrNotFound):
 		// The object was removed with its ping after the ping was read, or it is lost.
-		b.logger("bodies").WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
+		if b.told.once("missing " + ping.BodyKey) {
+			b.logger("bodies").WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
+		}
 		return nil, err
 	case errors.Is(err, checks.ErrBodyUnavailable) || ctx.Err() != nil:
 		return nil, err

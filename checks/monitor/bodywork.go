@@ -90,6 +90,9 @@ func (b bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error) 
 		default:
 			wait := background.Backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
+			if !b.told.once(fmt.Sprint(job.Task, " ", job.Key)) {
+				break
+			}
 			b.logger("bodies").WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,6 +80,74 @@ func TestPermanent(t *testing.T) {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
 		o.states(t, "down sent 1", "up sent 1")
+	})
+}
+
+// TestHalfFailing has a receiver that refuses every other attempt, while jobs fail each minute. The log says when that
+// begins, counts, and says in the end that alerts arrive again.
+func TestHalfFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		attempts, refused := 0, 0
+		half := true
+		mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			OnAlert: func(context.Context, channels.Notification) error {
+				if attempts++; half && attempts%2 == 1 {
+					refused++
+					return errors.New("status 500")
+				}
+				return nil
+			},
+		})
+		must(t, err)
+		project, err := mon.OpenProject(t.Context(), "jobs")
+		must(t, err)
+		var list []checks.Snapshot
+		for range 10 {
+			c, err := project.Create(t.Context(), checks.Spec{Timeout: new(24 * time.Hour), Grace: new(24 * time.Hour)})
+			must(t, err)
+			list = append(list, c)
+		}
+		must(t, mon.Start(t.Context()))
+		defer func() { must(t, mon.Stop(context.WithoutCancel(t.Context()))) }()
+		fails := func(d time.Duration) {
+			for begin := time.Now(); time.Since(begin) < d; {
+				for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
+					for _, c := range list {
+						_, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind})
+						must(t, err)
+					}
+					time.Sleep(30 * time.Second)
+				}
+			}
+		}
+		fails(20 * time.Minute)
+		half = false
+		fails(20 * time.Minute)
+		synctest.Wait()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if refused < 100 || len(lines) > 30 {
+			t.Fatalf("%d lines about %d refusals of %d attempts:\n%.2000s", len(lines), refused, attempts, log.String())
+		}
+		counted := 0
+		for _, line := range lines {
+			n := 0
+			if strings.Contains(line, "alerts to a channel fail") {
+				n = 1
+			}
+			if _, rest, found := strings.Cut(line, " failed="); found {
+				_, err := fmt.Sscanf(rest, "%d", &n)
+				must(t, err)
+			}
+			counted += n
+		}
+		if !strings.Contains(lines[0], "alerts to a channel fail") || counted != refused {
+			t.Errorf("the log counts %d of %d refusals:\n%s", counted, refused, log.String())
+		}
+		if last := lines[len(lines)-1]; !strings.Contains(last, "alerts to a channel arrive again") {
+			t.Errorf("the last line is %s", last)
+		}
 	})
 }
 

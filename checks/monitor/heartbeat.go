@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
@@ -63,6 +65,34 @@ func (m *Monitor) beat(ctx context.Context, to job.Sender, sent, healthy *troubl
 	}
 	healthy.note(ctx, errors.Join(causes...))
 	sent.note(ctx, to.Ping(ctx, signal))
+}
+
+// maxTold is how many things a told remembers.
+const maxTold = 1000
+
+// told remembers what the log has said, so that it says it again after an hour at the earliest, however often somebody asks. Beyond
+// 1000 things in an hour it says nothing new.
+type told struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// once reports whether to log a thing.
+func (t *told) once(what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if len(t.at) >= maxTold {
+		maps.DeleteFunc(t.at, func(_ string, at time.Time) bool { return now.Sub(at) >= remindEvery })
+	}
+	if at, known := t.at[what]; known && now.Sub(at) < remindEvery || !known && len(t.at) >= maxTold {
+		return false
+	}
+	if t.at == nil {
+		t.at = make(map[string]time.Time)
+	}
+	t.at[what] = now
+	return true
 }
 
 // trouble logs a repeated failure: the first time, once an hour, and when it ends.

@@ -51,6 +51,7 @@ type service struct {
 	creations creations
 	cached    cached
 	counted   counted
+	told      told // of objects in object storage
 }
 
 // Store is the database of a monitor: a *sqlstore.Store, or a type that embeds one.

@@ -167,7 +167,7 @@ func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, lines [
 		defer cancel()
 		stored, err := c.Body(limited, p)
 		if err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && c.passes(&c.bodiless) {
 				c.Log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
 			return nil, nil, nil

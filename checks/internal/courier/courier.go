@@ -30,10 +30,14 @@ type Courier struct {
 	raised     chan struct{}                       // signals that this process has raised an alert
 	oldest     atomic.Pointer[time.Time]           // see OldestDue
 
-	mu     sync.Mutex
-	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
-	left   map[uuid.UUID]bool      // channels that are left to another process, as far as is known
-	bursts map[traffic]*gate.Burst // the last alerts to channels whose kind combines them
+	mu       sync.Mutex
+	paused   map[uuid.UUID]time.Time // the end of the pause that a channel asked for
+	left     map[uuid.UUID]bool      // channels that are left to another process, as far as is known
+	bursts   map[traffic]*gate.Burst // the last alerts to channels whose kind combines them
+	troubles map[uuid.UUID]*trouble  // by channel
+	troubled atomic.Bool             // there are troubles
+	// unreported and bodiless pace the log lines about open incidents, and about alerts without the body of a ping.
+	unreported, bodiless pacer
 }
 
 // New returns a courier. It starts nothing.
@@ -44,7 +48,7 @@ func New(config Config) (*Courier, error) {
 	c := &Courier{
 		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1), combines: make(map[channels.Kind]bool),
 		raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time), left: make(map[uuid.UUID]bool),
-		bursts: make(map[traffic]*gate.Burst),
+		bursts: make(map[traffic]*gate.Burst), troubles: make(map[uuid.UUID]*trouble),
 	}
 	c.Limits.setDefaults()
 	for _, t := range config.Types {
@@ -97,6 +101,13 @@ func (c *Courier) Configured(kind channels.Kind) error {
 		}
 	}
 	return e
+}
+
+// passes reports whether to log a line.
+func (c *Courier) passes(p *pacer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.pass(c.Now())
 }
 
 // Wake makes the loop look for deliveries at once.

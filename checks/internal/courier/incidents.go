@@ -93,7 +93,7 @@ func (c *Courier) keepAll(ctx context.Context, due []store.Incident, at time.Tim
 		})
 	}
 	group.Wait()
-	if len(unsent) > 0 {
+	if len(unsent) > 0 && c.passes(&c.unreported) {
 		c.Log.WarnContext(ctx, "open incidents cannot be reported to their receivers",
 			"incidents", len(unsent), "error", unsent[0])
 	}

@@ -24,7 +24,6 @@ type loop struct {
 	renewing bool               // renew the leases of unfinished sends
 	halted   chan struct{}      // closed to keep further sends from beginning
 	stopping bool               // unfinished sends were cancelled
-	failing  map[uuid.UUID]bool // channels whose failure was logged
 
 	departing map[company][]*send // alerts that are about to leave together
 	gathering bool
@@ -48,7 +47,6 @@ func newLoop(c *Courier, end background.End) *loop {
 		halted:   make(chan struct{}),
 		results:  make(results),
 		paces:    make(map[uuid.UUID]pace),
-		failing:  make(map[uuid.UUID]bool),
 
 		departing: make(map[company][]*send),
 	}

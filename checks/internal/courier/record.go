@@ -3,7 +3,11 @@ package courier
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"maps"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -71,7 +75,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	if keeps {
 		r.Incident = incidentAfter(keeper, s, now)
 	}
-	if s.err != nil || l.failing[s.ChannelID] {
+	if s.err != nil || l.troubled.Load() {
 		l.logEnd(ctx, s, r)
 	}
 	l.results.add(result{r, Change{Project: s.Check.ProjectID, Check: s.Check.ID}})
@@ -111,25 +115,82 @@ func (l *loop) giveBack(due time.Time, list ...store.QueuedDelivery) {
 	}
 }
 
+// trouble is what the log says of a channel to which alerts fail. A receiver that fails and works by turns fills no log: each line that
+// repeats comes after a pause, and counts the attempts since the one before.
+type trouble struct {
+	failing        bool // as the log says
+	begins, giveUp pacer
+	failed, sent   int // attempts since the last line
+	last           time.Time
+}
+
+// forgetTrouble is how long after its last failure a channel has no trouble any more, and may be gone.
+const forgetTrouble = 24 * time.Hour
+
+// pacer lets a line pass, and then none for a pause that doubles from a minute to an hour while lines go on.
+type pacer struct {
+	until time.Time
+	pause time.Duration
+}
+
+func (p *pacer) pass(now time.Time) bool {
+	const first, most = time.Minute, time.Hour
+	if now.Before(p.until) {
+		return false
+	}
+	if p.pause = min(max(2*p.pause, first), most); now.Sub(p.until) > most {
+		p.pause = first
+	}
+	p.until = now.Add(p.pause)
+	return true
+}
+
 // logEnd logs an alert that was given up, and when a channel starts and stops failing.
 func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, t := l.Now(), l.troubles[s.ChannelID]
+	switch {
+	case t == nil && s.err == nil:
+		return
+	case t == nil:
+		maps.DeleteFunc(l.troubles, func(_ uuid.UUID, t *trouble) bool { return now.Sub(t.last) > forgetTrouble })
+		t = &trouble{}
+		l.troubles[s.ChannelID] = t
+		l.troubled.Store(true)
+	}
+	line, level := "", slog.LevelWarn
+	if s.err == nil {
+		t.sent++
+		if t.failing || t.failed > 0 && !now.Before(t.begins.until) {
+			line, level, t.failing = "alerts to a channel arrive again", slog.LevelInfo, false
+		}
+	} else {
+		t.failed, t.last = t.failed+1, now
+		switch {
+		case r.State == checks.DeliveryFailed && t.giveUp.pass(now):
+			line = "an alert was given up"
+		case r.State != checks.DeliveryFailed && !t.failing && t.begins.pass(now):
+			line, t.failing = "alerts to a channel fail", true
+		}
+	}
+	if line == "" {
+		return
+	}
 	attributes := []any{
 		"delivery", s.ID, "check", s.Check.ID, "channel", s.ChannelID, "kind", s.Channel.Kind, "attempts", s.Attempts,
 	}
-	text := r.Error
 	if s.err != nil {
-		text = l.causeText(s.Channel, s.err)
+		if r.State != checks.DeliveryFailed {
+			attributes = append(attributes, "again_at", r.Due)
+		}
+		attributes = append(attributes, "error", l.causeText(s.Channel, s.err))
 	}
-	switch {
-	case r.State == checks.DeliveryFailed:
-		l.Log.WarnContext(ctx, "an alert was given up", append(attributes, "error", text)...)
-	case s.err != nil && !l.failing[s.ChannelID]:
-		l.failing[s.ChannelID] = true
-		l.Log.WarnContext(ctx, "alerts to a channel fail", append(attributes, "again_at", r.Due, "error", text)...)
-	case s.err == nil && l.failing[s.ChannelID]:
-		delete(l.failing, s.ChannelID)
-		l.Log.InfoContext(ctx, "alerts to a channel arrive again", attributes...)
+	if t.failed+t.sent > 1 {
+		attributes = append(attributes, "failed", t.failed, "sent", t.sent)
 	}
+	t.failed, t.sent = 0, 0
+	l.Log.Log(ctx, level, line, attributes...)
 }
 
 // incidentAfter returns the incident to save after an attempt, or nil if nothing about it has changed.
