@@ -1,6 +1,9 @@
 package channels
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // A SelectError says which item of a selection is wrong, and why. Its text may be shown to the user who sent it.
 type SelectError struct {
@@ -19,5 +22,5 @@ func cut(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + "… (" + strconv.Itoa(len(text)) + " bytes)"
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // Errors to branch on with errors.Is. The server answers each with its own HTTP status, and the client maps it back.
@@ -48,7 +50,11 @@ type FieldError struct {
 	Err error
 }
 
-func (e *FieldError) Error() string { return e.Field + " " + e.Reason }
+// maxReason bounds a reason in the text of a [FieldError], in bytes: it may quote the value.
+const maxReason = 1000
+
+// Error returns the field and the reason, which is cut after 1000 bytes.
+func (e *FieldError) Error() string { return e.Field + " " + prose.Brief(e.Reason, maxReason) }
 
 // Taken returns the error of an identifier that is in use: a *[FieldError] that wraps [ErrExists].
 func Taken(field string, id uuid.UUID) error {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -175,13 +176,7 @@ func slugRule(slug string, _ time.Time) error {
 }
 
 // cut shortens a value of any length for the text of an error.
-func cut(value string) string {
-	const most = 100
-	if len(value) <= most {
-		return value
-	}
-	return strings.ToValidUTF8(value[:most], "") + "…"
-}
+func cut(value string) string { return prose.Brief(value, 100) }
 
 func scheduleRule(expr string, now time.Time) error {
 	parsed, err := parseSchedule(expr)
@@ -190,7 +185,7 @@ func scheduleRule(expr string, now time.Time) error {
 	}
 	// From a day ago in UTC, so that a schedule is refused only if it is over in every time zone.
 	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
-		return refuse("schedule", "has no time to come: %q", expr)
+		return refuse("schedule", "has no time to come: %q", cut(expr))
 	}
 	return nil
 }

@@ -171,8 +171,8 @@ type Config struct {
 	Timeout time.Duration
 	// Tries is the maximum number of times that a request is sent. Those that got a 429 do not count. Default: 5.
 	Tries int
-	// MaxWait bounds the pauses of a call after 429s. If the server asks for a longer one, the call ends with
-	// [ErrRateLimited]. Default: 15 minutes.
+	// MaxWait bounds the pauses of a call after 429s together. If the server asks for a longer one, or after 100 such answers, the
+	// call ends with [ErrRateLimited]. Default: 15 minutes.
 	MaxWait time.Duration
 	// OnRetry, unless nil, is called before a call waits to send a request again, so that a program can tell its user. The
 	// error is that of the last try, such as an [*Error]. Calls may overlap if those of the Client do.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -163,6 +164,39 @@ func TestOnRetry(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "waits", heard, []string{"too many requests (status 429), 5m0s", "busy (status 503), 2s"})
+	})
+}
+
+// A server that answers every request with 429 ends a call by the time of the pauses, or by their number.
+func TestEndlessLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			config    client.Config
+			after     string
+			most      time.Duration
+			least, to int // requests
+		}{
+			"by time":   {client.Config{MaxWait: 2 * time.Minute}, "1", 2 * time.Minute, 5, 100},
+			"by number": {client.Config{MaxWait: 24 * time.Hour}, "0", 30 * time.Minute, 100, 100},
+		} {
+			sent := 0
+			test.config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent++
+				return respond(r, 429, "application/json", `{"error": "too many requests: the limit is 100 a minute"}`, "Retry-After", test.after), nil
+			})}
+			c, err := client.New("https://rollcall.example.org", strings.Repeat("k", 32), &test.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			_, err = c.Checks(t.Context(), checks.Query{})
+			if took := time.Since(began); took > test.most || sent < test.least || sent > test.to {
+				t.Errorf("%s: %d requests in %v", name, sent, took)
+			}
+			if !errors.Is(err, client.ErrRateLimited) || !strings.Contains(err.Error(), "the limit is 100 a minute (status 429) (after ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	})
 }
 

@@ -29,6 +29,8 @@ import (
 const (
 	maxQueuedPings = 1000
 	maxQueuedBytes = 32 << 20
+	// maxQueueFile bounds the file of a ping, in bytes.
+	maxQueueFile = 64 << 20
 )
 
 const (
@@ -221,8 +223,11 @@ func (q *queue) read(name string) (waiting, error) {
 	if err != nil {
 		return w, err
 	}
-	if !info.Mode().IsRegular() {
+	switch {
+	case !info.Mode().IsRegular():
 		return w, errors.New("it is not a regular file")
+	case info.Size() > maxQueueFile:
+		return w, fmt.Errorf("it has %d bytes, more than a ping", info.Size())
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

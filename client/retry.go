@@ -19,11 +19,13 @@ const (
 	firstPause = 250 * time.Millisecond
 	// longestPause bounds every pause except one that a Retry-After asks for.
 	longestPause = 15 * time.Second
+	// maxLimited bounds the 429s of a call. Their pauses grow up to longestPause, so that other calls with the key get their turn.
+	maxLimited = 100
 )
 
 // do sends a request until it succeeds, must not be retried, or runs out of time or tries. It passes a response with a
-// status of 200 to 299 to read. The pauses after a 429 take none of the time, and a 429 none of the tries; maxWait bounds
-// them.
+// status of 200 to 299 to read. The pauses after a 429 take none of the time, and a 429 none of the tries; maxWait and maxLimited
+// bound them.
 func (c *caller) do(ctx context.Context, r request, read func(*http.Response) error) error {
 	end := time.Now().Add(c.timeout)
 	left := func() time.Duration {
@@ -33,7 +35,7 @@ func (c *caller) do(ctx context.Context, r request, read func(*http.Response) er
 		return time.Until(end)
 	}
 	mayWait, pauses := c.maxWait, pauser{}
-	for sent, tries := 0, 0; ; {
+	for sent, tries, limited := 0, 0, 0; ; {
 		paused, err := c.pause.wait(ctx, mayWait)
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return describe(ctx, r, sent, err)
@@ -49,7 +51,7 @@ func (c *caller) do(ctx context.Context, r request, read func(*http.Response) er
 		}
 		wait := pauses.after(err)
 		if refused, ok := errors.AsType[*Error](err); ok && refused.StatusCode == http.StatusTooManyRequests {
-			if wait > c.maxWait {
+			if limited++; wait > mayWait || limited >= maxLimited {
 				return describe(ctx, r, sent, err)
 			}
 			c.tell(err, wait)

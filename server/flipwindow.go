@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -64,10 +65,4 @@ func wholeNumber(query url.Values, name string, maximum int64) (n int64, given b
 }
 
 // cut shortens a value for the text of an error.
-func cut(value string) string {
-	const most = 40
-	if len(value) <= most {
-		return value
-	}
-	return strings.ToValidUTF8(value[:most], "") + "…"
-}
+func cut(value string) string { return prose.Brief(value, 40) }

@@ -64,9 +64,9 @@ func TestFlipWindow(t *testing.T) {
 		{"seconds=60&start=2&end=1", flips.Window{Last: time.Minute, From: newer(2), Until: unix(1)}, ""},
 		{"end=x&start=y&seconds=z", flips.Window{}, `seconds is not a whole number: "z"`},
 		{"seconds=" + strings.Repeat("9", 5000), flips.Window{},
-			"seconds is too large: " + strings.Repeat("9", 40) + "…, the maximum is 31536000"},
+			"seconds is too large: " + strings.Repeat("9", 40) + "… (5000 bytes), the maximum is 31536000"},
 		{"seconds=" + strings.Repeat("x", 39) + "é", flips.Window{},
-			`seconds is not a whole number: "` + strings.Repeat("x", 39) + `…"`},
+			`seconds is not a whole number: "` + strings.Repeat("x", 39) + `… (41 bytes)"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query[:min(len(tt.query), 40)], func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // groupSetting is the setting of a group that lists the members, and maxSetting its maximum length.
@@ -142,10 +143,4 @@ func Members(c channels.Channel) []uuid.UUID {
 }
 
 // cut shortens user input for an error.
-func cut(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func cut(text string) string { return prose.Brief(text, 200) }

@@ -68,7 +68,7 @@ func TestSelect(t *testing.T) {
 		{"the first error", "Nobody,,Twin", nil, `channels: no integration has the id or name "Nobody"`},
 		{"quoted", "a\"\x00\xff", nil, `channels: no integration has the id or name "a\"\x00\xff"`},
 		{"long", strings.Repeat("é", 500), nil,
-			`channels: no integration has the id or name "` + strings.Repeat("é", 100) + `…"`},
+			`channels: no integration has the id or name "` + strings.Repeat("é", 100) + `… (1000 bytes)"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

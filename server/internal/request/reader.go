@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -211,10 +212,4 @@ func escaped(text string) rune {
 }
 
 // shorten cuts a long number for an error text.
-func shorten(number string) string {
-	const most = 40
-	if len(number) <= most {
-		return number
-	}
-	return number[:most] + "…"
-}
+func shorten(number string) string { return prose.Brief(number, 40) }

@@ -201,7 +201,7 @@ func TestNumbers(t *testing.T) {
 		"1e999999999":             large + "1e999999999" + maximum,
 		"1e+99999999999999999999": large + "1e+99999999999999999999" + maximum,
 		"-1e99999999999999999999": small + "-1e99999999999999999999" + minimum,
-		strings.Repeat("9", 1000): large + strings.Repeat("9", 40) + "…" + maximum,
+		strings.Repeat("9", 1000): large + strings.Repeat("9", 40) + "… (1000 bytes)" + maximum,
 		"0." + strings.Repeat("0", 1000) + "6e1002": int64(60),
 	} {
 		body, err := request.Parse([]byte(`{"timeout": ` + number + "\n}"))
