@@ -17,6 +17,9 @@ import (
 // MaxFile is the maximum length of a file, in bytes.
 const MaxFile = 10 << 20
 
+// MaxChecks is the maximum number of checks in a file. A plan takes some 5 kB of memory for each.
+const MaxChecks = 20_000
+
 // Config says how [Parse] reads a file. The zero value of a field stands for its default.
 type Config struct {
 	// Name is the name of the file in errors. Default: "checks.yaml".
@@ -40,6 +43,7 @@ type parser struct {
 	report
 	config  Config
 	entries int   // keys and list items read so far
+	checked int   // checks so far
 	pages   names // slugs of the status pages of all projects
 }
 
@@ -207,6 +211,10 @@ func (p *parser) name(n *yaml.Node, field string, rule func(field, name string) 
 func projectName(_, name string) error { return checks.ValidateProjectName(name) }
 
 func (p *parser) checks(n *yaml.Node, project *Project) {
+	if p.checked += len(follow(n).Content); p.checked > MaxChecks {
+		p.add(position(n), "the file has %d checks, the maximum is %d: split it, for example by project", p.checked, MaxChecks)
+		return
+	}
 	seen := make(names)
 	project.Checks = each(p, n, "checks", func(item *yaml.Node) Check {
 		check := p.check(item)

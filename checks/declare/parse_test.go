@@ -3,6 +3,7 @@ package declare_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -140,6 +141,43 @@ func TestParseBounds(t *testing.T) {
 	_, err = parse(t, "x-c: &c ["+strings.Repeat("{slug: a},", 1000)+"]\nprojects: ["+strings.Repeat("{name: a, checks: *c},", 1000)+"]")
 	if err == nil {
 		t.Error("a file of aliases was accepted")
+	}
+}
+
+// TestManyChecks refuses a file of 300,000 checks before it reads them into memory, in each form, and takes one of 10,000.
+func TestManyChecks(t *testing.T) {
+	repeat := func(n int, begin, format, end string) string {
+		var b strings.Builder
+		b.WriteString(begin)
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String() + end
+	}
+	for name, text := range map[string]string{
+		"block": repeat(300_000, "checks:\n", "- slug: c%d\n  timeout: 60\n", ""),
+		"flow":  repeat(300_000, "checks:\n", "- {slug: c%d, timeout: 60}\n", ""),
+		"line":  repeat(300_000, "checks: [", "{slug: c%d, timeout: 60},", "]"),
+		"JSON":  repeat(300_000, `{"checks":[`, `{"slug":"c%d"},`, `{"slug":"a"}]}`),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := parse(t, text)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "keys and list items, the maximum is 200000: split it") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+			t.Errorf("%s: %d bytes for %d of text", name, used, len(text))
+		}
+	}
+	if _, err := parse(t, repeat(declare.MaxChecks, "projects:\n- name: a\n  checks: [{slug: a}]\n- name: b\n  checks:\n", "  - slug: c%d\n", "")); err == nil || !strings.Contains(err.Error(), "the file has 20001 checks, the maximum is 20000") {
+		t.Errorf("too many checks: %.200v", err)
+	}
+	prose := strings.Repeat("Copies the tables, views, and indexes [all of them]. ", 5)
+	doc, err := parse(t, repeat(10_000, "checks:\n", "- slug: c%d\n  schedule: 0 3 * * *\n  tz: Europe/Riga\n  grace: 30m\n  tags: [a, b]\n  desc: |\n    "+prose+"\n    "+prose+"\n", ""))
+	if err != nil || len(doc.Projects[0].Checks) != 10_000 {
+		t.Errorf("10,000 checks: %.200v", err)
 	}
 }
 

@@ -14,20 +14,33 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 const (
 	// maxEntries bounds the keys and list items that Parse reads. Aliases and merge keys can expand a short file to more
 	// entries than any machine can process.
 	maxEntries = 1_000_000
+	// maxWritten bounds those that are written in a file, before the library reads it, because it keeps a tree of some 500 bytes for
+	// each key, value and item.
+	maxWritten = 200_000
 	// maxMerges bounds the nesting of merge keys, because a mapping can merge itself.
 	maxMerges = 10
 )
 
 // load returns the root of the file's only YAML document. It returns nil if it reports an error.
 func (p *parser) load(data []byte) *yaml.Node {
-	if json.Valid(data) {
+	isJSON, written := json.Valid(data), 0
+	if isJSON {
+		written = writtenJSON(data)
 		data = joinSurrogates(data)
+	} else {
+		written = writtenYAML(data)
+	}
+	if written > maxWritten {
+		p.add(Position{}, "the file has about %d keys and list items, the maximum is %d: split it, for example by project", written, maxWritten)
+		return nil
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
@@ -52,6 +65,44 @@ func (p *parser) load(data []byte) *yaml.Node {
 		p.add(position(&second), "the file has a second document; put everything into one")
 	}
 	return nil
+}
+
+// writtenJSON counts the keys and list items of a JSON document.
+func writtenJSON(data []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch b := data[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case !quoted && (b == ',' || b == '{' || b == '['):
+			n++
+		}
+	}
+	return n
+}
+
+// writtenLine matches a line of block style that has a key or an item, and writtenFlow one where flow style begins.
+var (
+	writtenLine = regexp.MustCompile(`^[ \t]*-(?:\s|$)|:\s`)
+	writtenFlow = regexp.MustCompile(`(?:^|:|-)[ \t]*[{\[]`)
+)
+
+// writtenYAML estimates the keys and list items of a YAML document: the lines that have one, and the commas of flow style.
+func writtenYAML(data []byte) (n int) {
+	depth := 0 // of brackets
+	for line := range bytes.Lines(data) {
+		if writtenLine.Match(line) {
+			n++
+		}
+		if depth > 0 || writtenFlow.Match(line) {
+			n += bytes.Count(line, []byte(","))
+			depth += bytes.Count(line, []byte("{")) + bytes.Count(line, []byte("[")) - bytes.Count(line, []byte("}")) - bytes.Count(line, []byte("]"))
+			depth = max(0, depth)
+		}
+	}
+	return n
 }
 
 // syntax reports an error of the YAML library. It says so if a text only lacks quotation marks.
@@ -197,7 +248,7 @@ func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what st
 		case key.Kind != yaml.ScalarNode:
 			p.add(at, "a key of %s is not a string", what)
 		case own[key.Value]:
-			p.add(at, "duplicate key %q", key.Value)
+			p.add(at, "duplicate key %q", shorten(key.Value))
 		case seen[key.Value]:
 			own[key.Value] = true
 		default:
@@ -275,10 +326,4 @@ func (p *parser) text(n *yaml.Node, what string) *string {
 }
 
 // shorten cuts a string to fit into an error.
-func shorten(text string) string {
-	const most = 60
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func shorten(text string) string { return prose.Brief(text, 60) }
