@@ -77,10 +77,17 @@ type Config struct {
 	ImportClient *http.Client
 	// SignInURL is where a program with server.Config.Authorize lets people sign in. Default: none, and the answer is 401.
 	SignInURL string
+	// MaxStreams is how many open pages follow changes at once by a stream of events. One person or key may have a fifth of them, or
+	// 10 if that is more. Pages beyond refresh themselves twice a minute. Each stream is a connection; keep it far below
+	// [server.ConnLimits], so that there is room for pings. Default: 500.
+	MaxStreams int
 	// Accounts lets people sign in with accounts of the installation: an *accounts.Accounts. It has no effect beside
 	// server.Config.Authorize. Default: people sign in with API keys.
 	Accounts Accounts
 }
+
+// maxStreams is the default of Config.MaxStreams.
+const maxStreams = 500
 
 // Accounts is what Config.Accounts needs. A program implements it only by package server/dashboard/accounts; the interface
 // keeps people, their passwords and their sessions out of programs without accounts.
@@ -122,13 +129,17 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 	if err != nil {
 		return nil, "", fmt.Errorf("dashboard: %w", err)
 	}
+	if c.MaxStreams < 0 {
+		return nil, "", fmt.Errorf("dashboard: MaxStreams is too small: %d, the minimum is 0", c.MaxStreams)
+	}
 	status, err := statuspage.New(mon, &statuspage.Config{BaseURL: base.Text + "/status", Logger: of.Logger})
 	if err != nil {
 		return nil, "", err
 	}
 	site, err := ui.New(mon, base, ui.Config{
 		Config: of, PingEmailDomain: c.PingEmailDomain, PushKey: c.PushKey, Kinds: c.Kinds,
-		ImportClient: cmp.Or(c.ImportClient, project.ImportClient()), SignInURL: c.SignInURL, RefreshStatusPages: status.Refresh,
+		ImportClient: cmp.Or(c.ImportClient, project.ImportClient()), SignInURL: c.SignInURL, MaxStreams: cmp.Or(c.MaxStreams, maxStreams),
+		RefreshStatusPages: status.Refresh,
 	})
 	if err != nil {
 		return nil, "", err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 		return Person{}, err
 	}
 	if e.HasRoles && signed.Admin && !e.Admin {
-		p.log.WarnContext(ctx, "kept the last administrator, whom the claims of the identity provider do not make one: make someone else an administrator, or correct the roles", "person", signed.ID)
+		p.refusals.Log(p.log, slog.LevelWarn, signed.ID.String(), "kept the last administrator, whom the claims of the identity provider do not make one: make someone else an administrator, or correct the roles", "person", signed.ID)
 	}
 	return signed.person(), nil
 }

@@ -48,6 +48,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // Role is what a person may do in a project.
@@ -197,6 +198,8 @@ type People struct {
 	hashing *semaphore.Weighted // passwords that are hashed
 	waiting *semaphore.Weighted // those of strangers, and the strangers that wait
 	limits  limits
+	// refusals are the sign-ins that were refused.
+	refusals limit.Repeats
 }
 
 // New returns the people of the installation of a monitor, whose clock they go by. They write the audit log if the monitor does. A

@@ -455,7 +455,7 @@ func TestLastAdministratorOfProvider(t *testing.T) {
 				t.Error("the last administrator has lost the right")
 			}
 		}
-		if n := strings.Count(v.log.String(), "kept the last administrator"); n != 2 || !strings.Contains(v.log.String(), root.ID.String()) {
+		if n := strings.Count(v.log.String(), "kept the last administrator"); n != 1 || !strings.Contains(v.log.String(), root.ID.String()) {
 			t.Errorf("the log says it %d times: %s", n, v.log)
 		}
 		if !in("ann", true) || in("root", false) || !in("ann", false) || in("root", false) {
@@ -483,7 +483,7 @@ func TestLimits(t *testing.T) {
 		if refused != 100 || limited != 100 {
 			v.Errorf("%d attempts were refused and %d limited, want 100 and 100", refused, limited)
 		}
-		if n := strings.Count(v.log.String(), "refused a sign-in"); n != 200 {
+		if n := strings.Count(v.log.String(), "refused a sign-in"); n < 2 || n > 60 { // the others are counted
 			v.Errorf("%d lines for 200 refusals", n)
 		}
 		if text := v.log.String(); strings.Contains(text, "wr0ng") || !strings.Contains(text, ann.ID.String()) {
@@ -630,7 +630,7 @@ func TestHashing(t *testing.T) {
 		if limited.Load()+refused.Load() != 200 || refused.Load() == 0 {
 			v.Errorf("%d were refused and %d limited of 200", refused.Load(), limited.Load())
 		}
-		if lines := strings.Count(v.log.String(), "refused a sign-in"); lines != 200 {
+		if lines := strings.Count(v.log.String(), "refused a sign-in"); lines == 0 || lines > 60 { // the others are counted
 			v.Errorf("%d lines for 200 refusals", lines)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -44,10 +45,17 @@ func (d *document) place(network string, device Device) (place string, known boo
 	return network, slices.Contains(d.Known, network)
 }
 
-// refuse logs why a sign-in was refused, once, without what was typed, and returns [ErrRefused].
+// refuse logs why a sign-in was refused, without what was typed, and returns [ErrRefused].
 func (p *People) refuse(ctx context.Context, why, person string) error {
-	p.log.WarnContext(ctx, "refused a sign-in", "reason", why, "person", person, "address", audit.ActorOf(ctx).Address)
+	p.logRefusal(ctx, why, person)
 	return ErrRefused
+}
+
+// logRefusal logs the refusals of a person and a network for one reason together, after the first.
+func (p *People) logRefusal(ctx context.Context, why, person string) {
+	address := audit.ActorOf(ctx).Address
+	key := why + "\x00" + person + "\x00" + networkOf(address)
+	p.refusals.Log(p.log, slog.LevelWarn, key, "refused a sign-in", "reason", why, "person", person, "address", address)
 }
 
 // changed is refuse for a person who has another Revision than the sign-in has read, and returns [ErrChanged].
@@ -61,7 +69,7 @@ const failedOften = "too many failed attempts"
 
 // limited logs an attempt that must wait, and returns a *[LimitedError].
 func (p *People) limited(ctx context.Context, why string, wait time.Duration) error {
-	p.log.WarnContext(ctx, "refused a sign-in", "reason", why, "address", audit.ActorOf(ctx).Address)
+	p.logRefusal(ctx, why, "")
 	return &LimitedError{Wait: wait}
 }
 

@@ -130,7 +130,7 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 		err = a.people.UsePasskey(q.Ctx(), person, used)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
-		a.site.Log.WarnContext(q.Ctx(), "refused a passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
+		q.LogRefusal("refused a passkey", err, "email", person.Email)
 		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
 		return q.AskToSignIn(http.StatusForbidden, page)
 	}
@@ -229,7 +229,7 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 	case !errors.Is(err, people.ErrRefused):
 		return err
 	}
-	a.site.Log.WarnContext(q.Ctx(), "refused a new passkey", "error", err, "email", person.Email, "address", q.Address(q.R))
+	q.LogRefusal("refused a new passkey", err, "email", person.Email)
 	return a.showPasskeys(q, status, problem)
 }
 

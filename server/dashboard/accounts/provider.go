@@ -155,6 +155,6 @@ func (a *Accounts) providerFailed(q *ui.Request, err error) error {
 	}](err); ok {
 		status, problem = page.Page()
 	}
-	a.site.Log.WarnContext(q.Ctx(), "cannot sign in with the provider", "error", err, "address", q.Address(q.R))
+	q.LogRefusal("cannot sign in with the provider", err)
 	return q.AskToSignIn(status, ui.SignIn{Problem: problem})
 }

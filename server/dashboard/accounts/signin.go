@@ -172,7 +172,7 @@ func (a *Accounts) noLink(q *ui.Request) error {
 	if a.KeySignIn && q.R.Method == http.MethodGet {
 		return a.sessions.UseLink(q)
 	}
-	q.Log.WarnContext(q.Ctx(), "refused a sign-in", "reason", "used, expired or unknown link", "address", q.Address(q.R))
+	q.LogRefusal("refused a sign-in", "used, expired or unknown link")
 	return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
@@ -34,6 +35,7 @@ type cache struct {
 	log    *slog.Logger
 	render renderer
 	flight singleflight.Group
+	faults limit.Repeats
 
 	mu       sync.Mutex
 	changes  <-chan checks.Change // nil while nobody reads
@@ -213,7 +215,7 @@ func (c *cache) readPages(ctx context.Context) (*rendered, error) {
 	defer c.mu.Unlock()
 	c.failing.record(err, now)
 	if err != nil {
-		c.log.Error("cannot read the status pages", "duration", time.Since(begin), "error", err)
+		c.faults.Log(c.log, slog.LevelError, "", "cannot read the status pages", "duration", time.Since(begin), "error", err)
 		return nil, err
 	}
 	c.pages, c.read = make(map[string]checks.StatusPage, len(list)), version

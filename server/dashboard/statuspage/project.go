@@ -3,6 +3,7 @@ package statuspage
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -123,7 +124,7 @@ func (c *cache) make(ctx context.Context, slug string) (*rendered, error) {
 	defer c.mu.Unlock()
 	p.failing.record(err, c.mon.Now())
 	if err != nil {
-		c.log.Error("cannot make a status page", "slug", slug, "duration", time.Since(begin), "error", err)
+		c.faults.Log(c.log, slog.LevelError, slug, "cannot make a status page", "slug", slug, "duration", time.Since(begin), "error", err)
 		return nil, err
 	}
 	p.rendered[page.ID] = r

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
@@ -53,12 +55,7 @@ func refused(status int, text, format string, args ...any) error {
 
 // short cuts an error, which may contain a whole page of the provider.
 func short(err error) string {
-	const most = 300
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return prose.Brief(strings.Join(strings.Fields(err.Error()), " "), 300)
 }
 
 // Finish ends a sign-in with what [Provider.Begin] returned and the query that the provider sent the browser back to the callback
@@ -159,7 +156,7 @@ func (p *Provider) person(ctx context.Context, known *description, token *oauth2
 		return people.External{}, refused(http.StatusForbidden, textNoEmail, "the provider sent no claim email for the subject %q, only %s", id.Subject, all.names())
 	}
 	if missing := apply(p.config.Roles, all, &who); len(missing) > 0 {
-		p.config.Logger.WarnContext(ctx, "the identity provider sent no claim that the roles need: add it to the tokens of this client",
+		p.incomplete.Log(p.config.Logger, slog.LevelWarn, strings.Join(missing, ","), "the identity provider sent no claim that the roles need: add it to the tokens of this client",
 			"missing", strings.Join(missing, ","), "sent", all.names(), "email", who.Email)
 	}
 	return who, nil

@@ -29,6 +29,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
@@ -62,6 +64,8 @@ type Config struct {
 type Provider struct {
 	config Config
 	name   string
+	// incomplete are the answers that lack a claim.
+	incomplete limit.Repeats
 
 	mu       sync.Mutex
 	known    *description

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 const (
@@ -42,8 +43,9 @@ const (
 type Followers struct {
 	mon    *monitor.Monitor
 	log    *slog.Logger
-	most   int    // maxKnown
-	boot   string // part of each version, so that one from before a restart is never current
+	most   int         // maxKnown
+	boot   string      // part of each version, so that one from before a restart is never current
+	unread limit.Lines // checks that could not be read
 	mu     sync.Mutex
 	closed bool
 	made   int // followers so far
@@ -329,7 +331,9 @@ func (v *Follower) read(ctx context.Context, pending *news) bool {
 	fresh, err := v.readChecks(ctx, before != nil && before.many != nil)
 	if err != nil {
 		if ctx.Err() == nil {
-			v.lives.log.WarnContext(ctx, "cannot read the checks for open pages", "error", err)
+			if unlogged, ok := v.lives.unread.Pass(v.lives.mon.Now()); ok {
+				v.lives.log.WarnContext(ctx, "cannot read the checks for open pages", "error", err, "unlogged", unlogged)
+			}
 		}
 		return false
 	}

@@ -21,13 +21,25 @@ type Stream struct {
 // Stream opens the stream of the project.
 func (b *Browser) Stream() *Stream {
 	b.T.Helper()
+	s, ok := b.TryStream()
+	if !ok {
+		b.T.Fatal("the stream is refused")
+	}
+	return s
+}
+
+// TryStream opens the stream of the project, unless the server refuses it.
+func (b *Browser) TryStream() (_ *Stream, ok bool) {
+	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.Web.URL+b.Path("events"), nil)
 	NoError(b.T, err)
 	answer, err := b.Client.Do(r)
 	NoError(b.T, err)
 	if answer.StatusCode != http.StatusOK {
-		b.T.Fatalf("the stream answers %d", answer.StatusCode)
+		answer.Body.Close()
+		cancel()
+		return nil, false
 	}
 	s := &Stream{t: b.T, events: make(chan [2]string, 100), cancel: cancel}
 	go func() {
@@ -43,8 +55,11 @@ func (b *Browser) Stream() *Stream {
 		}
 	}()
 	b.T.Cleanup(cancel)
-	return s
+	return s, true
 }
+
+// Close ends the stream.
+func (s *Stream) Close() { s.cancel() }
 
 // Next returns the next event, and false at the end of the stream.
 func (s *Stream) Next() (name, data string, ok bool) {

@@ -67,7 +67,7 @@ func (s *Sessions) UseLink(q *ui.Request) error {
 	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
 	switch {
 	case errors.Is(err, errUsedLink), errors.Is(err, server.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
-		refused(q, "used, expired or unknown link")
+		q.LogRefusal("refused a sign-in", "used, expired or unknown link")
 		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Sign in with an API key."})
 	case err != nil:
 		return err
@@ -76,11 +76,6 @@ func (s *Sessions) UseLink(q *ui.Request) error {
 		return err
 	}
 	return q.Redirect("/projects/%s/overview", key.ProjectID)
-}
-
-// refused logs why nobody was signed in, without what they sent.
-func refused(q *ui.Request, why string) {
-	q.Log.WarnContext(q.Ctx(), "refused a sign-in", "reason", why, "address", q.Address(q.R))
 }
 
 // takeLink uses a link up and returns its key.
@@ -123,7 +118,7 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held"), ByKey: true}
 	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		refused(q, "unknown API key")
+		q.LogRefusal("refused a sign-in", "unknown API key")
 		page.Problem = "This key is not valid."
 		return q.AskToSignIn(http.StatusForbidden, page)
 	}

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -58,6 +60,15 @@ func (q *Request) countedBy() countedBy {
 	return countedBy{project: q.Project.ID, id: q.Access.Keys[q.Project.ID].ID, name: q.Access.Name}
 }
 
+// streamsBy is whose streams count together: viewers without a name go by their address.
+func (q *Request) streamsBy() countedBy {
+	by := q.countedBy()
+	if by.id == uuid.Nil && by.name == "" {
+		by.name = q.Address(q.R)
+	}
+	return by
+}
+
 // Viewer names who sends the request, for what is kept on their behalf.
 func (q *Request) Viewer() string {
 	if p := q.Access.Person; p != nil {
@@ -76,6 +87,17 @@ func (q *Request) Actor() audit.Actor {
 		return audit.Actor{Kind: audit.Key, ID: key.ID.String(), Name: key.Hint, Address: address}
 	}
 	return audit.Actor{Kind: audit.Person, Name: q.Access.Name, Address: address}
+}
+
+// LogRefusal logs that nobody was signed in and why, an error or a text, without what was sent. The refusals of an address for one
+// reason are logged together, after the first.
+func (q *Request) LogRefusal(text string, why any, args ...any) {
+	name, address := "reason", q.Address(q.R)
+	if _, failed := why.(error); failed {
+		name = "error"
+	}
+	args = append([]any{name, why, "address", address}, args...)
+	q.Refusals.Log(q.Log, slog.LevelWarn, address+"\x00"+fmt.Sprint(why), text, args...)
 }
 
 // Address returns the IP address that a request comes from, as the trusted proxies say.

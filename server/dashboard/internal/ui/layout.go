@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"path"
 	"strconv"
@@ -163,7 +164,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	}
 	var out bytes.Buffer
 	if err := q.templates[name].ExecuteTemplate(&out, "layout", p); err != nil {
-		q.Log.ErrorContext(q.Ctx(), "cannot render a page", "page", name, "error", err)
+		q.faultLog.Log(q.Log, slog.LevelError, name, "cannot render a page", "page", name, "error", err)
 		http.Error(q.W, "internal error", http.StatusInternalServerError)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -33,8 +34,8 @@ type Request struct {
 	gone <-chan struct{}
 	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
 	route string
-	// streams says that the answer has no end, so no limit of time applies.
-	streams bool
+	// streaming says that the answer has no end, so no limit of time applies.
+	streaming bool
 	// Project is the project of the page, and Right the viewer's right in it. Both are zero on pages without a project.
 	Project checks.Project
 	Right   checks.Right
@@ -225,7 +226,7 @@ func (s *Site) fail(q *Request, err error) {
 			status, title, text = http.StatusBadRequest, "Refused", field.Error()+"."
 			break
 		}
-		s.Log.ErrorContext(q.Ctx(), "cannot answer a request", "route", q.route, "duration", time.Since(q.begin), "error", err)
+		s.faultLog.Log(s.Log, slog.LevelError, q.route, "cannot answer a request", "route", q.route, "duration", time.Since(q.begin), "error", err)
 	}
 	page := errorPage{Title: title, Text: text}
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
@@ -238,7 +239,7 @@ func (s *Site) fail(q *Request, err error) {
 // viewer signs in before, or "".
 type errorPage struct{ Title, Text, Held, To, SignIn string }
 
-// logOutage logs that the database or the object storage is unavailable. Every request fails then; one a second is logged.
+// logOutage logs that the database or the object storage is unavailable. Every request fails then, so few are logged.
 func (s *Site) logOutage(q *Request, lines *limit.Lines, err error) {
 	unlogged, ok := lines.Pass(s.Mon.Now())
 	if !ok {
@@ -254,7 +255,7 @@ func (s *Site) logOutage(q *Request, lines *limit.Lines, err error) {
 // logLate logs a request that was answered after its time, or not at all: it may be that nobody waited for it.
 func (s *Site) logLate(q *Request) {
 	took := time.Since(q.begin)
-	if took < limit.AnswerTime || q.streams {
+	if took < limit.AnswerTime || q.streaming {
 		return
 	}
 	if unlogged, ok := s.lateLog.Pass(s.Mon.Now()); ok {

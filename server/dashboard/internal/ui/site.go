@@ -39,6 +39,7 @@ type Config struct {
 	Kinds           []channels.Kind
 	ImportClient    *http.Client
 	SignInURL       string
+	MaxStreams      int
 	// RefreshStatusPages makes a change of a status page visible at once.
 	RefreshStatusPages func()
 }
@@ -66,12 +67,15 @@ type Site struct {
 	Ways func(context.Context) (Ways, error)
 	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
 	Recheck time.Duration
+	// Refusals limits the log lines about those who were not signed in.
+	Refusals limit.Repeats
 
 	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
 	secure      bool           // BaseURL is https
 	outageLog   limit.Lines    // of the database
 	storageLog  limit.Lines    // of object storage
 	lateLog     limit.Lines
+	faultLog    limit.Repeats // of this program
 	base        baseurl.URL
 	misplaced   sync.Once
 	router      *httprouter.Router
@@ -83,8 +87,12 @@ type Site struct {
 	assets    *assetSet
 	pages     *limit.Requests[countedBy] // nil without a limit
 	lives     *live.Followers
-	undos     keptUndos
-	failures  failures
+	streams   *limit.Slots[countedBy]
+	// asking holds a turn for each stream that asks Authorize. All streams ask at once when a project changes, and the queries of
+	// a few must not keep pings waiting for the database.
+	asking   chan struct{}
+	undos    keptUndos
+	failures failures
 }
 
 // New returns a site without pages. The caller sets Authorize.
@@ -108,6 +116,7 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)
 	}
 	s.lives = live.New(mon, s.Log)
+	s.streams, s.asking = limit.NewSlots[countedBy](c.MaxStreams, streamsOfEach(c.MaxStreams)), make(chan struct{}, maxAsking)
 	s.assets = newAssets(s.Base)
 	s.AddTemplates(templateFiles, nil)
 	s.router.RedirectTrailingSlash, s.router.RedirectFixedPath, s.router.HandleMethodNotAllowed, s.router.HandleOPTIONS = false, false, false, false
@@ -254,12 +263,40 @@ func home(q *Request) (err error) {
 	return q.Redirect("/projects/%s/%s", projects[0].ProjectID, page)
 }
 
+const (
+	// maxAsking is how many streams ask at once whether their viewers may still look, and maxAsk how long one waits for its turn.
+	maxAsking, maxAsk = 2, 10 * time.Second
+	// streamRetry is when a page should try again to open a stream that was refused. It refreshes itself meanwhile.
+	streamRetry = 30 * time.Second
+)
+
+// streamsOfEach is how many of all streams one person or key may have: screens on walls share a key.
+func streamsOfEach(all int) int { return min(all, max(10, all/5)) }
+
 // events is the stream of a project's changes. It ends when the viewer no longer has the right that the page was made for, which
 // the page names, because it may have changed before the stream began.
 func events(q *Request) error {
-	q.streams = true
+	if q.R.Method == http.MethodHead {
+		q.W.Header().Set("Content-Type", "text/event-stream")
+		return nil
+	}
+	free, full := q.streams.Take(q.streamsBy())
+	if full != 0 {
+		q.refuseStream(full)
+		return nil
+	}
+	defer free()
+	q.streaming = true
 	shown := cmp.Or(q.R.URL.Query().Get("right"), strconv.Itoa(int(q.Right)))
 	q.lives.Follow(q.Project.ID).Stream(q.W, q.gone, q.Recheck, func() bool {
+		select {
+		case q.asking <- struct{}{}:
+			defer func() { <-q.asking }()
+		case <-q.gone:
+			return false
+		case <-time.After(maxAsk):
+			return true // the database hangs, and nothing changes meanwhile
+		}
 		r, cancel := limit.Detach(q.R)
 		defer cancel()
 		access, err := q.Authorize(q.W, r)
@@ -269,4 +306,15 @@ func events(q *Request) error {
 		return strconv.Itoa(int(access.Right(q.Project.ID))) == shown
 	})
 	return nil
+}
+
+// refuseStream answers a request for one stream too many, which the page does not show.
+func (q *Request) refuseStream(full limit.Full) {
+	all, each := q.streams.Most()
+	status, text := http.StatusServiceUnavailable, fmt.Sprintf("This server has %d streams of open pages, the maximum", all)
+	if full == limit.FullEach {
+		status, text = http.StatusTooManyRequests, fmt.Sprintf("You have %d streams of open pages, the maximum for a person or a key", each)
+	}
+	q.W.Header().Set("Retry-After", strconv.Itoa(int(streamRetry.Seconds())))
+	http.Error(q.W, text+". Pages without one refresh themselves twice a minute.", status)
 }

@@ -160,13 +160,14 @@ function concerns(event) {
 
 let stream = null;
 let lost = 0;
+let refusals = 0; // of the stream, in a row
 let leaving = 0;
 
 function connect() {
   stream = new EventSource(`${base}/projects/${project}/events?right=${document.body.dataset.right}`);
   stream.addEventListener("hello", (e) => {
     clearTimeout(lost);
-    lost = 0;
+    lost = refusals = 0;
     offline.hidden = true;
     if (e.data !== version) refresh();
   });
@@ -184,19 +185,27 @@ function connect() {
     reconnect(true);
   });
   stream.addEventListener("error", () => {
-    lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
-    if (stream.readyState === EventSource.CLOSED) setTimeout(reconnect, 3000);
+    if (stream.readyState !== EventSource.CLOSED) {
+      lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
+      return;
+    }
+    clearTimeout(lost);
+    lost = 0;
+    setTimeout(reconnect, refusals++ ? 30000 : 3000);
   });
 }
 
-// A stream that the server has refused stays closed: the session may have ended.
+// A stream that the server has refused stays closed: the session may have ended, or there are too many. Meanwhile the page is fetched
+// now and then.
 async function reconnect(gone) {
   try {
     const answer = got && await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
     if (answer.redirected || answer.status === 404 || gone === true && answer.status === 403) return leave(answer);
     if (gone === true && got && !touched()) return location.reload();
+    if (answer.status === 200) show(await answer.text());
+    if (answer) offline.hidden = answer.ok;
   } catch {
-    // still out of reach
+    offline.hidden = false;
   }
   connect();
 }
