@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
@@ -38,19 +40,15 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 	if p.status >= http.StatusInternalServerError {
 		s.logFailure(w, r, p, err)
 	}
-	if len(p.text) > maxErrorText {
-		end := maxErrorText
-		for !utf8.RuneStart(p.text[end]) {
-			end--
-		}
-		p.text = p.text[:end] + "…"
-	}
+	p.text = prose.Brief(p.text, maxErrorText)
 	return p
 }
 
-// logFailure logs the cause of a 5xx. During an outage of the database every request gets a 503; one a second is logged.
+// logFailure logs the cause of a 5xx. During an outage of the database every request gets a 503, and a path that is broken answers
+// every request with 500, so few are logged.
 func (s *Server) logFailure(w http.ResponseWriter, r *http.Request, p problem, err error) {
-	attributes := []any{"method", r.Method, "path", redactKeys(r.URL.Path), "status", p.status, "error", err}
+	path := redactKeys(r.URL.Path)
+	attributes := []any{"method", r.Method, "path", path, "status", p.status, "error", err}
 	if answer, ok := w.(*response); ok {
 		answer.logged = true
 		attributes = append(attributes, "route", answer.route, "duration", time.Since(answer.begin))
@@ -63,6 +61,10 @@ func (s *Server) logFailure(w http.ResponseWriter, r *http.Request, p problem, e
 		if unlogged > 0 {
 			attributes = append(attributes, "unlogged", unlogged)
 		}
+	}
+	if p.status != http.StatusServiceUnavailable {
+		s.faultLog.Log(s.log, slog.LevelError, strconv.Itoa(p.status)+path, "a request failed", attributes...)
+		return
 	}
 	s.log.ErrorContext(r.Context(), "a request failed", attributes...)
 }

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,21 +24,31 @@ type ConnLimits struct {
 	Exempt []netip.Prefix
 }
 
+// retryAdmit is how often a full server looks for a connection to close.
+const retryAdmit = 100 * time.Millisecond
+
+// phase is what a connection does.
+type phase int32
+
 const (
-	// maxWait and maxBusy are how long a connection that waits for a request, or is busy with one, is safe from being
-	// closed for a new one. Pings take no longer than maxBusy, unless the client is slow.
-	maxWait = time.Second
-	maxBusy = 10 * time.Second
-	// retryAdmit is how often a full server looks for a connection to close.
-	retryAdmit = 100 * time.Millisecond
+	phaseHeader phase = iota // waits for the header of a request, after its beginning too, or for the first request
+	phaseIdle                // waits for another request
+	phaseBody                // waits for the body of a request
+	phaseBusy                // the server works on a request, or answers it
 )
 
-// LimitConns returns a listener for web that keeps to limits, and sets web.ConnState. Call it before web.Serve.
+// safe is how long a connection in a phase is safe from being closed for a new one. The header of a ping is one packet, and a ping
+// takes no longer than ten seconds unless the client is slow.
+var safe = [...]time.Duration{phaseHeader: 100 * time.Millisecond, phaseIdle: time.Second, phaseBody: time.Second, phaseBusy: 10 * time.Second}
+
+// LimitConns returns a listener for web that keeps to limits. It sets web.ConnState, and wraps web.ConnContext and web.Handler. Call
+// it before web.Serve.
 //
-// At a bound, a new connection replaces an old one: the one that has waited longest for a request, for a second at
-// least, or else the one that has been busy longest, for ten seconds at least. At the bound for a client, it is one of
-// the same client. If there is none, the listener closes the new connection at the bound for a client. At the bound for
-// all, it accepts no connection until there is room.
+// At a bound, a new connection replaces an old one, so that slow clients do not take the places of pings: the one for whose
+// client the server has waited longest, for a tenth of a second at least for the header of a request, and a second for its body or
+// after another request; or else the one that has been busy longest, for ten seconds at least. At the bound for a client, it is
+// one of the same client. If there is none, the listener answers the new connection with 503 at the bound for a client. At the
+// bound for all, it accepts no connection until there is room.
 func LimitConns(web *http.Server, l net.Listener, limits ConnLimits) (net.Listener, error) {
 	exempt, err := origin.New(limits.Exempt)
 	if err != nil {
@@ -43,23 +56,44 @@ func LimitConns(web *http.Server, l net.Listener, limits ConnLimits) (net.Listen
 	}
 	limited := &limitedListener{
 		Listener: l, limits: limits, exempt: exempt, freed: make(chan struct{}, 1), closed: make(chan struct{}),
-		conns: make(map[*limitedConn]struct{}), clients: make(map[netip.Prefix]int),
+		refusing: make(chan struct{}, maxRefusing),
+		conns:    make(map[*limitedConn]struct{}), clients: make(map[netip.Prefix]int),
 	}
 	web.ConnState = func(c net.Conn, state http.ConnState) {
 		if c, ok := c.(*limitedConn); ok {
 			c.setState(state)
 		}
 	}
+	next, handler := web.ConnContext, web.Handler
+	web.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if next != nil {
+			ctx = next(ctx, c)
+		}
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	if handler == nil {
+		handler = http.DefaultServeMux
+	}
+	web.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
+			c.received(r)
+		}
+		handler.ServeHTTP(w, r)
+	})
 	return limited, nil
 }
 
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
 type limitedListener struct {
 	net.Listener
-	limits ConnLimits
-	exempt origin.Proxies
-	freed  chan struct{} // signals that a connection has ended
-	once   sync.Once
-	closed chan struct{}
+	limits   ConnLimits
+	exempt   origin.Proxies
+	freed    chan struct{} // signals that a connection has ended
+	refusing chan struct{} // a counting semaphore of connections that are refused with an answer
+	once     sync.Once
+	closed   chan struct{}
 
 	mu      sync.Mutex
 	conns   map[*limitedConn]struct{}
@@ -77,7 +111,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		c.client, c.counted = l.clientOf(raw.RemoteAddr())
 		c.setState(http.StateNew)
 		if !l.admitClient(c) {
-			raw.Close()
+			l.refuse(raw)
 			continue
 		}
 		for !l.admit(c) {
@@ -91,6 +125,31 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		return c, nil
 	}
+}
+
+const (
+	// maxRefusing bounds the refused connections that get an answer at a time, and refuseTime how long each waits for its request.
+	maxRefusing, refuseTime = 64, time.Second
+	refusal                 = "too many connections from your address\n"
+)
+
+// refuse answers the request of a connection that its client may not have. If there are many such connections, it only closes them.
+func (l *limitedListener) refuse(c net.Conn) {
+	select {
+	case l.refusing <- struct{}{}:
+	default:
+		c.Close()
+		return
+	}
+	go func() {
+		defer func() { <-l.refusing }()
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(refuseTime))
+		if _, err := c.Read(make([]byte, 4096)); err == nil {
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+				"Content-Length: %d\r\nConnection: close\r\n\r\n%s", len(refusal), refusal)
+		}
+	}()
 }
 
 // Close closes the listener. Connections stay open.
@@ -142,17 +201,15 @@ func (l *limitedListener) admit(c *limitedConn) bool {
 func (l *limitedListener) evict(match func(*limitedConn) bool) bool {
 	now := time.Now().UnixNano()
 	var victim *limitedConn
-	waited, busy := int64(maxWait)-1, int64(maxBusy)-1
+	var longest time.Duration
+	waits := false // the victim does, and the server for its client
 	for c := range l.conns {
 		if !match(c) {
 			continue
 		}
-		since := c.since.Load()
-		switch {
-		case since > 0 && now-since > waited:
-			victim, waited = c, now-since
-		case since < 0 && waited < int64(maxWait) && now+since > busy:
-			victim, busy = c, now+since
+		in, age := phase(c.phase.Load()), time.Duration(now-c.since.Load())
+		if age >= safe[in] && (in != phaseBusy && !waits || (in != phaseBusy) == waits && age > longest) {
+			victim, longest, waits = c, age, in != phaseBusy
 		}
 	}
 	if victim == nil {
@@ -181,17 +238,51 @@ type limitedConn struct {
 	net.Conn
 	listener *limitedListener
 	client   netip.Prefix
-	counted  bool         // by its client
-	since    atomic.Int64 // Unix nanoseconds since it waits for a request; negative since it is busy with one
+	counted  bool // by its client
+	phase    atomic.Int32
+	since    atomic.Int64 // Unix nanoseconds when the phase began
 }
 
-// setState notes whether the connection waits for a request.
+func (c *limitedConn) enter(p phase) {
+	c.since.Store(time.Now().UnixNano())
+	c.phase.Store(int32(p))
+}
+
+// setState notes that the connection waits for a request, or that one has begun to arrive.
 func (c *limitedConn) setState(state http.ConnState) {
-	now := time.Now().UnixNano()
-	if state != http.StateNew && state != http.StateIdle {
-		now = -now
+	switch state {
+	case http.StateNew, http.StateActive:
+		c.enter(phaseHeader)
+	case http.StateIdle:
+		c.enter(phaseIdle)
+	case http.StateHijacked, http.StateClosed:
+		c.enter(phaseBusy)
 	}
-	c.since.Store(now)
+}
+
+// received notes that the header of a request has arrived, and learns when its body has.
+func (c *limitedConn) received(r *http.Request) {
+	if !hasBody(r) {
+		c.enter(phaseBusy)
+		return
+	}
+	c.enter(phaseBody)
+	r.Body = &arrivingBody{r.Body, c}
+}
+
+// arrivingBody is the body of a request on a limited connection.
+type arrivingBody struct {
+	io.ReadCloser
+	conn *limitedConn
+}
+
+// Read reads from the body, and notes its end.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.conn.enter(phaseBusy)
+	}
+	return n, err
 }
 
 // Close closes the connection and makes room for another.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -59,6 +60,7 @@ func limited(t *testing.T, limits server.ConnLimits, test func(s *limitedSite)) 
 	synctest.Test(t, func(t *testing.T) {
 		s := &limitedSite{t, &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, make(chan struct{})}
 		web := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
 			if r.URL.Path == "/slow" {
 				<-s.slow
 			}
@@ -113,6 +115,24 @@ func (p *limitedPeer) gone() bool {
 	return err == io.EOF
 }
 
+// refused reports whether the server has closed the connection and said why.
+func (p *limitedPeer) refused() bool {
+	p.send("/")
+	_ = p.SetReadDeadline(time.Now().Add(time.Second))
+	answer, err := http.ReadResponse(p.answers, nil)
+	if err != nil || answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+		return false
+	}
+	text, err := io.ReadAll(answer.Body)
+	return err == nil && strings.Contains(string(text), "your address") && p.gone()
+}
+
+// begin sends a part of a request.
+func (p *limitedPeer) begin(part string) {
+	go io.WriteString(p, part)
+	synctest.Wait()
+}
+
 func (s *limitedSite) holds(what string, ok bool) {
 	s.Helper()
 	if !ok {
@@ -124,7 +144,7 @@ func TestConnectionsOfClient(t *testing.T) {
 	limits := server.ConnLimits{PerClient: 2, Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	limited(t, limits, func(s *limitedSite) {
 		first, second := s.dial("192.0.2.1"), s.dial("192.0.2.1")
-		s.holds("a third connection is refused", s.dial("192.0.2.1").gone())
+		s.holds("a third connection is refused", s.dial("192.0.2.1").refused())
 		other := s.dial("192.0.2.2")
 		other.send("/")
 		s.holds("another client is answered", other.answered(time.Second))
@@ -144,7 +164,7 @@ func TestConnectionsOfClient(t *testing.T) {
 		s.holds("a connection that ends makes room", !s.dial("192.0.2.1").gone())
 
 		a, b := s.dial("2001:db8::1"), s.dial("2001:db8::ffff:1")
-		s.holds("a /64 network of IPv6 is one client", s.dial("2001:db8:0:0:1::").gone())
+		s.holds("a /64 network of IPv6 is one client", s.dial("2001:db8:0:0:1::").refused())
 		s.holds("another network is another client", !s.dial("2001:db8:0:1::").gone() && !a.gone() && !b.gone())
 		for range 5 {
 			s.holds("an exempt proxy is not limited", !s.dial("10.1.2.3").gone())
@@ -159,7 +179,7 @@ func TestBusyConnectionsOfClient(t *testing.T) {
 		time.Sleep(time.Second)
 		second.send("/slow")
 		time.Sleep(9*time.Second - time.Nanosecond)
-		s.holds("a connection busy for less than ten seconds is not replaced", s.dial("192.0.2.1").gone() && !first.gone() && !second.gone())
+		s.holds("a connection busy for less than ten seconds is not replaced", s.dial("192.0.2.1").refused() && !first.gone() && !second.gone())
 		third := s.dial("192.0.2.1")
 		s.holds("the connection that was busy longest is closed", first.gone() && !second.gone())
 		third.send("/")
@@ -170,14 +190,39 @@ func TestBusyConnectionsOfClient(t *testing.T) {
 	})
 }
 
+// TestSlowConnectionsOfClient: a connection whose client is slow with the header or the body of a request makes room for another, but
+// not while the server works on the request.
+func TestSlowConnectionsOfClient(t *testing.T) {
+	limited(t, server.ConnLimits{PerClient: 1}, func(s *limitedSite) {
+		header := s.dial("192.0.2.1")
+		header.begin("GET / HTTP/1.1\r\nHost")
+		time.Sleep(99 * time.Millisecond)
+		s.holds("a header has a tenth of a second", s.dial("192.0.2.1").refused() && !header.gone())
+		body := s.dial("192.0.2.1")
+		s.holds("a slow header makes room", header.gone())
+
+		body.begin("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345")
+		time.Sleep(999 * time.Millisecond)
+		s.holds("a body has a second", s.dial("192.0.2.1").refused() && !body.gone())
+		busy := s.dial("192.0.2.1")
+		s.holds("a slow body makes room", body.gone())
+
+		busy.begin("POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1")
+		time.Sleep(5 * time.Second)
+		s.holds("a request that the server works on stays", s.dial("192.0.2.1").refused() && !busy.gone())
+		s.slow <- struct{}{}
+		s.holds("it is answered", busy.answered(time.Second))
+	})
+}
+
 func TestConnectionsInAll(t *testing.T) {
 	limited(t, server.ConnLimits{Total: 2, PerClient: 2}, func(s *limitedSite) {
 		s.dial("192.0.2.1").send("/slow")
 		idle := s.dial("192.0.2.2")
 		third := s.dial("192.0.2.3")
 		third.send("/")
-		s.holds("a third connection waits", !third.answered(500*time.Millisecond))
-		s.holds("the third connection replaces an idle one", third.answered(600*time.Millisecond) && idle.gone())
+		s.holds("a third connection waits", !third.answered(50*time.Millisecond))
+		s.holds("the third connection replaces one without a request", third.answered(150*time.Millisecond) && idle.gone())
 
 		third.send("/slow")
 		fourth := s.dial("192.0.2.4")

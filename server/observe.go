@@ -96,7 +96,7 @@ func (s *Server) observe(r *http.Request, answer *response) {
 }
 
 // logLate logs a request that has passed the time for an answer, if with an answer at all: it may be that nobody waited for it.
-// Slow clients cause it too, so one a second is logged.
+// Slow clients cause it too, so few are logged.
 func (s *Server) logLate(r *http.Request, answer *response, took time.Duration) {
 	if unlogged, ok := s.lateLog.Pass(s.mon.Now()); ok {
 		s.log.WarnContext(r.Context(), "a request took too long", "method", r.Method, "route", answer.route, "status", answer.status,

@@ -183,9 +183,10 @@ type Server struct {
 	misplaced     sync.Once
 	observer      Observer
 	accessLog     bool
-	outageLog     limit.Lines // requests that got 503
-	lateLog       limit.Lines // requests that passed the time for an answer
-	createLog     limit.Lines // pings that created no check
+	outageLog     limit.Lines   // requests that got 503
+	faultLog      limit.Repeats // requests that got another 5xx
+	lateLog       limit.Lines   // requests that passed the time for an answer
+	createLog     limit.Lines   // pings that created no check
 	// unknownCharsets has those of pings.
 	unknownCharsets limit.Names
 	draining        atomic.Bool
