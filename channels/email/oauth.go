@@ -80,7 +80,7 @@ func newTokens(o *OAuth) *tokens {
 
 func (t *tokens) get(ctx context.Context) (string, error) {
 	if t.config.File != "" {
-		text, err := os.ReadFile(t.config.File)
+		text, err := readToken(t.config.File)
 		if err != nil {
 			return "", fmt.Errorf("read the access token for the mail server: %w", err)
 		}
@@ -106,6 +106,23 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	}
 	token = fresh
 	return token.AccessToken, nil
+}
+
+// maxToken bounds the file of an access token, in bytes.
+const maxToken = 64 << 10
+
+// readToken reads a regular file: the writer of a named pipe may never come.
+func readToken(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > maxToken:
+		return nil, fmt.Errorf("%s is too large for an access token: the maximum is %d bytes", path, maxToken)
+	}
+	return os.ReadFile(path)
 }
 
 // forget drops a token that the mail server refused: it may lack a permission that was granted since.

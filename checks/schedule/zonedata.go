@@ -140,6 +140,8 @@ func openZones(path string) (*zoneFiles, error) {
 		return nil, fmt.Errorf("zoneinfo: %w", err)
 	case info.IsDir():
 		z.files = os.DirFS(path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("zoneinfo: %s is neither a directory nor a regular file", path)
 	default:
 		if z.files, err = openArchive(path); err != nil {
 			return nil, fmt.Errorf("zoneinfo: %s is no archive of time zone data: %w", path, err)

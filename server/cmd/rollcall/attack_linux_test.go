@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,6 +123,101 @@ func peakMemory(t *testing.T, p *process) (kB int) {
 	}
 	t.Fatal("no VmHWM")
 	return 0
+}
+
+// TestSlowConnectionsOfOneClient: an address whose connections are slow with a header, or with a body, still gets its pings answered.
+func TestSlowConnectionsOfOneClient(t *testing.T) {
+	p := start(t, dbtest.SQLite(t).URL, "--max-connections", "200")
+	path := "/ping/" + createCheck(t, p, keyOf(t, p), "reachable").UUID
+	for name, part := range map[string]string{
+		"header": "GET " + path + " HTTP/1.1\r\nHost: x\r\nX: ",
+		"body":   "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx",
+	} {
+		end := holdOpen(t, p, "127.0.0.1", 150, part)
+		client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+		answered := func() bool {
+			answer, err := client.Get(p.url + path)
+			if err != nil {
+				return false
+			}
+			answer.Body.Close()
+			return answer.StatusCode == http.StatusOK
+		}
+		if !eventually(patience, answered) {
+			t.Errorf("%s: no ping is answered", name)
+		}
+		for range 20 { // the slow connections are old enough by now
+			if !answered() {
+				t.Errorf("%s: a ping is refused", name)
+			}
+		}
+		end()
+	}
+}
+
+// TestNamedPipes: a file that is a pipe without a writer, a device or a directory ends a command with an error. A pipe with a writer,
+// as process substitution makes one, is read.
+func TestNamedPipes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"pipe", "secret", "substituted"} {
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { // what waits for a writer
+		if pipe, err := os.OpenFile("pipe", os.O_RDWR, 0); err == nil {
+			pipe.Close()
+		}
+	}()
+	channel := func(file string) string {
+		return "channels: [{name: a, kind: webhook, settings: {url_down: {file: " + file + "}}}]\n"
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	write("pipe.yaml", channel("secret"))
+	write("device.yaml", channel("/dev/zero"))
+	write("directory.yaml", channel("."))
+	write("good.yaml", "checks: [{slug: a}]\n")
+	const database = "sqlite:rollcall.db"
+	if _, stderr, status := rollcall("migrate", "--database", database); status != 0 {
+		t.Fatal(stderr)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"apply", "-f", "pipe.yaml"}, "secret is not a regular file"},
+		{[]string{"apply", "-f", "device.yaml", "--allow-files", "/dev"}, "is not a regular file"},
+		{[]string{"apply", "-f", "directory.yaml"}, "is not a regular file"},
+		{[]string{"apply", "-f", "."}, "is a directory"},
+		{[]string{"apply", "-f", "/dev/zero"}, "the file is too long"},
+		{[]string{"channel", "create", "--kind", "email", "--name", "a", "--set", "to=@pipe"}, "pipe cannot be read within 2s"},
+		{[]string{"channel", "create", "--kind", "email", "--name", "a", "--set", "to=@/dev/zero"}, "too large for a secret"},
+		{[]string{"schedule", "* * * * *", "--zoneinfo", "pipe"}, "neither a directory nor a regular file"},
+		{[]string{"backup", "pipe/x.db"}, "not a directory"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--smtp-listen", "127.0.0.1:0", "--smtp-tls-cert", "pipe", "--smtp-tls-key", "pipe"}, "pipe cannot be read within 2s"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--mail-host", "localhost", "--mail-from", "a@b.example", "--mail-dkim-key", "pipe", "--mail-dkim-selector", "a"}, "pipe cannot be read within 2s"},
+	} {
+		_, stderr, status := rollcall(append(test.args, "--database", database)...)
+		if status == 0 || !strings.Contains(stderr, test.want) {
+			t.Errorf("%v: status %d, %q, want %q", test.args, status, stderr, test.want)
+		}
+	}
+	go func() {
+		text, err := os.ReadFile("good.yaml")
+		if err == nil {
+			err = os.WriteFile("substituted", text, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	if stdout, stderr, status := rollcall("apply", "-f", "substituted", "--database", database); status != 0 || !strings.Contains(stdout, `+ check "a"`) {
+		t.Errorf("a pipe with a writer: status %d, %s%s", status, stdout, stderr)
+	}
 }
 
 // TestIdleConnectionsOfOneClient opens more connections than one client may have. Pings of other clients are answered

@@ -53,3 +53,61 @@ func TestImportMalformedEntries(t *testing.T) {
 		t.Errorf("status %d: %s", status, stdout)
 	}
 }
+
+// TestHostileServers: what a server sends without an end, or of any length, ends an import or a list with a short error. Names are cut
+// where they are printed.
+func TestHostileServers(t *testing.T) {
+	const key = "hcw_0000000000000000000000000000"
+	long := strings.Repeat("x", 1_000_000)
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, "/loop/"):
+			http.Redirect(w, r, path+"x", http.StatusFound)
+		case strings.HasPrefix(path, "/endless/"):
+			fmt.Fprint(w, `{"checks": [`)
+			for entries := strings.Repeat("{},", 10_000); ; {
+				if _, err := fmt.Fprint(w, entries); err != nil {
+					return
+				}
+			}
+		case strings.HasPrefix(path, "/many/"):
+			fmt.Fprint(w, `{"checks": [`+strings.Repeat("{},", 100_000)+`{}]}`)
+		case strings.HasPrefix(path, "/bad/"):
+			fmt.Fprint(w, `{"checks": [`+strings.Repeat("{},", 1000)+`{}], "channels": []}`)
+		case strings.HasPrefix(path, "/limit/"):
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"error": "`+long+`"}`)
+		default:
+			fmt.Fprint(w, `{"checks": [{"uuid": "31365bce-8da9-4729-8ff3-aaa71d56b712", "name": "`+long+`", "slug": "a", "tags": "", "timeout": 3600, "grace": 3600, "channels": "", "status": "new"}],
+				"channels": [{"id": "a", "name": "`+long+`", "kind": "email"}]}`)
+		}
+	}))
+	defer source.Close()
+	database := "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")
+	if _, stderr, status := rollcall("project", "create", "jobs", "--database", database); status != 0 {
+		t.Fatal(stderr)
+	}
+	for _, test := range []struct{ path, want string }{
+		{"/loop", "too many redirects"},
+		{"/endless", "the response is longer than"},
+		{"/many", "the source has 100001 checks, the maximum is 100000"},
+		{"/bad", "and 901 more"},
+		{"/limit", "(status 429)"},
+		{"/names", "… (1000000 bytes)"},
+	} {
+		for _, args := range [][]string{
+			{"import", "healthchecks", "--url", source.URL + test.path, "--api-key", key, "--project", "jobs", "--database", database, "--skip-invalid"},
+			{"check", "list", "--url", source.URL + test.path, "--api-key", key},
+		} {
+			stdout, stderr, _ := rollcall(args...)
+			if len(stdout) > 10_000 || len(stderr) > 20_000 {
+				t.Errorf("%s, %s: %d bytes of output and %d of errors", args[0], test.path, len(stdout), len(stderr))
+			}
+			if args[0] == "import" && !strings.Contains(stdout+stderr, test.want) {
+				t.Errorf("%s: %.300s%.300s, want %q", test.path, stdout, stderr, test.want)
+			}
+		}
+	}
+}

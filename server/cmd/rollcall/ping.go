@@ -214,6 +214,9 @@ func exitSignal(status int) pings.Signal {
 	return pings.Signal{Kind: pings.Failure, ExitStatus: &status}
 }
 
+// maxInput bounds what ping reads of standard input in bytes, so that an input without an end is a ping, too.
+const maxInput = 1 << 30
+
 func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	p, err := c.pinger(a, "rollcall ping")
 	if err != nil {
@@ -232,7 +235,7 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	s.Body = []byte(c.Body)
 	if c.Body == "-" {
 		input := pings.NewEnds(p.BodyLimit())
-		if _, err := io.Copy(input, os.Stdin); err != nil {
+		if _, err := io.Copy(input, io.LimitReader(os.Stdin, maxInput)); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
 		s.Body, s.BodyCut = input.Body()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
@@ -200,6 +201,23 @@ func (c *serveCmd) margin(d installation.Database) time.Duration {
 	return 0
 }
 
+// maxLogged bounds a value of a log line in bytes. The stack of a panic is shorter.
+const maxLogged = 8 << 10
+
+// cutLogged cuts a value of a log line, which may quote what a client or a receiver has sent.
+func cutLogged(_ []string, a slog.Attr) slog.Attr {
+	err, failed := a.Value.Any().(error)
+	switch {
+	case failed:
+		if text := err.Error(); len(text) > maxLogged {
+			a.Value = slog.StringValue(prose.Brief(text, maxLogged))
+		}
+	case a.Value.Kind() == slog.KindString:
+		a.Value = slog.StringValue(prose.Brief(a.Value.String(), maxLogged))
+	}
+	return a
+}
+
 // component returns a logger whose lines name the part of the server that wrote them.
 func component(log *slog.Logger, name string) *slog.Logger {
 	return log.With(slog.Group("rollcall", "component", name))
@@ -208,7 +226,7 @@ func component(log *slog.Logger, name string) *slog.Logger {
 func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.LogLevel)) // cannot fail for the levels of the enum
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: cutLogged}
 	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}

@@ -263,7 +263,7 @@ func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*
 	if err != nil {
 		return nil, err
 	}
-	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
+	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain, MaxStreams: s.Connections.streams(openFiles())}
 	var mail *email.Config
 	if s.Notifiers.MailHost != "" {
 		if mail, err = s.Notifiers.Mail(); err != nil {

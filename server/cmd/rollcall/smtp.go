@@ -87,6 +87,9 @@ func mailDomain(base console.Address) string {
 // reloadEvery is how often a handshake may check the certificate's files for changes.
 const reloadEvery = 10 * time.Second
 
+// maxKeyFile bounds what is read of a certificate's files in bytes, and keyWait how long that may take.
+const maxKeyFile, keyWait = 1 << 20, 2 * time.Second
+
 // keyPair is a certificate whose files may change while the server runs.
 type keyPair struct {
 	certFile, keyFile string
@@ -102,7 +105,14 @@ func (p *keyPair) load() error {
 	if err != nil {
 		return err
 	}
-	cert, err := tls.LoadX509KeyPair(p.certFile, p.keyFile)
+	var pair [2][]byte
+	for i, name := range []string{p.certFile, p.keyFile} {
+		pair[i], err = console.ReadStart(name, maxKeyFile, keyWait, func() (*os.File, error) { return os.Open(name) })
+		if err != nil {
+			return err
+		}
+	}
+	cert, err := tls.X509KeyPair(pair[0], pair[1])
 	if err != nil {
 		return err
 	}

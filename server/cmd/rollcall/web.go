@@ -2,16 +2,19 @@ package main
 
 import (
 	"cmp"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // Time limits of an HTTP connection. They are far above what a job on a slow line needs.
@@ -56,8 +59,25 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:          stdlog.New(&webLog{log: log}, "", 0),
 	}
+}
+
+// webLog receives the log of net/http, whose lines clients can cause: those that begin alike are logged together.
+type webLog struct {
+	log   *slog.Logger
+	lines limit.Repeats
+}
+
+// Write logs a line.
+func (l *webLog) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	kind, _, _ := strings.Cut(text, ":")
+	if rest, ok := strings.CutPrefix(text, "http: "); ok {
+		kind, _, _ = strings.Cut(rest, " ")
+	}
+	l.lines.Log(l.log, slog.LevelWarn, kind, "HTTP", "problem", text)
+	return len(line), nil
 }
 
 // connFlags are the flags of serve that bound HTTP connections.
@@ -94,6 +114,9 @@ func (f *connFlags) perClient(total int) int {
 	}
 	return max(1, total/2)
 }
+
+// streams returns how many connections may be streams of open pages: a quarter, so that pings have the others.
+func (f *connFlags) streams(files int) int { return max(1, f.total(files)/4) }
 
 // limitConns bounds the connections of the HTTP server.
 func (c *serveCmd) limitConns(web *http.Server, listener net.Listener) (net.Listener, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -43,13 +44,17 @@ type Refusal struct {
 	Err   error
 }
 
+// maxQuoted bounds a name of the source in an error, in bytes.
+const maxQuoted = 200
+
 // Error names the entry and the reason.
 func (r Refusal) Error() string {
+	name := prose.Brief(r.Name, maxQuoted)
 	switch {
 	case r.ID != uuid.Nil:
-		return fmt.Sprintf("check %q (%s): %v", r.Name, r.ID, r.Err)
+		return fmt.Sprintf("check %q (%s): %v", name, r.ID, r.Err)
 	case r.Name != "":
-		return fmt.Sprintf("%s of the source, %q: %v", r.Entry, r.Name, r.Err)
+		return fmt.Sprintf("%s of the source, %q: %v", r.Entry, name, r.Err)
 	}
 	return fmt.Sprintf("%s of the source: %v", r.Entry, r.Err)
 }

@@ -42,6 +42,9 @@ func New(baseURL, key string, config *client.Config) (*Source, error) {
 	return &Source{c}, nil
 }
 
+// maxEntries bounds a list of the source.
+const maxEntries = 100_000
+
 // list returns the entries of one of the project's lists. It tries older versions of the API if the server answers 404
 // to the newest one.
 func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, error) {
@@ -67,6 +70,9 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 	var entries []json.RawMessage
 	if err := json.Unmarshal(document[name], &entries); err != nil || entries == nil {
 		return nil, fmt.Errorf("healthchecks: the response has no list of %s", name)
+	}
+	if len(entries) > maxEntries {
+		return nil, fmt.Errorf("healthchecks: the source has %d %s, the maximum is %d", len(entries), name, maxEntries)
 	}
 	return entries, nil
 }

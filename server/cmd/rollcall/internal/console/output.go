@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // JSONFlag is the flag of commands that can print JSON.
@@ -28,10 +30,21 @@ func (f JSONFlag) Print(w io.Writer, document any, text func(w io.Writer)) error
 			return err
 		}
 	} else {
-		text(&out)
+		var lines bytes.Buffer
+		text(&lines)
+		for line := range bytes.Lines(lines.Bytes()) {
+			text, end := bytes.CutSuffix(line, []byte("\n"))
+			out.WriteString(prose.Brief(string(text), maxLine))
+			if end {
+				out.WriteByte('\n')
+			}
+		}
 	}
 	return WriteLines(w, out.String())
 }
+
+// maxLine bounds a line for people, and maxCell a cell of a table, in bytes: names and texts may come from any server.
+const maxLine, maxCell = 4000, 500
 
 // WriteLines writes text to standard output, and escapes characters that could control a terminal. In JSON, the escaped text
 // means the same.
@@ -53,7 +66,7 @@ func Table(w io.Writer, rows ...[]string) {
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for j, cell := range row {
-			cell = Printable(cell)
+			cell = Printable(prose.Brief(cell, maxCell))
 			cells[i] = append(cells[i], cell)
 			if j == len(widths) {
 				widths = append(widths, 0)
@@ -94,8 +107,10 @@ func UnsafeRune(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// OneLine joins the lines of an error.
-func OneLine(text string) string { return Printable(strings.Join(strings.Fields(text), " ")) }
+// OneLine joins the lines of an error, and cuts a long one.
+func OneLine(text string) string {
+	return Printable(prose.Brief(strings.Join(strings.Fields(text), " "), maxLine))
+}
 
 // TimeFormat is the format of the API's timestamps.
 const TimeFormat = "2006-01-02T15:04:05-07:00"

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -27,30 +28,52 @@ func ReadSecret(path string) (string, error) {
 	return secret, nil
 }
 
-// ReadFile returns the beginning of a file, one byte more than a secret may have. It does not wait for ever, as for the
-// writer of a named pipe.
+// ReadFile returns the beginning of a file, one byte more than a secret may have.
 func ReadFile(path string) (string, error) {
+	content, err := ReadStart(path, maxSecretFile+1, secretWait, func() (*os.File, error) { return os.Open(path) })
+	return string(content), err
+}
+
+// ReadStart returns the beginning of a file, at most limit bytes. It does not wait longer than wait, as for the writer of a named pipe,
+// which process substitution is too, or for somebody at a terminal.
+func ReadStart(path string, limit int64, wait time.Duration, open func() (*os.File, error)) ([]byte, error) {
 	type result struct {
 		content []byte
 		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
-		file, err := os.Open(path)
+		file, err := open()
 		if err != nil {
 			done <- result{err: err}
 			return
 		}
 		defer file.Close()
-		content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
+		content, err := io.ReadAll(io.LimitReader(file, limit))
 		done <- result{content, err}
 	}()
 	select {
 	case r := <-done:
-		return string(r.content), r.err
-	case <-time.After(secretWait):
-		return "", fmt.Errorf("%s cannot be read within %v", path, secretWait)
+		return r.content, r.err
+	case <-time.After(wait):
+		return nil, fmt.Errorf("%s cannot be read within %v", path, wait)
 	}
+}
+
+// ReadSecretInside returns the secret in a regular file of a directory.
+func ReadSecretInside(root *os.Root, path string) (string, error) {
+	info, err := root.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() { // another process may wait for ever to write to a pipe, or write for ever
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	content, err := ReadStart(path, maxSecretFile+1, secretWait, func() (*os.File, error) { return root.Open(path) })
+	if err != nil {
+		return "", err
+	}
+	return SecretOf(bytes.NewReader(content), path)
 }
 
 // SecretOf reads a value without the line break at its end. Errors show its source, not the value.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -228,11 +227,11 @@ func (f MailFlags) Mail() (*email.Config, error) {
 	if f.MailDKIMKey == "" {
 		return c, nil
 	}
-	file, err := os.ReadFile(f.MailDKIMKey)
+	file, err := console.ReadFile(f.MailDKIMKey)
 	if err != nil {
 		return nil, fmt.Errorf("--mail-dkim-key: %w", err)
 	}
-	key, err := email.ParseDKIMKey(file)
+	key, err := email.ParseDKIMKey([]byte(file))
 	if err != nil {
 		return nil, fmt.Errorf("--mail-dkim-key: %w", err)
 	}

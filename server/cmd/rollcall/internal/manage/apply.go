@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/channels/standard"
@@ -65,7 +67,8 @@ default. An example of a file:
             start: 2026-12-01T22:00:00Z
             end: 2026-12-02T02:00:00Z
 
-A file for one project may have channels, escalation, checks, status_pages and maintenance at its top level, without projects.
+A file for one project may have channels, escalation, checks, status_pages and maintenance at its top level, without projects. A
+file has at most 10 MiB, 20,000 checks, and 200,000 keys and list items.
 
 With --url, an admin key (rollcall key create --scope admin) does all of this on the server: one without a project in all
 projects, one of a project in its own. The server shows no secrets of channels, so those that the file and a channel both
@@ -95,6 +98,9 @@ type applyDoc struct {
 }
 
 func (c *applyCmd) Run(ctx context.Context, a *App) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(applyGC)) // a large file is read once, and its tree is garbage
+	}
 	doc, err := c.read(a)
 	if err != nil {
 		return a.listErrors(err)
@@ -154,27 +160,28 @@ func (c *applyCmd) noteNeeds(ctx context.Context, a *App, target declare.Target,
 	return nil
 }
 
+// applyGC is GOGC of apply.
+const applyGC = 30
+
 func (c *applyCmd) read(a *App) (declare.Document, error) {
 	config := &declare.Config{Name: c.File, Types: standard.Kinds(), Env: c.env(a.Secrets)}
-	var in io.Reader = os.Stdin
-	dir := ""
+	var data []byte
+	var err error
 	if c.File == "-" {
-		config.Name = "standard input"
+		config.Name, config.File = "standard input", c.file("")
+		data, err = io.ReadAll(io.LimitReader(os.Stdin, declare.MaxFile+1))
 	} else {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return declare.Document{}, err
-		}
-		defer file.Close()
-		in, dir = file, filepath.Dir(c.File)
+		config.File = c.file(filepath.Dir(c.File))
+		data, err = console.ReadStart(c.File, declare.MaxFile+1, fileWait, func() (*os.File, error) { return os.Open(c.File) })
 	}
-	config.File = c.file(dir)
-	data, err := io.ReadAll(io.LimitReader(in, declare.MaxFile+1))
 	if err != nil {
 		return declare.Document{}, err
 	}
 	return declare.Parse(data, config)
 }
+
+// fileWait bounds the time to read a file, which may be a named pipe. Standard input has no such bound.
+const fileWait = time.Minute
 
 // listErrors prints the errors of a file, one a line, and returns an error that counts them.
 func (a *App) listErrors(err error) error {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -159,6 +160,9 @@ const (
 // enter removes the drafts of killed backups from a directory, and locks it until it is closed, together with other backups. Nobody
 // else removes drafts from then on. It is no failure if the directory cannot be locked, or drafts of another user stay.
 func enter(ctx context.Context, path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() { // to open a named pipe is to wait for its writer
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
+	}
 	dir, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,6 +16,13 @@ import (
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/internal/healthchecks"
+)
+
+const (
+	// importTime bounds the reading of the source, with its pauses.
+	importTime = 5 * time.Minute
+	// maxRefused is how many refused entries of the source are named.
+	maxRefused = 100
 )
 
 // progressEvery is how many checks an import handles between two lines of progress.
@@ -70,7 +78,7 @@ type importDoc struct {
 }
 
 func (c *importHealthchecksCmd) Run(ctx context.Context, a *App) error {
-	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", OnRetry: a.onRetry})
+	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", MaxWait: maxWait, OnRetry: a.onRetry})
 	if err != nil {
 		return console.Usage(plainError(err))
 	}
@@ -79,11 +87,13 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		list, malformed, err := readable(source.Checks(ctx))
+		reading, cancel := context.WithTimeoutCause(ctx, importTime, fmt.Errorf("the source could not be read within %v", importTime))
+		defer cancel()
+		list, malformed, err := readable(source.Checks(reading))
 		if err != nil {
 			return err
 		}
-		left, ignored, err := readable(source.Channels(ctx))
+		left, ignored, err := readable(source.Channels(reading))
 		if err != nil {
 			return err
 		}
@@ -94,8 +104,12 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *App) error {
 				}
 			},
 		})
-		for _, r := range slices.Concat(ignored, result.Refused) {
+		refused := slices.Concat(ignored, result.Refused)
+		for _, r := range refused[:min(len(refused), maxRefused)] {
 			console.Fail(a.Stderr, r)
+		}
+		if more := len(refused) - maxRefused; more > 0 {
+			a.say("and %d more", more)
 		}
 		if errors.Is(err, healthchecks.ErrRefused) {
 			return fmt.Errorf("%s of %d cannot be imported, so none was; --skip-invalid imports the others", prose.Count(len(result.Refused), "check"), len(list)+len(malformed))

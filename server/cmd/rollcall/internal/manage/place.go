@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -73,12 +74,15 @@ func (f *placeFlags) Validate() error {
 	return nil
 }
 
+// maxWait bounds how long a request waits because the server limits requests, all answers together.
+const maxWait = 2 * time.Minute
+
 // in runs fn with the place that the flags select. If create is set, it creates a missing SQLite file.
 func (f *placeFlags) in(ctx context.Context, a *App, create bool, fn func(place) error) error {
 	if f.URL == "" {
 		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(onDatabase{mon}) })
 	}
-	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", OnRetry: a.onRetry})
+	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", MaxWait: maxWait, OnRetry: a.onRetry})
 	if err != nil {
 		return console.Usage(console.PlainError(err))
 	}

@@ -72,10 +72,6 @@ func readInside(dir, path string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	file, err := root.Open(path)
-	if err != nil {
-		return "", installation.Reason(err)
-	}
-	defer file.Close()
-	return console.SecretOf(file, path)
+	secret, err := console.ReadSecretInside(root, path)
+	return secret, installation.Reason(err)
 }
