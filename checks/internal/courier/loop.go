@@ -25,6 +25,7 @@ type loop struct {
 	halted   chan struct{}      // closed to keep further sends from beginning
 	stopping bool               // unfinished sends were cancelled
 	failing  map[uuid.UUID]bool // channels whose failure was logged
+	looked   time.Time          // when forget last looked for deleted channels
 
 	departing map[company][]*send // alerts that are about to leave together
 	gathering bool

@@ -4,10 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 const (
@@ -16,6 +22,8 @@ const (
 	finishTime, returnTime = 5 * time.Second, 500 * time.Millisecond
 	// outageWait is the first pause after the database has failed. It doubles up to outageWaitMost.
 	outageWait, outageWaitMost = 250 * time.Millisecond, 10 * time.Second
+	// forgetEvery is how often a loop looks for channels that were deleted.
+	forgetEvery = 10 * time.Minute
 )
 
 // Run sends alerts and keeps incidents until ctx ends. It then sends those that are due by then, until end.Due ends.
@@ -83,6 +91,7 @@ func (l *loop) run(ctx context.Context, once bool) error {
 			l.record(ctx, s)
 		case <-l.raised:
 		case <-poll.C:
+			l.forget(ctx, l.Now())
 		case <-renew.C:
 			l.renewing = true
 		case <-wake.Done():
@@ -106,6 +115,31 @@ func (l *loop) turn(ctx, sending context.Context) (again bool, err error) {
 	}
 	err = l.begin(ctx, sending, claimed)
 	return again || len(l.sends) < l.Sends || len(l.results) > 0, err
+}
+
+// forget drops what is known of channels that were deleted, here or by another process.
+func (l *loop) forget(ctx context.Context, now time.Time) {
+	if now.Sub(l.looked) < forgetEvery {
+		return
+	}
+	l.looked = now
+	l.mu.Lock()
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(l.left)), maps.Keys(l.failing))
+	l.mu.Unlock()
+	if len(ids) == 0 {
+		return
+	}
+	there, err := l.Store.Channels(ctx, store.ChannelFilter{IDs: ids})
+	if err != nil {
+		return // the database is away, which others say
+	}
+	gone := func(id uuid.UUID, _ bool) bool {
+		return !slices.ContainsFunc(there, func(c channels.Channel) bool { return c.ID == id }) && id != store.OnAlert.ID
+	}
+	maps.DeleteFunc(l.failing, gone)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.left, gone)
 }
 
 // wait pauses after a failure of the database and records the ends of sends meanwhile.
