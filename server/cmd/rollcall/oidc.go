@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
@@ -34,13 +33,8 @@ type signInFlags struct {
 
 // accounts returns the accounts of people for the dashboard. It also starts a probe of the identity provider, so that the
 // log shows early what people would see at their first sign-in.
-func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL console.Address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
-	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
-	if mail != nil {
-		config.Mail = func(ctx context.Context, to, subject, text string) error {
-			return email.Send(ctx, mail, to, subject, text)
-		}
-	}
+func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL console.Address, mail func(ctx context.Context, to, subject, text string) error, log *slog.Logger) (dashboard.Accounts, error) {
+	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader, Mail: mail}
 	provider, err := f.provider(log)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -42,9 +43,10 @@ type serveCmd struct {
 
 	Connections connFlags `embed:""`
 
-	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
-	NoDashboard bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
-	KeySignIn   bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
+	SecretKey     string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
+	EncryptionKey string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that encrypts the secrets of authenticator apps in the database, at least 16 characters, the same on all servers. Several, separated by commas, replace a key: the first encrypts, the others only decrypt. Default: a file beside the SQLite file, with .key after its name; on PostgreSQL --secret-key, or else a key in the database, which the log warns of."`
+	NoDashboard   bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
+	KeySignIn     bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
 
 	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, and admin keys of a project by the API, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
@@ -101,6 +103,8 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
+	case slices.ContainsFunc(c.encryptionKeys(), func(key string) bool { return len(key) < badges.MinSecret }):
+		return fmt.Errorf("--encryption-key: a key is too short, the minimum is %d bytes", badges.MinSecret)
 	case c.AcceptLate > pings.MaxQueued:
 		return fmt.Errorf("--accept-late: is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
 	case c.SpoolWait > maxSpoolWait:
@@ -151,7 +155,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		component(log, "serve").Warn("unknown variable in the environment", "problem", note)
 	}
 	c.SignIn.warn(log, c.TrustedProxies)
-	s := &service{serveCmd: c, log: log, systemd: newSystemd(log)}
+	s := &service{serveCmd: c, log: log, systemd: newSystemd(log), database: d}
 	defer s.systemd.close()
 	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
 	defer s.close()

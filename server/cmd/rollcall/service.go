@@ -48,10 +48,15 @@ type service struct {
 	spool *spool.Spool
 	front *front
 
+	database installation.Database
 	document installation.Server // what commands know of this server
 
-	mon     *monitor.Monitor
-	people  *people.People
+	mon    *monitor.Monitor
+	people *people.People
+	// sendMail sends a message to a person. It is nil without --mail-host.
+	sendMail      func(ctx context.Context, to, subject, text string) error
+	keyInDatabase sync.Once // logs that
+
 	web     *server.Server
 	pages   *dashboard.Dashboard
 	mail    *smtpd.Server
@@ -132,7 +137,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
 		return err
 	}
-	if s.people, err = people.New(s.mon, &people.Config{Logger: s.log}); err != nil {
+	if err = s.newPeople(); err != nil {
 		return err
 	}
 	if s.web, err = s.newServer(ctx); err != nil {
@@ -142,6 +147,54 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 		s.mail, err = s.SMTP.newServer(s.mon, s.log, s.BaseURL, s.metrics)
 	}
 	return err
+}
+
+// newPeople creates the people of the installation.
+func (s *service) newPeople() (err error) {
+	config := &people.Config{Logger: s.log, URL: string(s.BaseURL), Keys: s.keys}
+	if s.Notifiers.MailHost != "" {
+		mail, err := s.Notifiers.Mail()
+		if err != nil {
+			return console.Usage(err)
+		}
+		s.sendMail = func(ctx context.Context, to, subject, text string) error {
+			return email.Send(ctx, mail, to, subject, text)
+		}
+		config.Mail = s.sendMail
+	}
+	s.people, err = people.New(s.mon, config)
+	return err
+}
+
+// encryptionKeys returns the keys of --encryption-key.
+func (c *serveCmd) encryptionKeys() []string {
+	if c.EncryptionKey == "" {
+		return nil
+	}
+	return strings.Split(c.EncryptionKey, ",")
+}
+
+// keys returns the keys of the secrets of authenticator apps. It reads the file each time, because another server on the database
+// may have created it.
+func (s *service) keys(_ context.Context, create bool) (keys [][]byte, err error) {
+	for _, key := range s.encryptionKeys() {
+		keys = append(keys, []byte(key))
+	}
+	file, err := s.database.Key(create && len(keys) == 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.database.KeyFile(), installation.Reason(err))
+	}
+	switch {
+	case file != "":
+		keys = append(keys, []byte(file))
+	case s.database.URL != "" && s.SecretKey != "":
+		keys = append(keys, []byte(s.SecretKey))
+	case create && len(keys) == 0:
+		s.keyInDatabase.Do(func() {
+			component(s.log, "serve").Warn("the key of authenticator apps lies in the database, beside the secrets that it encrypts; keep it elsewhere", "flag", "--encryption-key")
+		})
+	}
+	return keys, nil
 }
 
 // localURL returns the URL at which a client on the same machine reaches a server that listens on addr.
@@ -264,13 +317,7 @@ func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*
 		return nil, err
 	}
 	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
-	var mail *email.Config
-	if s.Notifiers.MailHost != "" {
-		if mail, err = s.Notifiers.Mail(); err != nil {
-			return nil, console.Usage(err)
-		}
-	}
-	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
+	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, s.sendMail, s.log); err != nil {
 		return nil, console.Usage(err)
 	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
@@ -392,6 +439,7 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 		}
 	})
 	group.Go(func() { s.serveCommands(ctx) })
+	group.Go(func() { s.people.Run(ctx) })
 	pinger, err := s.Operate.pinger()
 	if err != nil {
 		return console.Usage(err)

@@ -164,6 +164,7 @@ func personal(h ui.Handler) ui.Handler {
 		if q.Access.Person == nil {
 			return ui.ErrForbidden
 		}
+		q.R = from(q.R)
 		return h(q)
 	}
 }
@@ -174,6 +175,7 @@ func admin(h ui.Handler) ui.Handler {
 		if q.Access.Person == nil || !q.Access.Person.Admin {
 			return ui.ErrForbidden
 		}
+		q.R = from(q.R)
 		return h(q)
 	}
 }
@@ -181,7 +183,7 @@ func admin(h ui.Handler) ui.Handler {
 // public parses the form of a person who is not signed in, and says where the request comes from.
 func public(h ui.Handler) ui.Handler {
 	return func(q *ui.Request) error {
-		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)}))
+		q.R = from(q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)})))
 		if q.R.Method == http.MethodPost {
 			if err := q.R.ParseForm(); err != nil {
 				return ui.FormError(err)
