@@ -349,14 +349,17 @@ func (p *People) noticeText(q Person, n notice) (subject, text string) {
 		subject = "Your Rollcall account: " + lowerFirst(strings.TrimSuffix(n.Changes[0].What[0], "."))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "This is about how you sign in to your Rollcall account %s%s.\n", q.Email, at(p.url))
+	fmt.Fprintf(&b, "How you sign in to your Rollcall account has changed.\n\n  Account: %s\n", q.Email)
+	if p.url != "" {
+		fmt.Fprintf(&b, "  Server:  %s\n", p.url)
+	}
 	for i, c := range n.Changes {
 		if i == noticeMost-1 && n.Left > 0 {
 			fmt.Fprintf(&b, "\n%s more. The latest:\n", prose.Count(n.Left, "change"))
 		}
-		fmt.Fprintf(&b, "\n%s\n\n  When: %s\n  By:   %s\n", strings.Join(c.What, "\n"), stamp(c.At, zone), c.By)
+		fmt.Fprintf(&b, "\n%s\n\n  When:    %s\n  By:      %s\n", strings.Join(c.What, "\n"), stamp(c.At, zone), c.By)
 		if from := strings.Trim(c.Address+", "+c.Browser, ", "); from != "" {
-			fmt.Fprintf(&b, "  From: %s\n", from)
+			fmt.Fprintf(&b, "  From:    %s\n", from)
 		}
 	}
 	b.WriteString("\nIf you know of this, there is nothing to do.\n\nIf not, somebody else may be using your account. ")
@@ -370,14 +373,6 @@ func (p *People) noticeText(q Person, n notice) (subject, text string) {
 	}
 	b.WriteString("If you cannot sign in, ask an administrator at once to reset the password and the second factors of your account.\n")
 	return subject, b.String()
-}
-
-// at returns where the account is, if that is known.
-func at(url string) string {
-	if url == "" {
-		return ""
-	}
-	return " at " + url
 }
 
 // stamp writes an instant with its zone, so that nobody has to guess it.

@@ -161,8 +161,8 @@ func TestMailAboutChanges(t *testing.T) {
 			if step.subject != "" && mail.subject != "Your Rollcall account: "+step.subject {
 				v.Errorf("%s: the subject is %q", step.name, mail.subject)
 			}
-			from := map[bool]string{true: "  From: 192.0.2.", false: "\n"}[step.name != "reset"]
-			for _, want := range []string{"ann@example.org", "at https://rollcall.example.org.\n", "\n  When: 24 November 2026, ", " UTC\n", "\n  By:   " + step.by + "\n", from} {
+			from := map[bool]string{true: "  From:    192.0.2.", false: "\n"}[step.name != "reset"]
+			for _, want := range []string{"ann@example.org", "  Server:  https://rollcall.example.org\n", "\n  When:    24 November 2026, ", " UTC\n", "\n  By:      " + step.by + "\n", from} {
 				if !strings.Contains(mail.text, want) {
 					v.Errorf("%s: no %q in:\n%s", step.name, want, mail.text)
 				}
@@ -288,7 +288,7 @@ func TestZoneOfMail(t *testing.T) {
 		box := v.mailing()
 		ann := v.settled(people.Spec{Email: "ann@example.org"})
 		v.must(v.SetPreferences(v.Context(), ann.ID, people.Preferences{Zone: "Europe/Riga"}))
-		if got := v.arrived(box); len(got) != 1 || !strings.Contains(got[0].text, "When: 24 November 2026, 14:00:00 UTC+02:00 (Europe/Riga)\n") {
+		if got := v.arrived(box); len(got) != 1 || !strings.Contains(got[0].text, "When:    24 November 2026, 14:00:00 UTC+02:00 (Europe/Riga)\n") {
 			v.Errorf("sent %q", got)
 		}
 	})

@@ -120,7 +120,7 @@ func TestMailsOfAccounts(t *testing.T) {
 			}
 			all += strings.ReplaceAll(message, "=\r\n", "")
 		}
-		for _, want := range []string{"A password was set.", "From: 127.0.0.1, Firefox on Linux", " UTC\r\n", "By:   your own account", "at http://localhost:"} {
+		for _, want := range []string{"A password was set.", "From:    127.0.0.1, Firefox on Linux", " UTC\r\n", "By:      your own account", "Server:  http://localhost:"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("no %q in:\n%s", want, all)
 			}
@@ -129,7 +129,7 @@ func TestMailsOfAccounts(t *testing.T) {
 			t.Errorf("a secret is in:\n%s", all)
 		}
 		administer(t, db, "user", "reset-password", "ann@example.org")
-		if message := next(t, received); !strings.Contains(message, "The password was removed.") || !strings.Contains(message, "By:   the command line") {
+		if message := next(t, received); !strings.Contains(message, "The password was removed.") || !strings.Contains(message, "By:      the command line") {
 			t.Error(message)
 		}
 	})

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -43,10 +42,9 @@ type serveCmd struct {
 
 	Connections connFlags `embed:""`
 
-	SecretKey     string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
-	EncryptionKey string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that encrypts the secrets of authenticator apps in the database, at least 16 characters, the same on all servers. Several, separated by commas, replace a key: the first encrypts, the others only decrypt. Default: a file beside the SQLite file, with .key after its name; on PostgreSQL --secret-key, or else a key in the database, which the log warns of."`
-	NoDashboard   bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
-	KeySignIn     bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
+	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
+	NoDashboard bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
+	KeySignIn   bool   `name:"key-signin" default:"true" group:"Behaviour:" help:"Let people sign in to the dashboard with API keys, too. --key-signin=false leaves their accounts."`
 
 	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, and admin keys of a project by the API, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
@@ -103,8 +101,6 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
-	case slices.ContainsFunc(c.encryptionKeys(), func(key string) bool { return len(key) < badges.MinSecret }):
-		return fmt.Errorf("--encryption-key: a key is too short, the minimum is %d bytes", badges.MinSecret)
 	case c.AcceptLate > pings.MaxQueued:
 		return fmt.Errorf("--accept-late: is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
 	case c.SpoolWait > maxSpoolWait:

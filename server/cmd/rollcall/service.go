@@ -149,54 +149,6 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	return err
 }
 
-// newPeople creates the people of the installation.
-func (s *service) newPeople() (err error) {
-	config := &people.Config{Logger: s.log, URL: string(s.BaseURL), Keys: s.keys}
-	if s.Notifiers.MailHost != "" {
-		mail, err := s.Notifiers.Mail()
-		if err != nil {
-			return console.Usage(err)
-		}
-		s.sendMail = func(ctx context.Context, to, subject, text string) error {
-			return email.Send(ctx, mail, to, subject, text)
-		}
-		config.Mail = s.sendMail
-	}
-	s.people, err = people.New(s.mon, config)
-	return err
-}
-
-// encryptionKeys returns the keys of --encryption-key.
-func (c *serveCmd) encryptionKeys() []string {
-	if c.EncryptionKey == "" {
-		return nil
-	}
-	return strings.Split(c.EncryptionKey, ",")
-}
-
-// keys returns the keys of the secrets of authenticator apps. It reads the file each time, because another server on the database
-// may have created it.
-func (s *service) keys(_ context.Context, create bool) (keys [][]byte, err error) {
-	for _, key := range s.encryptionKeys() {
-		keys = append(keys, []byte(key))
-	}
-	file, err := s.database.Key(create && len(keys) == 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.database.KeyFile(), installation.Reason(err))
-	}
-	switch {
-	case file != "":
-		keys = append(keys, []byte(file))
-	case s.database.URL != "" && s.SecretKey != "":
-		keys = append(keys, []byte(s.SecretKey))
-	case create && len(keys) == 0:
-		s.keyInDatabase.Do(func() {
-			component(s.log, "serve").Warn("the key of authenticator apps lies in the database, beside the secrets that it encrypts; keep it elsewhere", "flag", "--encryption-key")
-		})
-	}
-	return keys, nil
-}
-
 // localURL returns the URL at which a client on the same machine reaches a server that listens on addr.
 func localURL(listen string, addr net.Addr) console.Address {
 	host, _, _ := net.SplitHostPort(listen)

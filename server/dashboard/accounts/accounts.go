@@ -42,7 +42,8 @@ type Config struct {
 	// Header is the HTTP header with the e-mail address of the person that a proxy has signed in. It counts only from
 	// server.Config.TrustedProxies. Default: none.
 	Header string
-	// Mail sends a link to the e-mail address of its person. Default: only the page shows the link, to pass on.
+	// Mail sends a link to the e-mail address of its person. Default: only the page shows the link, to pass on. Mails about changes of
+	// passwords and the like go out by people.Config.Mail.
 	Mail func(ctx context.Context, address, subject, text string) error
 }
 
