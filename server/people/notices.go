@@ -97,10 +97,12 @@ func (d *document) changedSince(before document) (list []string) {
 	case n < len(before.Recovery) && d.TOTP != "":
 		say("A recovery code was used instead of the app. "+prose.Count(n, "recovery code")+" left.", true)
 	}
-	added := countMissing(d.Passkeys, before.Passkeys)
-	say(cmp.Or(map[int]string{1: "A passkey was added."}[added], fmt.Sprintf("%d passkeys were added.", added)), added > 0)
-	removed := countMissing(before.Passkeys, d.Passkeys)
-	say(cmp.Or(map[int]string{1: "A passkey was removed."}[removed], fmt.Sprintf("%d passkeys were removed.", removed)), removed > 0)
+	passkeys := func(n int, done string) {
+		say("A passkey was "+done+".", n == 1)
+		say(fmt.Sprintf("%d passkeys were %s.", n, done), n > 1)
+	}
+	passkeys(countMissing(d.Passkeys, before.Passkeys), "added")
+	passkeys(countMissing(before.Passkeys, d.Passkeys), "removed")
 	say(fmt.Sprintf("An account at %s was linked, which signs in to this account.", d.Issuer), d.Issuer != "" && (d.Issuer != before.Issuer || d.Subject != before.Subject))
 	return list
 }
@@ -115,8 +117,8 @@ func countMissing(list, in []Passkey) (n int) {
 	return n
 }
 
-// queueNotices queues mails about a change in its transaction: to the address of the person, and to the one from before. An address that is
-// not verified may be somebody else's, and gets none. The person is locked.
+// queueNotices queues mails about a change in its transaction: to the address of the person, and to the one from before. An address
+// that is not verified may be somebody else's, and gets none. The person is locked.
 func (p *People) queueNotices(ctx context.Context, tx records.Tx, before document, d *document, actor audit.Actor) error {
 	what := d.changedSince(before)
 	if len(what) == 0 {
