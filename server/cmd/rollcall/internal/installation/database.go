@@ -106,8 +106,16 @@ func (d Database) Key(create bool) (string, error) {
 	if err = cmp.Or(err, draft.Sync(), draft.Close()); err != nil {
 		return "", err
 	}
-	if err := os.Link(draft.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = os.Link(draft.Name(), file)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+		err = os.Rename(draft.Name(), file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
+	}
+	if dir, err := os.Open(filepath.Dir(file)); err == nil { // a power failure must not lose the name
+		_ = dir.Sync() // not every system can
+		_ = dir.Close()
 	}
 	return console.ReadSecret(file)
 }
