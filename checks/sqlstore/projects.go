@@ -108,7 +108,7 @@ func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	return translate(err)
 }
 
-// DeleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
+// DeleteProject removes a project and all that belongs to it, and its account with the last project. PrunePings removes the logs of its checks.
 func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
@@ -131,7 +131,12 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.tx().NewDelete().Table("rollcall_records").Where("owner = ?", id).Exec(ctx); err != nil {
 		return err
 	}
-	_, err := t.tx().NewDelete().Table("rollcall_projects").Where("id = ?", id).Exec(ctx)
+	var account int64
+	if _, err := t.tx().NewDelete().Table("rollcall_projects").Where("id = ?", id).Returning("account_id").Exec(ctx, &account); err != nil {
+		return err
+	}
+	// The account is locked, so no project joins it meanwhile.
+	_, err := t.tx().NewRaw("DELETE FROM rollcall_accounts WHERE id = ?0 AND NOT EXISTS (SELECT 1 FROM rollcall_projects WHERE account_id = ?0)", account).Exec(ctx)
 	return err
 }
 

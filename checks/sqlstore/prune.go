@@ -220,6 +220,9 @@ func (s *database) PruneFlips(ctx context.Context, before time.Time, pause func(
 	if _, err := s.removeOld(ctx, "rollcall_windows", "ends_at < ?", before, pause); err != nil {
 		return 0, err
 	}
+	if err := s.pruneWindows(ctx); err != nil {
+		return 0, err
+	}
 	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)
 }
 

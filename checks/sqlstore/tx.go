@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -188,7 +189,7 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 	} else {
 		id := l.Row.(*lockedRow).id
 		if l.MovedFrom != uuid.Nil {
-			if err := t.leaveProject(ctx, id); err != nil {
+			if err := cmp.Or(t.leaveProject(ctx, id), t.forgetInWindows(ctx, l.MovedFrom, l.ID)); err != nil {
 				return err
 			}
 			l.MovedFrom = uuid.Nil
@@ -238,6 +239,9 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 // DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
 func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
+	if err := t.forgetInWindows(ctx, l.ProjectID, l.ID); err != nil {
+		return err
+	}
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},

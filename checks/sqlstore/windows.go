@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,6 +75,77 @@ func (t *transaction) SaveWindow(ctx context.Context, w store.Window, ends time.
 // DeleteWindow removes a window of a project.
 func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error {
 	return t.deleteOne(ctx, "rollcall_windows", projectID, id)
+}
+
+// forgetInWindows takes a check that leaves a project from the windows that name it. One that was about nothing else goes: without
+// checks and tags, it would cover the whole project.
+func (t *transaction) forgetInWindows(ctx context.Context, projectID, check uuid.UUID) error {
+	var rows []windowRow
+	q := t.tx().NewSelect().Model(&rows).Where("w.project_id = ? AND w.definition LIKE ?", projectID, "%"+check.String()+"%").OrderExpr("w.id")
+	if err := t.s.d.forUpdate(q, "w", "").Scan(ctx); err != nil {
+		return translate(err)
+	}
+	for _, r := range rows {
+		w, err := r.window()
+		if err != nil {
+			return err
+		}
+		i := slices.Index(w.Checks, check)
+		if i < 0 {
+			continue // its note says the identifier
+		}
+		if w.Checks = slices.Delete(w.Checks, i, i+1); len(w.Checks)+len(w.Tags) == 0 {
+			err = t.DeleteWindow(ctx, projectID, w.ID)
+		} else {
+			err = t.SaveWindow(ctx, w, instant(r.EndsAt))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneWindows forgets checks that are gone: a window may have been added while its check was deleted, and servers of earlier
+// versions leave them behind.
+func (s *database) pruneWindows(ctx context.Context) error {
+	type named struct{ project, check uuid.UUID }
+	var names []named
+	windows, err := readAll(ctx, s.lookup, func(rows *[]windowRow) *bun.SelectQuery {
+		return s.db.NewSelect().Model(rows).Where(`w.definition LIKE '%"checks":%'`)
+	}, (*windowRow).window)
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		for _, check := range w.Checks {
+			names = append(names, named{w.ProjectID, check})
+		}
+	}
+	for part := range slices.Chunk(names, lookUpAtOnce) {
+		ids := make([]uuid.UUID, len(part))
+		for i, n := range part {
+			ids[i] = n.check
+		}
+		rows, err := s.db.DB.QueryContext(ctx, "SELECT project_id, uuid FROM rollcall_checks WHERE "+s.d.among("uuid", "uuid"), s.d.list(ids))
+		var row named
+		there, err := scanList(rows, err, &row, &row.project, &row.check)
+		if err != nil {
+			return s.translate(err)
+		}
+		for _, n := range part {
+			if slices.Contains(there, n) {
+				continue
+			}
+			err := s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+				return tx.(*transaction).forgetInWindows(ctx, n.project, n.check)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // LockPolicies keeps ReleaseHeld of other transactions away from projects. It locks them in their order, to prevent deadlocks.

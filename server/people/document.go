@@ -26,7 +26,6 @@ const (
 	kindSession  = sessions.Kind
 	kindIdentity = "identity"
 	kindPasskey  = "passkey"
-	kindSpent    = "spent"
 	kindLock     = "lock"
 )
 
@@ -39,7 +38,7 @@ type document struct {
 	Roles      map[uuid.UUID]Role `json:"roles,omitempty"`
 	CreatedAt  time.Time          `json:"created_at"`
 	Password   string             `json:"password,omitempty"` // the hash
-	TOTP       string             `json:"totp,omitempty"`     // the secret
+	TOTP       string             `json:"totp,omitempty"`     // the secret, encrypted: see sealers
 	TOTPStep   int64              `json:"totp_step,omitempty"`
 	Recovery   []string           `json:"recovery,omitempty"` // hashes
 	Passkeys   []Passkey          `json:"passkeys,omitempty"`
@@ -55,6 +54,8 @@ type document struct {
 	Preferences Preferences `json:"preferences"`
 	// Known lists the networks of the latest sign-ins, which the limit by account does not apply to.
 	Known []string `json:"known,omitempty"`
+
+	same bool // the change writes the same password or secret in another form
 }
 
 func (d *document) person() Person {
@@ -168,6 +169,7 @@ type change func(ctx context.Context, tx records.Tx, d *document) (end bool, ent
 
 // update changes a person in a transaction.
 func (p *People) update(ctx context.Context, id uuid.UUID, change change) error {
+	defer p.wake()
 	return p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		d, err := p.lock(ctx, tx, id)
 		if err != nil {
@@ -192,8 +194,16 @@ func (p *People) lock(ctx context.Context, tx records.Tx, id uuid.UUID) (*docume
 
 // apply changes a person whose record is locked.
 func (p *People) apply(ctx context.Context, tx records.Tx, d *document, change change) error {
+	before := d.credentials()
 	end, entries, err := change(ctx, tx, d)
 	if err != nil {
+		return err
+	}
+	actor := audit.ActorOf(ctx)
+	if len(entries) > 0 {
+		actor = entries[0].Actor
+	}
+	if err := p.queueNotices(ctx, tx, before, d, actor); err != nil {
 		return err
 	}
 	if end {

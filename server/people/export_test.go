@@ -1,5 +1,10 @@
 package people
 
+import (
+	"cmp"
+	"context"
+)
+
 // Verify reports whether a hash can be read and is that of a password, and whether a sign-in replaces it.
 func Verify(hash, password string) (ok, replace bool) {
 	parsed, err := parseHash(hash)
@@ -15,3 +20,8 @@ func (p *People) Buckets() int {
 
 // Weak reports whether a password is refused as easy to guess.
 var Weak = weak
+
+// Tend looks through all people once, as Run does each hour.
+func (p *People) Tend(ctx context.Context) error {
+	return cmp.Or(p.sealAll(ctx), p.forgetProjects(ctx))
+}

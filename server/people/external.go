@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/records"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 )
 
 // External is a person as an identity provider describes them.
@@ -81,6 +82,7 @@ func (p *People) SignInExternal(ctx context.Context, e External) (Person, error)
 // renew changes a person as a provider says: whether the address is verified, and the roles, if it decides on them. The last
 // administrator stays one.
 func (p *People) renew(ctx context.Context, e External, known Person, roles map[uuid.UUID]Role, verified bool) (signed *document, err error) {
+	defer p.wake()
 	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Program, Name: e.Issuer, Address: audit.ActorOf(ctx).Address})
 		lock, admin := p.lock, e.Admin
@@ -284,13 +286,7 @@ func (d *document) passkey(id []byte) int {
 
 // Spend reports whether this call is the first with a text in the whole installation. It stores a hash of the text until an instant.
 func (p *People) Spend(ctx context.Context, text string, until time.Time) (first bool, err error) {
-	err = p.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
-		return tx.SaveRecords(ctx, p.now(), records.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})
-	})
-	if errors.Is(err, checks.ErrExists) {
-		return false, nil
-	}
-	return err == nil, err
+	return sessions.New(p.mon).Spend(ctx, text, until)
 }
 
 // DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -144,6 +145,34 @@ func (p *People) SetRole(ctx context.Context, id, project uuid.UUID, role Role) 
 		ended, err := p.gain(ctx, tx, d, d.coveredBy)
 		return false, append(entries, ended...), err
 	})
+}
+
+// forgetProjects removes the roles in projects that were deleted.
+func (p *People) forgetProjects(ctx context.Context) error {
+	list, err := p.List(ctx)
+	if err != nil {
+		return err
+	}
+	projects, err := p.mon.Projects().List(ctx) // after the people: a role is younger than its project
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		for _, project := range projects {
+			delete(q.Roles, project.ID)
+		}
+		if len(q.Roles) == 0 {
+			continue
+		}
+		err := p.update(ctx, q.ID, func(_ context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
+			maps.DeleteFunc(d.Roles, func(project uuid.UUID, _ Role) bool { return q.Roles[project] != "" })
+			return false, nil, nil
+		})
+		if err != nil && !errors.Is(err, checks.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // SetAdmin makes a person an administrator, or revokes that. Unless the inviter of the person is an administrator, the gain ends what

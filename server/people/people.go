@@ -30,15 +30,28 @@
 // the gain: its links, password, second factors and sessions. That is so when the person first signs in at a provider or by a
 // trusted proxy, and when a role goes beyond the rights of the person who created the link. [audit.ActorOf] says who that was;
 // links of programs and commands are trusted.
+//
+// # Mails about changes
+//
+// Whatever changes how a person signs in queues a mail to them, in its transaction: see [Config].Mail. A program without HTTP sets
+// it and calls [People.Run]. [audit.WithActor] and [WithBrowser] say what the mail tells of who made the change.
+//
+// # Secrets
+//
+// Passwords and recovery codes are stored as hashes, and links and sessions as hashes of their tokens. The secrets of authenticator
+// apps must be read, so they are encrypted by AES-256-GCM with the first of Config.Keys, each for its person. Run encrypts those that are
+// in the clear, or that another of the keys encrypts.
 package people
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +62,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
 // Role is what a person may do in a project.
@@ -186,6 +200,17 @@ type Config struct {
 	// Hashing is how many passwords are hashed at once; each takes 19 MiB, and one core for about 20 ms. Eight times as many
 	// sign-ins from strange networks may wait; more are refused with a [*LimitedError]. Default: half of the cores, at most 4.
 	Hashing int
+	// Keys returns the keys, each of 16 bytes or more, that encrypt the secrets of authenticator apps: the first encrypts, and all
+	// decrypt. It is called when a secret is needed. With create, it may create the first one: a secret is about to be stored. All
+	// servers on a database need the same. Default: a key in the database, beside what it encrypts.
+	Keys func(ctx context.Context, create bool) ([][]byte, error)
+	// Mail sends a message to the address of a person whose password, authenticator app, passkeys or other credentials have
+	// changed. [People.Run] calls it, never the change itself: mails wait in the database, also those about the changes of
+	// other programs, and are tried again for 72 hours. Five go to an address within an hour; further changes leave in
+	// one mail. Default: none, and mails that nobody sends end after three days.
+	Mail func(ctx context.Context, address, subject, text string) error
+	// URL is where people sign in. Mails name it. Default: none.
+	URL string
 }
 
 // People is safe for concurrent use.
@@ -200,6 +225,13 @@ type People struct {
 	limits  limits
 	// refusals are the sign-ins that were refused.
 	refusals limit.Repeats
+
+	keys   func(ctx context.Context, create bool) ([][]byte, error)
+	ownKey *secret.Secret // the key in the database
+	mail   func(ctx context.Context, address, subject, text string) error
+	url    string
+	queued atomic.Bool   // a change has queued a mail
+	woken  chan struct{} // wakes Run
 }
 
 // New returns the people of the installation of a monitor, whose clock they go by. They write the audit log if the monitor does. A
@@ -219,5 +251,6 @@ func New(mon *monitor.Monitor, c *Config) (*People, error) {
 		mon: mon, db: mon.Installation().Records(), now: mon.Now, audit: mon.Installation().Audits(),
 		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people")),
 		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
+		keys: c.Keys, ownKey: secret.New(mon.Installation().Secret, "totp"), mail: c.Mail, url: c.URL, woken: make(chan struct{}, 1),
 	}, nil
 }

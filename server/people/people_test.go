@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
+	"github.com/uptrace/bun"
 	"golang.org/x/crypto/argon2"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -35,6 +37,7 @@ const password = "correct horse battery"
 // town is people on a database, with a clock to move and a log.
 type town struct {
 	*testing.T
+	db dbtest.DB
 	*people.People
 	store *sqlstore.Store
 	mon   *monitor.Monitor
@@ -45,7 +48,7 @@ type town struct {
 // each runs a test on each database.
 func each(t *testing.T, test func(v *town)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		v := &town{T: t, store: db.Open(t), clock: dbtest.NewClock(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)), log: new(bytes.Buffer)}
+		v := &town{T: t, db: db, store: db.Open(t), clock: dbtest.NewClock(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)), log: new(bytes.Buffer)}
 		v.mon, v.People = v.on(v.store, 0)
 		test(v)
 	})
@@ -73,6 +76,30 @@ func (v *town) is(err, want error) {
 	if !errors.Is(err, want) {
 		v.Errorf("the error is %v, want %v", err, want)
 	}
+}
+
+// stored returns a column of all records, as it is in the database.
+func (v *town) stored(column string) (values []string) {
+	v.Helper()
+	v.must(v.db.Bun(v.T).NewRaw("SELECT ? FROM rollcall_records", bun.Ident(column)).Scan(v.Context(), &values))
+	return values
+}
+
+// totp returns the secret of a person as it is in the database.
+func (v *town) totp(p people.Person) string {
+	v.Helper()
+	var value string
+	v.must(v.db.Bun(v.T).NewRaw("SELECT value FROM rollcall_records WHERE kind = 'person' AND key = ?", p.ID.String()).Scan(v.Context(), &value))
+	var document struct{ TOTP string }
+	v.must(json.Unmarshal([]byte(value), &document))
+	return document.TOTP
+}
+
+// setTOTP writes the secret of a person into the database.
+func (v *town) setTOTP(p people.Person, secret string) {
+	v.Helper()
+	_, err := v.db.Bun(v.T).NewRaw("UPDATE rollcall_records SET value = replace(value, ?, ?) WHERE kind = 'person' AND key = ?", v.totp(p), secret, p.ID.String()).Exec(v.Context())
+	v.must(err)
 }
 
 // settled adds a person with a password.
@@ -711,4 +738,46 @@ func TestFirstAtOnce(t *testing.T) {
 			v.Errorf("%d people, errors %v", len(all), errs)
 		}
 	})
+}
+
+// TestPersonLeavesNothing: whatever an account has, a deletion leaves no record of it, or one that ends within days.
+func TestPersonLeavesNothing(t *testing.T) {
+	each(t, func(v *town) {
+		ctx := v.Context()
+		root := v.settled(people.Spec{Email: "root@example.org", Admin: true})
+		before := v.stored("kind")
+		ann, err := v.SignInExternal(ctx, people.External{Issuer: "https://id.example.org", Subject: "1", Email: "ann@example.org", EmailVerified: true})
+		v.must(err)
+		_, err = v.ResetPassword(by(ctx, root), ann.ID)
+		v.must(err)
+		ann, err = v.ByID(ctx, ann.ID)
+		v.must(err)
+		v.must(v.AddPasskey(ctx, ann, people.Passkey{ID: []byte("key"), Name: "key"}))
+		v.must(v.open("token", ann))
+		_, err = v.Spend(ctx, "once", v.clock.Now().Add(time.Minute))
+		v.must(err)
+		made := v.stored("kind")
+		for _, kind := range []string{"person", "email", "identity", "link", "passkey", "session", "notice", "spent"} {
+			if count(made, kind) == count(before, kind) {
+				v.Errorf("nothing of the kind %s", kind)
+			}
+		}
+		v.must(v.Delete(ctx, ann.ID))
+		v.clock.Advance(96 * time.Hour)
+		v.must(v.mon.Tick(ctx))
+		for _, kind := range v.stored("kind") {
+			if count(v.stored("kind"), kind) > count(before, kind) {
+				v.Errorf("of the kind %s, something is left: %v, before %v", kind, v.stored("kind"), before)
+			}
+		}
+	})
+}
+
+func count(list []string, text string) (n int) {
+	for _, item := range list {
+		if item == text {
+			n++
+		}
+	}
+	return n
 }

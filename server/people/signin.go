@@ -1,6 +1,8 @@
 package people
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -151,6 +153,7 @@ func (p *People) welcome(ctx context.Context, d *document, password, network str
 		if d.Revision != person.Revision || d.Password != before { // it was changed meanwhile
 			return false, nil, ErrRefused
 		}
+		d.same = true
 		if d.Password = fresh; !known {
 			d.remember(network)
 		}
@@ -238,8 +241,8 @@ func (p *People) step(secret, code string, after int64) (int64, bool) {
 	return 0, false
 }
 
-// recoveryCodes is how many recovery codes a person gets.
-const recoveryCodes = 10
+// A person gets so many recovery codes of so many letters, which have five bits each. With 120 bits a plain hash keeps them.
+const recoveryCodes, recoveryLetters = 10, 24
 
 // ConfirmTOTP stores a secret once the password and a code of the secret are right, and returns recovery codes, which the
 // database keeps as hashes. The sessions stay, and sign-ins in progress fail. The error is [ErrRefused] for the password, a
@@ -255,18 +258,22 @@ func (p *People) ConfirmTOTP(ctx context.Context, id uuid.UUID, password, secret
 	}
 	var hashes []string
 	for range recoveryCodes {
-		text := strings.ToLower(rand.Text()) // five bits a letter
-		text = strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
+		letters := []byte(strings.ToLower(rand.Text())[:recoveryLetters])
+		text := string(bytes.Join(slices.Collect(slices.Chunk(letters, 4)), []byte("-")))
 		recovery, hashes = append(recovery, text), append(hashes, hashOf(plainCode(text)))
+	}
+	sealers, err := p.sealers(ctx, true)
+	if err != nil {
+		return nil, err
 	}
 	return recovery, p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		if d.Revision != confirmed.Revision {
 			return false, nil, ErrRefused
 		}
-		if d.TOTP == secret { // the form is sent again: no code that was used counts again
+		if known, _, err := sealers.open(d); err == nil && known == secret { // the form is sent again: no code that was used counts again
 			step = max(step, d.TOTPStep)
 		}
-		d.TOTP, d.TOTPStep, d.Recovery = secret, step, hashes
+		d.TOTP, d.TOTPStep, d.Recovery = sealers.seal(id, secret), step, hashes
 		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", To: "(secret)"})}, nil
 	})
@@ -293,7 +300,7 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 }
 
 // CheckCode verifies a code of the authenticator app, which is good once, or uses a recovery code up. The error is
-// [ErrRefused] or a *[LimitedError].
+// [ErrRefused], a *[LimitedError], or [ErrSecret] if the secret of the app cannot be read and the code is no recovery code.
 func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address string, device Device) error {
 	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.Person, Address: address})
 	known, err := p.document(ctx, id)
@@ -308,24 +315,32 @@ func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address stri
 	if wait > 0 {
 		return p.limited(ctx, failedOften, wait)
 	}
+	sealers, err := p.sealers(ctx, !known.sealed())
+	if err != nil {
+		succeeded() // it was not tried
+		return err
+	}
 	err = p.update(ctx, id, func(ctx context.Context, _ records.Tx, d *document) (bool, []audit.Entry, error) {
 		d.remember(network) // not stored unless the code is right
-		if step, ok := p.step(d.TOTP, code, d.TOTPStep); ok && d.TOTP != "" {
+		secret, _, unread := sealers.open(d)
+		if step, ok := p.step(secret, code, d.TOTPStep); ok && secret != "" {
 			d.TOTPStep = step
-			return false, nil, nil
+			return false, nil, sealers.renew(d)
 		}
 		i := slices.Index(d.Recovery, hashOf(plainCode(code)))
 		if i < 0 {
-			return false, nil, ErrRefused
+			return false, nil, cmp.Or(unread, ErrRefused)
 		}
 		d.Recovery = slices.Delete(d.Recovery, i, i+1)
 		return false, []audit.Entry{p.note(audit.WithActor(ctx, actorOf(ctx, d)), uuid.Nil, "person.recovery", d.Email, audit.Change{Field: "recovery code", From: "(secret)"})}, nil
 	})
-	if errors.Is(err, ErrRefused) {
+	switch {
+	case errors.Is(err, ErrRefused):
 		return p.refuse(ctx, "wrong code", id.String())
-	}
-	if err == nil {
+	case err == nil:
 		succeeded()
+	case errors.Is(err, ErrSecret):
+		p.log.ErrorContext(ctx, "cannot verify a code: restore the key of authenticator apps, or reset the second factors of the person", "person", id, "error", err)
 	}
 	return err
 }

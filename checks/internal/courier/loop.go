@@ -24,6 +24,7 @@ type loop struct {
 	renewing bool               // renew the leases of unfinished sends
 	halted   chan struct{}      // closed to keep further sends from beginning
 	stopping bool               // unfinished sends were cancelled
+	looked   time.Time          // when forget last looked for deleted channels
 
 	departing map[company][]*send // alerts that are about to leave together
 	gathering bool

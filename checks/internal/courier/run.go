@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 const (
@@ -16,6 +20,8 @@ const (
 	finishTime, returnTime = 5 * time.Second, 500 * time.Millisecond
 	// outageWait is the first pause after the database has failed. It doubles up to outageWaitMost.
 	outageWait, outageWaitMost = 250 * time.Millisecond, 10 * time.Second
+	// forgetEvery is how often a loop looks for channels that were deleted.
+	forgetEvery = 10 * time.Minute
 )
 
 // Run sends alerts and keeps incidents until ctx ends. It then sends those that are due by then, until end.Due ends.
@@ -83,6 +89,7 @@ func (l *loop) run(ctx context.Context, once bool) error {
 			l.record(ctx, s)
 		case <-l.raised:
 		case <-poll.C:
+			l.forget(ctx, l.Now())
 		case <-renew.C:
 			l.renewing = true
 		case <-wake.Done():
@@ -106,6 +113,32 @@ func (l *loop) turn(ctx, sending context.Context) (again bool, err error) {
 	}
 	err = l.begin(ctx, sending, claimed)
 	return again || len(l.sends) < l.Sends || len(l.results) > 0, err
+}
+
+// forget drops what is known of channels that were deleted, here or by another process.
+func (l *loop) forget(ctx context.Context, now time.Time) {
+	if now.Sub(l.looked) < forgetEvery {
+		return
+	}
+	l.looked = now
+	l.mu.Lock()
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(l.left)), maps.Keys(l.troubles))
+	l.mu.Unlock()
+	if len(ids) == 0 {
+		return
+	}
+	there, err := l.Store.Channels(ctx, store.ChannelFilter{IDs: ids})
+	if err != nil {
+		return // the database is away, which others say
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if id != store.OnAlert.ID && !slices.ContainsFunc(there, func(c channels.Channel) bool { return c.ID == id }) {
+			delete(l.left, id)
+			delete(l.troubles, id)
+		}
+	}
 }
 
 // wait pauses after a failure of the database and records the ends of sends meanwhile.

@@ -64,8 +64,8 @@ type AdminTx interface {
 	SaveProject(ctx context.Context, p checks.Project) error
 	// SaveFirstProject is SaveProject for an empty database: if there is any project, the error is [checks.ErrExists].
 	SaveFirstProject(ctx context.Context, p checks.Project) error
-	// DeleteProject removes a project with its checks, its channels, its status pages and its API keys. The error is
-	// [checks.ErrNotFound] if there is no such project.
+	// DeleteProject removes a project with its checks, its channels, its status pages and its API keys. With the last project of an
+	// account it removes that too, with its MaxChecks. The error is [checks.ErrNotFound] if there is no such project.
 	DeleteProject(ctx context.Context, id uuid.UUID) error
 	// SaveKey adds an API key. The error is [checks.ErrExists] for a hash that is in use.
 	SaveKey(ctx context.Context, k checks.Key) error
@@ -92,7 +92,8 @@ type AdminTx interface {
 	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. Whatever changes a policy calls it.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
 	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
-	// although PrunePings may remove them later. Another check with the same ID may be added.
+	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name it any more, and
+	// one that was about nothing else goes.
 	DeleteCheck(ctx context.Context, l *Locked) error
 	// SaveAudit is that of [records.Tx].
 	SaveAudit(ctx context.Context, entries ...audit.Entry) error

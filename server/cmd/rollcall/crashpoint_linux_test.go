@@ -138,7 +138,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := dbtest.SQLite(t)
-			spooling, plain := start(t, db.URL, "--spool", t.TempDir()), start(t, db.URL)
+			spooling, plain := start(t, db.URL, "--spool", t.TempDir()), start(t, db.URL, "--rate-limit", "0")
 			key := keyOf(t, spooling)
 			list := []apiCheck{createCheck(t, plain, key, "job"), createCheck(t, plain, key, "other")}
 			pingKey := regexp.MustCompile(`ping key +(\w+)`).FindStringSubmatch(spooling.stdout.String())[1]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -314,6 +315,64 @@ func TestDocumentTests(t *testing.T) {
 	for _, found := range named {
 		if name := found[1] + found[2] + found[3]; !known[name] {
 			t.Errorf("server/THREATS.md names %s, which does not exist", name)
+		}
+	}
+}
+
+// asvs are the requirements of levels 1 and 2 of ASVS 5.0.0, by section.
+const asvs = "1.1: 1 2; 1.2: 1 2 3 4 5 6 7 8 9; 1.3: 1 2 3 4 5 6 7 8 9 10 11; 1.4: 1 2 3; 1.5: 1 2; 2.1: 1 2 3; 2.2: 1 2 3; 2.3: 1 2 3 4; 2.4: 1; " +
+	"3.2: 1 2; 3.3: 1 2 3 4; 3.4: 1 2 3 4 5 6; 3.5: 1 2 3 4 5; 3.7: 1 2; 4.1: 1 2 3; 4.2: 1; 4.3: 1 2; 4.4: 1 2 3 4; 5.1: 1; 5.2: 1 2 3; 5.3: 1 2; " +
+	"5.4: 1 2 3; 6.1: 1 2 3; 6.2: 1 2 3 4 5 6 7 8 9 10 11 12; 6.3: 1 2 3 4; 6.4: 1 2 3 4; 6.5: 1 2 3 4 5; 6.6: 1 2 3; 6.8: 1 2 3 4; 7.1: 1 2 3; " +
+	"7.2: 1 2 3 4; 7.3: 1 2; 7.4: 1 2 3 4 5; 7.5: 1 2; 7.6: 1 2; 8.1: 1 2; 8.2: 1 2 3; 8.3: 1; 8.4: 1; 9.1: 1 2 3; 9.2: 1 2 3 4; 10.1: 1 2; 10.2: 1 2; " +
+	"10.3: 1 2 3 4; 10.4: 1 2 3 4 5 6 7 8 9 10 11; 10.5: 1 2 3 4 5; 10.6: 1 2; 10.7: 1 2 3; 11.1: 1 2; 11.2: 1 2 3; 11.3: 1 2 3; 11.4: 1 2 3 4; 11.5: 1; " +
+	"11.6: 1; 12.1: 1 2 3; 12.2: 1 2; 12.3: 1 2 3 4; 13.1: 1; 13.2: 1 2 3 4 5; 13.3: 1 2; 13.4: 1 2 3 4 5; 14.1: 1 2; 14.2: 1 2 3 4; 14.3: 1 2 3; " +
+	"15.1: 1 2 3; 15.2: 1 2 3; 15.3: 1 2 3 4 5 6 7; 16.1: 1; 16.2: 1 2 3 4 5; 16.3: 1 2 3 4; 16.4: 1 2 3; 16.5: 1 2 3; 17.1: 1; 17.2: 1 2 3 4; 17.3: 1 2"
+
+// TestDocumentASVS: the threat model says of each requirement of ASVS, level 2, whether it is met, and names a test of those that
+// are. TestDocumentTests looks the tests up.
+func TestDocumentASVS(t *testing.T) {
+	var all []string
+	for section := range strings.SplitSeq(asvs, "; ") {
+		name, numbers, _ := strings.Cut(section, ": ")
+		for n := range strings.FieldsSeq(numbers) {
+			all = append(all, name+"."+n)
+		}
+	}
+	_, table, found := strings.Cut(documents(t)[filepath.Join(root, "server", "THREATS.md")], "\n## ASVS 5.0, level 2\n")
+	if table, _, _ = strings.Cut(table, "\n## "); !found {
+		t.Fatal("server/THREATS.md has no table of ASVS")
+	}
+	numbers := regexp.MustCompile(`(\d+\.\d+\.\d+)(?:–(\d+\.\d+\.\d+))?`)
+	said := make(map[string]int)
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 {
+			continue
+		}
+		for _, r := range numbers.FindAllStringSubmatch(cells[1], -1) {
+			from, to := slices.Index(all, r[1]), slices.Index(all, cmp.Or(r[2], r[1]))
+			if from < 0 || to < from {
+				if !strings.Contains(cells[1], "(level 3)") {
+					t.Errorf("%s: unknown requirement", r[0])
+				}
+				continue
+			}
+			for _, number := range all[from : to+1] {
+				said[number]++
+			}
+		}
+		switch state, test := strings.TrimSpace(cells[2]), strings.TrimSpace(cells[4]); {
+		case state == "met" && test == "":
+			t.Errorf("met without a test: %s", cells[1])
+		case (state == "not met" || state == "not applicable") && strings.TrimSpace(cells[3]) == "":
+			t.Errorf("no reason: %s", cells[1])
+		case state != "met" && state != "not met" && state != "not applicable" && numbers.MatchString(cells[1]):
+			t.Errorf("the state is %q: %s", state, cells[1])
+		}
+	}
+	for _, number := range all {
+		if said[number] != 1 {
+			t.Errorf("%s is in the table %d times", number, said[number])
 		}
 	}
 }

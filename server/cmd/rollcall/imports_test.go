@@ -89,7 +89,7 @@ func TestImportDirection(t *testing.T) {
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
 
-		"server/people":                          {"checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/limit", "server/internal/sessions"},
+		"server/people":                          {"channels/prose", "checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/limit", "server/internal/secret", "server/internal/sessions"},
 		"server/internal/sessions":               {"checks", "checks/monitor", "checks/records"},
 		"server/internal/request":                {"channels/prose", "checks", "checks/gate"},
 		"server/internal/limit":                  {},

@@ -13,8 +13,10 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/oidc"
@@ -30,17 +32,14 @@ type signInFlags struct {
 	OIDCRoles        []roleRule `name:"oidc-roles" group:"Signing in:" placeholder:"CLAIM:VALUE=ROLE@PROJECT" help:"Roles that the identity provider's claims give at each sign-in, separated by commas: owner, editor or viewer of a project, or of every project with @*; or admin, without a project. Examples: groups:ops=owner@payments and groups:root=admin. Default: owners give roles on the pages."`
 
 	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of the person that a proxy has signed in, such as Remote-Email. Rollcall believes it only from --trusted-proxies, which must remove it from the requests of clients."`
+
+	EncryptionKey string `secret:"" group:"Signing in:" placeholder:"TEXT" help:"Key that encrypts the secrets of authenticator apps in the database, at least 16 characters, the same on all servers. Several, separated by commas, replace a key: the first encrypts, the others only decrypt. Default: a file beside the SQLite file, with .key after its name; on PostgreSQL --secret-key, or else a key in the database, which the log warns of."`
 }
 
 // accounts returns the accounts of people for the dashboard. It also starts a probe of the identity provider, so that the
 // log shows early what people would see at their first sign-in.
-func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL console.Address, mail *email.Config, log *slog.Logger) (dashboard.Accounts, error) {
-	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader}
-	if mail != nil {
-		config.Mail = func(ctx context.Context, to, subject, text string) error {
-			return email.Send(ctx, mail, to, subject, text)
-		}
-	}
+func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey bool, baseURL console.Address, mail func(ctx context.Context, to, subject, text string) error, log *slog.Logger) (dashboard.Accounts, error) {
+	config := &accounts.Config{KeySignIn: byKey, Header: f.AuthHeader, Mail: mail}
 	provider, err := f.provider(log)
 	if err != nil {
 		return nil, err
@@ -61,6 +60,54 @@ func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey 
 	return accounts.New(known, config), nil
 }
 
+// newPeople creates the people of the installation.
+func (s *service) newPeople() (err error) {
+	config := &people.Config{Logger: s.log, URL: string(s.BaseURL), Keys: s.keys}
+	if s.Notifiers.MailHost != "" {
+		mail, err := s.Notifiers.Mail()
+		if err != nil {
+			return console.Usage(err)
+		}
+		s.sendMail = func(ctx context.Context, to, subject, text string) error {
+			return email.Send(ctx, mail, to, subject, text)
+		}
+		config.Mail = s.sendMail
+	}
+	s.people, err = people.New(s.mon, config)
+	return err
+}
+
+// encryptionKeys returns the keys of --encryption-key.
+func (f *signInFlags) encryptionKeys() []string {
+	if f.EncryptionKey == "" {
+		return nil
+	}
+	return strings.Split(f.EncryptionKey, ",")
+}
+
+// keys returns the keys of the secrets of authenticator apps. It reads the file each time, because another server on the database
+// may have created it.
+func (s *service) keys(_ context.Context, create bool) (keys [][]byte, err error) {
+	for _, key := range s.SignIn.encryptionKeys() {
+		keys = append(keys, []byte(key))
+	}
+	file, err := s.database.Key(create && len(keys) == 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.database.KeyFile(), installation.Reason(err))
+	}
+	switch {
+	case file != "":
+		keys = append(keys, []byte(file))
+	case s.database.URL != "" && s.SecretKey != "":
+		keys = append(keys, []byte(s.SecretKey))
+	case create && len(keys) == 0:
+		s.keyInDatabase.Do(func() {
+			component(s.log, "serve").Warn("the key of authenticator apps lies in the database, beside the secrets that it encrypts; keep it elsewhere", "flag", "--encryption-key")
+		})
+	}
+	return keys, nil
+}
+
 // roleRule is one rule of --oidc-roles.
 type roleRule struct{ oidc.Rule }
 
@@ -71,6 +118,9 @@ func (r *roleRule) UnmarshalText(text []byte) (err error) {
 }
 
 func (f *signInFlags) validate(trusted []proxy) error {
+	if slices.ContainsFunc(f.encryptionKeys(), func(key string) bool { return len(key) < badges.MinSecret }) {
+		return fmt.Errorf("--encryption-key: a key is too short, the minimum is %d bytes", badges.MinSecret)
+	}
 	if f.OIDCIssuer == "" {
 		return cmp.Or(
 			needsIssuer("--oidc-client-id", f.OIDCClientID != ""), needsIssuer("--oidc-client-secret", f.OIDCClientSecret != ""),

@@ -152,7 +152,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		component(log, "serve").Warn("unknown variable in the environment", "problem", note)
 	}
 	c.SignIn.warn(log, c.TrustedProxies)
-	s := &service{serveCmd: c, log: log, systemd: newSystemd(log)}
+	s := &service{serveCmd: c, log: log, systemd: newSystemd(log), database: d}
 	defer s.systemd.close()
 	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
 	defer s.close()

@@ -21,7 +21,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -48,10 +47,15 @@ type service struct {
 	spool *spool.Spool
 	front *front
 
+	database installation.Database
 	document installation.Server // what commands know of this server
 
-	mon     *monitor.Monitor
-	people  *people.People
+	mon    *monitor.Monitor
+	people *people.People
+	// sendMail sends a message to a person. It is nil without --mail-host.
+	sendMail      func(ctx context.Context, to, subject, text string) error
+	keyInDatabase sync.Once // logs that
+
 	web     *server.Server
 	pages   *dashboard.Dashboard
 	mail    *smtpd.Server
@@ -132,7 +136,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
 		return err
 	}
-	if s.people, err = people.New(s.mon, &people.Config{Logger: s.log}); err != nil {
+	if err = s.newPeople(); err != nil {
 		return err
 	}
 	if s.web, err = s.newServer(ctx); err != nil {
@@ -264,13 +268,7 @@ func (s *service) dashboardConfig(ctx context.Context, kinds []channels.Kind) (*
 		return nil, err
 	}
 	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain, MaxStreams: s.Connections.streams(openFiles())}
-	var mail *email.Config
-	if s.Notifiers.MailHost != "" {
-		if mail, err = s.Notifiers.Mail(); err != nil {
-			return nil, console.Usage(err)
-		}
-	}
-	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, mail, s.log); err != nil {
+	if config.Accounts, err = s.SignIn.accounts(ctx, s.people, s.KeySignIn, s.BaseURL, s.sendMail, s.log); err != nil {
 		return nil, console.Usage(err)
 	}
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {
@@ -392,6 +390,7 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 		}
 	})
 	group.Go(func() { s.serveCommands(ctx) })
+	group.Go(func() { s.people.Run(ctx) })
 	pinger, err := s.Operate.pinger()
 	if err != nil {
 		return console.Usage(err)

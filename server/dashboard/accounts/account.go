@@ -190,6 +190,11 @@ func (a *Accounts) endSessions(q *ui.Request) error {
 
 // browserOf says in a few words which browser sent a User-Agent header, as far as the usual ones can be told apart.
 func browserOf(agent string) string {
+	return cmp.Or(knownBrowser(agent), words.Cut(words.Name(agent, "unknown browser"), 60))
+}
+
+// knownBrowser returns the name of a usual browser, or "". It has no text that the sender could choose.
+func knownBrowser(agent string) string {
 	find := func(names [][2]string) string {
 		for _, n := range names {
 			if strings.Contains(agent, n[0]) {
@@ -200,11 +205,13 @@ func browserOf(agent string) string {
 	}
 	browser := find([][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}})
 	system := find([][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"}})
-	switch {
-	case browser != "" && system != "":
+	if browser != "" && system != "" {
 		return fmt.Sprintf("%s on %s", browser, system)
-	case browser+system != "":
-		return browser + system
 	}
-	return words.Cut(words.Name(agent, "unknown browser"), 60)
+	return browser + system
+}
+
+// from notes in the context of a request which browser sends it, for the mails about what it changes.
+func from(r *http.Request) *http.Request {
+	return r.WithContext(people.WithBrowser(r.Context(), cmp.Or(knownBrowser(r.UserAgent()), "an unknown browser")))
 }

@@ -42,7 +42,8 @@ type Config struct {
 	// Header is the HTTP header with the e-mail address of the person that a proxy has signed in. It counts only from
 	// server.Config.TrustedProxies. Default: none.
 	Header string
-	// Mail sends a link to the e-mail address of its person. Default: only the page shows the link, to pass on.
+	// Mail sends a link to the e-mail address of its person. Default: only the page shows the link, to pass on. Mails about changes of
+	// passwords and the like go out by people.Config.Mail.
 	Mail func(ctx context.Context, address, subject, text string) error
 }
 
@@ -164,6 +165,7 @@ func personal(h ui.Handler) ui.Handler {
 		if q.Access.Person == nil {
 			return ui.ErrForbidden
 		}
+		q.R = from(q.R)
 		return h(q)
 	}
 }
@@ -174,6 +176,7 @@ func admin(h ui.Handler) ui.Handler {
 		if q.Access.Person == nil || !q.Access.Person.Admin {
 			return ui.ErrForbidden
 		}
+		q.R = from(q.R)
 		return h(q)
 	}
 }
@@ -181,7 +184,7 @@ func admin(h ui.Handler) ui.Handler {
 // public parses the form of a person who is not signed in, and says where the request comes from.
 func public(h ui.Handler) ui.Handler {
 	return func(q *ui.Request) error {
-		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)}))
+		q.R = from(q.R.WithContext(audit.WithActor(q.Ctx(), audit.Actor{Kind: audit.Person, Address: q.Address(q.R)})))
 		if q.R.Method == http.MethodPost {
 			if err := q.R.ParseForm(); err != nil {
 				return ui.FormError(err)

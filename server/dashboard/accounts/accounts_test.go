@@ -638,6 +638,35 @@ func TestRefusalsOfKeys(t *testing.T) {
 	}
 }
 
+// TestSignInsAreLogged: each sign-in is logged with who and from where, once the code is right too, and without a secret.
+func TestSignInsAreLogged(t *testing.T) {
+	v := pagetest.NewTown(t)
+	ann := v.Person("ann@example.org", people.Owner)
+	v.As("ann@example.org")
+	v.Browser().Post("/signin", url.Values{"key": {v.Keys.ReadWrite}}).Is(http.StatusSeeOther)
+	begun, err := v.People.BeginTOTP(t.Context(), ann.ID)
+	pagetest.NoError(t, err)
+	code, err := totp.GenerateCode(begun.Secret, v.Now())
+	pagetest.NoError(t, err)
+	recovery, err := v.People.ConfirmTOTP(t.Context(), ann.ID, pagetest.Password, begun.Secret, code)
+	pagetest.NoError(t, err)
+	b := v.Browser()
+	b.Post("/signin", pagetest.Credentials("ann@example.org")).Is(http.StatusOK)
+	if text := v.Log.String(); strings.Count(text, `msg="signed in"`) != 2 {
+		t.Errorf("before the code, the log is %s", text)
+	}
+	b.Post("/signin/code", url.Values{"code": {recovery[0]}}).Is(http.StatusSeeOther)
+	text := v.Log.String()
+	if strings.Count(text, `msg="signed in"`) != 3 || strings.Count(text, "person="+ann.ID.String()) != 2 || strings.Count(text, "address=127.0.0.1") != 3 {
+		t.Errorf("the log is %s", text)
+	}
+	for _, secret := range []string{recovery[0], v.Keys.ReadWrite, pagetest.Password} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log has %q", secret)
+		}
+	}
+}
+
 // TestProjectsPage: the overview of all projects has those that the viewer may see, the worst first.
 func TestProjectsPage(t *testing.T) {
 	v := pagetest.NewTown(t)

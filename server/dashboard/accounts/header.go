@@ -80,7 +80,8 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	}
 	before, q := person, &ui.Request{Site: a.site, W: w, R: r}
 	if err == nil && (!person.Proved || person.NeedsLink) {
-		person, err = a.people.Prove(r.Context(), person.ID)
+		ctx := audit.WithActor(from(r).Context(), audit.Actor{Kind: audit.Person, Address: a.site.Address(r)})
+		person, err = a.people.Prove(ctx, person.ID)
 	}
 	if err != nil {
 		return people.Person{}, err

@@ -118,6 +118,10 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 		page.Problem = problem
 		return showCode(q, status, page)
 	}
+	if errors.Is(err, people.ErrSecret) {
+		page.Problem = "The server cannot read the secret of your authenticator app any more, so no code of it works. Use a recovery code, or ask an administrator to reset your second factors."
+		return showCode(q, http.StatusInternalServerError, page)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,4 +156,18 @@ func (s *Store) End(ctx context.Context, token string) error {
 	return s.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
 		return tx.SaveRecords(ctx, s.now(), records.Record{Kind: Kind, Key: hashOf(token)})
 	})
+}
+
+// kindSpent is the kind of the records of what may be used once.
+const kindSpent = "spent"
+
+// Spend reports whether this call is the first with a text in the whole installation. It stores a hash of the text until an instant.
+func (s *Store) Spend(ctx context.Context, text string, until time.Time) (first bool, err error) {
+	err = s.db.Update(ctx, func(ctx context.Context, tx records.Tx) error {
+		return tx.SaveRecords(ctx, s.now(), records.Record{Kind: kindSpent, Key: hashOf(text), Value: []byte(`{}`), Until: until, New: true})
+	})
+	if errors.Is(err, checks.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -103,6 +103,13 @@ func (s *Sessions) Start(q *ui.Request, fresh sessions.Session, check func(ctx c
 		return err
 	}
 	q.Keep(q.W, cookie, token, fresh.Until.Sub(now))
+	if !fresh.Pending {
+		who := []any{"person", fresh.Person}
+		if len(fresh.Keys) > 0 {
+			who = []any{"key", fresh.Keys[0].Key, "project", fresh.Keys[0].Project}
+		}
+		s.site.Log.InfoContext(q.Ctx(), "signed in", append(who, "session", sessions.ID(token), "address", fresh.Address)...)
+	}
 	return nil
 }
 

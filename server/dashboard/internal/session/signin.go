@@ -95,7 +95,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 	if i < 0 {
 		return checks.Key{}, checks.ErrNotFound
 	}
-	first, err := s.site.Mon.Installation().Once(ctx, "signin-link:"+hex.EncodeToString(body[40:]))
+	first, err := s.store.Spend(ctx, "signin-link:"+hex.EncodeToString(body[40:]), time.Unix(int64(binary.BigEndian.Uint64(body)), 0))
 	if err != nil {
 		return checks.Key{}, err
 	}

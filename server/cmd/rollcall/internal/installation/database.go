@@ -3,7 +3,9 @@
 package installation
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,13 +63,61 @@ func (d Database) String() string { return d.name }
 // Exposed returns the files of an SQLite database that other users of the machine can read or write.
 func (d Database) Exposed() []string {
 	var files []string
-	for _, suffix := range []string{"", "-wal", "-shm"} {
+	for _, suffix := range []string{"", "-wal", "-shm", keySuffix} {
 		info, err := os.Stat(d.Path + suffix)
 		if d.Path != "" && runtime.GOOS != "windows" && err == nil && info.Mode().Perm()&0o007 != 0 {
 			files = append(files, d.Path+suffix)
 		}
 	}
 	return files
+}
+
+// keySuffix ends the name of the file with the key that encrypts secrets in an SQLite database. It is no part of a backup.
+const keySuffix = ".key"
+
+// KeyFile returns the path of the key that encrypts secrets in an SQLite database, or "" for PostgreSQL.
+func (d Database) KeyFile() string {
+	if d.Path == "" {
+		return ""
+	}
+	return d.Path + keySuffix
+}
+
+// Key reads KeyFile, or else creates it if create is set. It returns "" if there is none.
+func (d Database) Key(create bool) (string, error) {
+	file := d.KeyFile()
+	if file == "" {
+		return "", nil
+	}
+	key, err := console.ReadSecret(file)
+	if !errors.Is(err, fs.ErrNotExist) || !create {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return key, err
+	}
+	// Another server may create it at once: the file gets its name with its content, and only the first one does.
+	draft, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp") // for its owner alone
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(draft.Name())
+	_, err = fmt.Fprintln(draft, rand.Text()+rand.Text())
+	if err = cmp.Or(err, draft.Sync(), draft.Close()); err != nil {
+		return "", err
+	}
+	err = os.Link(draft.Name(), file)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+		err = os.Rename(draft.Name(), file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	if dir, err := os.Open(filepath.Dir(file)); err == nil { // a power failure must not lose the name
+		_ = dir.Sync() // not every system can
+		_ = dir.Close()
+	}
+	return console.ReadSecret(file)
 }
 
 // Reason returns the cause of a file system error, without the path.
