@@ -1,6 +1,7 @@
 package lists_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -8,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -71,4 +76,120 @@ func TestBulkEdit(t *testing.T) {
 		t.Error("the integration was not added")
 	}
 	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("bulk/edit"), url.Values{"check": pagetest.IDs(a)}).Is(http.StatusForbidden)
+}
+
+// jobs creates many checks, half of them with an integration and a ping.
+func jobs(t *testing.T, s *pagetest.Site, n int) []checks.Check {
+	s.Channel(channels.Webhook, "hook", map[string]string{"url_down": "https://example.org/"})
+	changes := make([]monitor.Change, n)
+	for i := range changes {
+		changes[i] = monitor.Creating(checks.Spec{Name: new(fmt.Sprint("job-", i)), Tags: []string{"a", fmt.Sprint("team-", i%7)}, Channels: new([]string{"", "*"}[i%2])})
+	}
+	pagetest.NoError(t, s.Mon.Project(s.Project.ID).ChangeMany(t.Context(), changes, nil, nil))
+	list := stored(t, s)
+	for _, c := range list[:min(n, 300)] {
+		s.Ping(c, pings.Signal{Kind: []pings.Kind{pings.Success, pings.Failure}[c.Name[len(c.Name)-1]%2]})
+	}
+	return stored(t, s)
+}
+
+func stored(t *testing.T, s *pagetest.Site) []checks.Check {
+	t.Helper()
+	list, err := checks.Stored(s.Mon.Project(s.Project.ID).Checks(t.Context(), checks.Query{}))
+	pagetest.NoError(t, err)
+	return list
+}
+
+// TestBulkAll changes 10,000 checks and undoes that, by one Undo each.
+func TestBulkAll(t *testing.T) {
+	const n = 10_000
+	s := pagetest.New(t)
+	before := jobs(t, s, n)
+	hook := before[1].Channels[0].String()
+	b := s.SignedIn(s.Keys.ReadWrite)
+	for _, c := range []struct {
+		page, notice string
+		form         url.Values
+		changed      int
+	}{
+		{"bulk", "Tagged 10000 checks.", url.Values{"action": {"tag"}, "tag": {"new"}}, n},
+		{"bulk", "Untagged 10000 checks.", url.Values{"action": {"untag"}, "tag": {"a"}}, n},
+		{"bulk", "Paused 10000 checks.", url.Values{"action": {"pause"}}, n},
+		{"bulk/edit", "Changed 5000 checks. 5000 were like that already.", url.Values{"channels": {"add"}, "channel": {hook}}, n / 2},
+		{"bulk/edit", "Changed 5000 checks. 5000 were like that already.", url.Values{"channels": {"drop"}, "channel": {hook}}, n / 2},
+	} {
+		c.form["all"] = []string{"1"}
+		b.Post(s.Path(c.page), c.form).Is(http.StatusSeeOther)
+		page := b.Get(s.Path("?q=none")).Has(c.notice)
+		b.Undo(page).Has(fmt.Sprintf("Undone for %d checks.", c.changed))
+		if diff := cmp.Diff(before, stored(t, s)); diff != "" {
+			t.Fatalf("%s: not as before (-before +now):\n%.2000s", c.notice, diff)
+		}
+	}
+	b.Post(s.Path("bulk/delete"), url.Values{"all": {"1"}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Deleted 10000 checks.")
+	if left := stored(t, s); len(left) > 0 {
+		t.Errorf("%d checks are left", len(left))
+	}
+}
+
+// TestBulkStops ends actions in the middle: the notice says how many checks have changed, how many are left and why, Undo undoes
+// that, and a second action does the rest.
+func TestBulkStops(t *testing.T) {
+	const n = 1000
+	var failure error
+	updates := 0 // until failure
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Around = func(op string, do func() error) error {
+			if op == "Update" && failure != nil {
+				if updates--; updates < 0 {
+					return failure
+				}
+			}
+			return do()
+		}
+	})
+	before := jobs(t, s, n)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	tagged := func() (count int) {
+		for _, c := range stored(t, s) {
+			if c.HasTags([]string{"new"}) {
+				count++
+			}
+		}
+		return count
+	}
+	form := url.Values{"action": {"tag"}, "tag": {"new"}, "all": {"1"}}
+	for why, err := range map[string]error{
+		"The database stopped responding.": fmt.Errorf("%w: gone", checks.ErrUnavailable),
+		"It stopped after 40 seconds.":     fmt.Errorf("a step: %w", context.DeadlineExceeded),
+	} {
+		failure, updates = err, 1
+		b.Post(s.Path("bulk"), form).Is(http.StatusSeeOther)
+		failure = nil
+		done := tagged()
+		page := b.Get(s.Path("")).Has(fmt.Sprintf("Tagged %d checks. %s %d checks are left as before: repeat the action for the rest.", done, why, n-done))
+		if done == 0 || done == n {
+			t.Fatalf("%d checks have the tag", done)
+		}
+		b.Post(s.Path("bulk"), form).Is(http.StatusSeeOther)
+		rest := b.Get(s.Path("")).Has(fmt.Sprintf("Tagged %d checks. %d had the tags already.", n-done, done))
+		b.Undo(page).Has(fmt.Sprintf("Undone for %d checks.", done))
+
+		// An Undo that stops goes on by another one.
+		failure, updates = err, 1
+		b.Post(s.Path("undo"), url.Values{"undo": {rest.Undo()}, "back": {s.Path("")}}).Is(http.StatusSeeOther)
+		failure = nil
+		left := tagged()
+		if left == 0 || left == n-done {
+			t.Fatalf("%d checks have the tag after an Undo that stopped", left)
+		}
+		page = b.Get(s.Path("")).Has(fmt.Sprintf("Undone for %d checks. %s %d checks are left as before", n-done-left, why, left))
+		b.Undo(page).Has(fmt.Sprintf("Undone for %d checks.", left))
+		if diff := cmp.Diff(before, stored(t, s)); diff != "" {
+			t.Errorf("not as before (-before +now):\n%.2000s", diff)
+		}
+	}
+	failure, updates = context.DeadlineExceeded, 0
+	b.Post(s.Path("bulk"), form).Is(http.StatusServiceUnavailable).Has("it took too long").HasNo("database")
 }
