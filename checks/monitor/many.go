@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -93,6 +94,8 @@ func (p *Project) ChangeMany(ctx context.Context, list []Change, skip func(error
 			continue
 		case len(s.list) == 1 && ctx.Err() == nil && skip(err):
 			s.results = []Changed{{Err: err}}
+		case ctx.Err() != nil && !errors.Is(err, ctx.Err()): // as of a transaction that ended with it
+			return p.about(fmt.Errorf("%w: %w", ctx.Err(), err))
 		default:
 			return p.about(err)
 		}
