@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -248,6 +250,49 @@ func TestChangeManyLimit(t *testing.T) {
 			t.Errorf("%d changes are reported, %d checks are there; error %v", done, len(found), err)
 		}
 	})
+}
+
+// TestDeleteLargeProject deletes a project of many checks in steps. After a failure in the middle, which says how many are deleted,
+// it can be deleted again.
+func TestDeleteLargeProject(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := &ending{Store: open().Store}
+		s := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
+		list := s.jobs(t, 1200, func(int) checks.Spec { return checks.Spec{} })
+		s.ping(t, list[0].ID, pings.Failure)
+		store.after = 2
+		err := s.Projects().Delete(t.Context(), s.project.ID)
+		store.after = 0
+		left, listErr := s.Project(s.project.ID).Checks(t.Context(), checks.Query{})
+		must(t, listErr)
+		want := fmt.Sprintf("(%d of 1200 checks are deleted)", 1200-len(left))
+		if !errors.Is(err, checks.ErrUnavailable) || !strings.Contains(err.Error(), want) || len(left) == 1200 {
+			t.Errorf("error %v, want one that says %s", err, want)
+		}
+		must(t, s.Projects().Delete(t.Context(), s.project.ID))
+		if err := s.Projects().Delete(t.Context(), s.project.ID); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("error %v of a project that is deleted", err)
+		}
+		if c, err := s.Check(t.Context(), list[1199].ID); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("a check is left: %+v, %v", c, err)
+		}
+	})
+}
+
+// ending is a store whose transactions fail after some.
+type ending struct {
+	store.Store
+	after int // 0 for never
+}
+
+func (f *ending) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	if f.after > 0 {
+		if f.after--; f.after == 0 {
+			f.after = 1
+			return store.ErrUnavailable
+		}
+	}
+	return f.Store.Update(ctx, fn)
 }
 
 // BenchmarkMany changes 10,000 checks, while pings come one after another: to the same server, and to one beside it. It reports the
