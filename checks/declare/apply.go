@@ -35,23 +35,57 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 	}
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
 	a.admin, _ = target.(Administrator)
-	for i, c := range p.Changes {
-		if a.admin == nil && !c.edits() {
+	for n := 0; n < len(p.Changes); {
+		if a.admin == nil && !p.Changes[n].edits() {
 			return nil, errors.New("declare: this target manages only checks and maintenance; apply the plan to the target that it was made for")
 		}
-		id := c.projectID
-		if id == uuid.Nil {
-			id = a.ids[c.Project]
-		}
-		if err := c.run(ctx, a, id); err != nil {
+		made, err := a.next(ctx, p.Changes[n:], done)
+		if n += made; err != nil {
+			c := p.Changes[n]
 			return a.created, fmt.Errorf("%s the %s %q of the project %q, after %d of %d changes: %w",
-				c.Action, c.Type, c.Name, c.Project, i, len(p.Changes), err)
-		}
-		if done != nil {
-			done(c)
+				c.Action, c.Type, c.Name, c.Project, n, len(p.Changes), err)
 		}
 	}
 	return a.created, nil
+}
+
+// many is a target that changes many checks at once.
+type many interface {
+	// changeChecks makes changes in order, and calls done after each. Of those that fail, it goes on only after a [checks.ErrNotFound],
+	// and only if gone is set.
+	changeChecks(ctx context.Context, projectID uuid.UUID, list []monitor.Change, gone bool, done func()) error
+}
+
+// next makes the next change of a list, or as many as the target makes at once. It returns how many it has made.
+func (a *applying) next(ctx context.Context, list []Change, done func(Change)) (made int, err error) {
+	c := list[0]
+	id := c.projectID
+	if id == uuid.Nil {
+		id = a.ids[c.Project]
+	}
+	if done == nil {
+		done = func(Change) {}
+	}
+	target, is := a.target.(many)
+	if !is || c.check == nil {
+		if err := c.run(ctx, a, id); err != nil {
+			return 0, err
+		}
+		done(c)
+		return 1, nil
+	}
+	var changes []monitor.Change
+	for _, other := range list {
+		if other.check == nil || other.Project != c.Project || (other.Action == Delete) != (c.Action == Delete) {
+			break
+		}
+		changes = append(changes, *other.check)
+	}
+	err = target.changeChecks(ctx, id, changes, c.Action == Delete, func() {
+		done(list[made])
+		made++
+	})
+	return made, err
 }
 
 // Count returns how many changes create, update and delete something.

@@ -57,6 +57,7 @@ type Change struct {
 
 	projectID uuid.UUID // zero if the plan creates the project
 	run       func(ctx context.Context, a *applying, projectID uuid.UUID) error
+	check     *monitor.Change // the same as run, for a check of a monitor; else nil
 }
 
 // edits reports whether a read-write key may make the change.

@@ -421,3 +421,65 @@ func TestEscalation(t *testing.T) {
 		t.Errorf("removed %s", got)
 	}
 }
+
+// TestApplyMany creates, updates and deletes many checks, with others in between that follow them, and stops at one that fails.
+func TestApplyMany(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		const n = 1500
+		file := func(grace string, n int) string {
+			var b strings.Builder
+			fmt.Fprintln(&b, "projects:\n  - name: many\n    checks:")
+			for i := range n {
+				fmt.Fprintf(&b, "      - {slug: job-%d, grace: %s}\n", i, grace)
+				if i%500 == 7 {
+					fmt.Fprintf(&b, "      - {slug: after-%d, after: job-%d}\n", i, i)
+				}
+			}
+			return b.String()
+		}
+		for _, c := range []struct {
+			file                      string
+			created, updated, deleted int
+		}{{file("2h", n), 1 + n + 3, 0, 0}, {file("3h", n), 0, n, 0}, {file("3h", 400), 0, 0, n + 3 - 401}, {file("2h", 10), 0, 10, 390}} {
+			plan := s.plan(mustParse(t, c.file), declare.Options{Prune: true})
+			created, updated, deleted := plan.Count()
+			equal(t, "plan", [3]int{created, updated, deleted}, [3]int{c.created, c.updated, c.deleted})
+			var done []declare.Change
+			_, err := plan.Apply(t.Context(), declare.OnMonitor(s.mon), func(c declare.Change) { done = append(done, c) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range plan.Changes {
+				if i >= len(done) || done[i].Name != c.Name || done[i].Action != c.Action {
+					t.Fatalf("of %d changes %d are reported, and number %d is another one", len(plan.Changes), len(done), i)
+				}
+			}
+			equal(t, "a second plan", s.plan(mustParse(t, c.file), declare.Options{Prune: true}).String(), "")
+		}
+
+		plan := s.plan(mustParse(t, file("4h", n)), declare.Options{})
+		gone, err := s.mon.OpenProject(t.Context(), "many")
+		if err == nil {
+			var c checks.Snapshot
+			if c, err = gone.CheckBySlug(t.Context(), "job-9"); err == nil {
+				_, err = gone.Delete(t.Context(), c.ID)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := 0
+		_, err = plan.Apply(t.Context(), declare.OnMonitor(s.mon), func(declare.Change) { done++ })
+		if want := fmt.Sprintf("after %d of %d changes", done, len(plan.Changes)); !errors.Is(err, checks.ErrNotFound) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+		updated := 0
+		for _, c := range s.state("many").Checks {
+			if c.Grace == 4*time.Hour {
+				updated++
+			}
+		}
+		equal(t, "changed checks", updated, done)
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // checks plans the checks of the project.
@@ -215,6 +216,7 @@ func (p *projectPlanner) createCheck(want Check, target checks.Check) {
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
 			return a.target.CreateCheck(ctx, projectID, spec)
 		},
+		check: new(monitor.Upserting(spec)),
 	})
 }
 
@@ -236,6 +238,7 @@ func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
 		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
 			return a.target.UpdateCheck(ctx, have.ProjectID, have.ID, spec)
 		},
+		check: new(monitor.Updating(have.ID, func(checks.Check) (checks.Spec, error) { return spec, nil })),
 	})
 }
 
@@ -245,6 +248,7 @@ func (p *projectPlanner) deleteCheck(have checks.Check) {
 		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
 			return a.target.DeleteCheck(ctx, have.ProjectID, have.ID)
 		},
+		check: new(monitor.Deleting(have.ID)),
 	})
 }
 

@@ -165,6 +165,11 @@ func (l local) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error {
 	return unlessGone(err)
 }
 
+func (l local) changeChecks(ctx context.Context, projectID uuid.UUID, list []monitor.Change, gone bool, done func()) error {
+	skip := func(err error) bool { return gone && errors.Is(err, checks.ErrNotFound) }
+	return bare(l.mon.Project(projectID).ChangeMany(ctx, list, skip, func(int, monitor.Changed) { done() }))
+}
+
 func (l local) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
 	project, keys, err := l.mon.Projects().Create(ctx, spec)
 	return project, keys, bare(err)

@@ -277,30 +277,43 @@ func (p *Project) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	if err := spec.Validate(now); err != nil {
 		return checks.Snapshot{}, about("check", id, err)
 	}
-	return p.change(ctx, id, spec.Channels != nil || spec.After != nil || spec.Slug != nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
-		return p.updateLocked(ctx, tx, l, spec, now)
-	})
+	account := spec.Channels != nil || spec.After != nil || spec.Slug != nil
+	return p.change(ctx, id, account, p.updating(func(checks.Check) (checks.Spec, error) { return spec, nil }, now))
 }
 
 // UpdateFunc changes the settings that fn returns for the check as it is, and lets nobody change it meanwhile. So fn can
 // compare the check with what its caller has seen. UpdateFunc returns the error of fn as it is, and then changes nothing.
 // fn must be quick and must not call the monitor. It may run several times. Errors: also those of [Project.Update].
 func (p *Project) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Snapshot, error) {
-	now := p.now()
 	var refused error
-	c, err := p.change(ctx, id, true, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
-		current := l.Check
-		current.Tags, current.Channels = slices.Clone(current.Tags), slices.Clone(current.Channels)
-		var spec checks.Spec
-		if spec, refused = fn(current); refused != nil {
-			return refused
-		}
-		return p.updateLocked(ctx, tx, l, spec, now)
-	})
+	c, err := p.change(ctx, id, true, p.updating(func(c checks.Check) (spec checks.Spec, err error) {
+		spec, refused = fn(c)
+		return spec, refused
+	}, p.now()))
 	if refused != nil && err != nil {
 		return checks.Snapshot{}, refused
 	}
 	return c, err
+}
+
+// edit changes a locked check, and saves it and its entry in the audit log.
+type edit func(ctx context.Context, tx store.AdminTx, l *store.Locked) error
+
+// updating changes the settings that fn returns.
+func (p *Project) updating(fn func(checks.Check) (checks.Spec, error), now time.Time) edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+		spec, err := fn(own(l.Check))
+		if err != nil {
+			return err
+		}
+		return p.updateLocked(ctx, tx, l, spec, now)
+	}
+}
+
+// own returns a check that shares no list with the store.
+func own(c checks.Check) checks.Check {
+	c.Tags, c.Channels = slices.Clone(c.Tags), slices.Clone(c.Channels)
+	return c
 }
 
 func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Locked, spec checks.Spec, now time.Time) error {
@@ -348,9 +361,7 @@ func (p *Project) lockCheck(ctx context.Context, tx store.AdminTx, id uuid.UUID)
 
 // change runs fn on a locked check and returns the changed check. If fn may select channels, or change what follows what, it needs
 // the lock of the account, which must be taken before that of the check.
-func (p *Project) change(
-	ctx context.Context, id uuid.UUID, account bool, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error,
-) (checks.Snapshot, error) {
+func (p *Project) change(ctx context.Context, id uuid.UUID, account bool, fn edit) (checks.Snapshot, error) {
 	var c checks.Check
 	err := p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if account {
@@ -374,8 +385,11 @@ func (p *Project) change(
 
 // Pause stops the monitoring of a check until a ping or [Project.Resume]. Error: [checks.ErrNotFound].
 func (p *Project) Pause(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
-	now := p.now()
-	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return p.change(ctx, id, false, p.pausing(p.now()))
+}
+
+func (p *Project) pausing(now time.Time) edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := p.mayJudge(ctx, tx, l, now); err != nil {
 			return err
 		}
@@ -386,13 +400,16 @@ func (p *Project) Pause(ctx context.Context, id uuid.UUID) (checks.Snapshot, err
 			}
 		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
-	})
+	}
 }
 
 // Resume makes a paused check new. Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
 func (p *Project) Resume(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
-	now := p.now()
-	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return p.change(ctx, id, false, p.resuming(p.now()))
+}
+
+func (p *Project) resuming(now time.Time) edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Resume(now)
 		if err != nil {
 			return err
@@ -402,13 +419,17 @@ func (p *Project) Resume(ctx context.Context, id uuid.UUID) (checks.Snapshot, er
 			return err
 		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
-	})
+	}
 }
 
 // Restore undoes a pause or a resume of a check, as [checks.Check.Restore] does: the check is as if that had not been.
 // Errors: [checks.ErrNotFound], [checks.ErrChanged].
 func (p *Project) Restore(ctx context.Context, id uuid.UUID, before checks.State, at time.Time) (checks.Snapshot, error) {
-	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return p.change(ctx, id, false, p.restoring(before, at))
+}
+
+func (p *Project) restoring(before checks.State, at time.Time) edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Restore(before, at)
 		if err != nil {
 			return err
@@ -421,17 +442,21 @@ func (p *Project) Restore(ctx context.Context, id uuid.UUID, before checks.State
 			return err
 		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
-	})
+	}
 }
 
 // Delete removes a check with its log, flips and deliveries, and returns it as it was. Error: [checks.ErrNotFound].
 func (p *Project) Delete(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
-	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return p.change(ctx, id, false, p.deleting())
+}
+
+func (p *Project) deleting() edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := p.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
 			return err
 		}
-		return tx.DeleteCheck(ctx, l)
-	})
+		return tx.DeleteChecks(ctx, l)
+	}
 }
 
 // mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a

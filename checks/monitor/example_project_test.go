@@ -2,10 +2,14 @@ package monitor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -93,4 +97,35 @@ func ExampleProject_Deliveries() {
 	// Output:
 	// 12:01 up sent
 	// 12:00 down sent
+}
+
+// Many checks change in few transactions, between which pings get their turn.
+func ExampleProject_ChangeMany() {
+	ctx := context.Background()
+	mon := monitortest.New(noon, nil)
+	defer mon.Close()
+	jobs, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	var changes []monitor.Change
+	for _, slug := range []string{"backup", "export", "report"} {
+		changes = append(changes, monitor.Upserting(checks.Spec{Slug: &slug}))
+	}
+	check(jobs.ChangeMany(ctx, changes, nil, func(_ int, c monitor.Changed) {
+		fmt.Println("created", c.After.Slug)
+		changes = append(changes, monitor.Pausing(c.After.ID))
+	}))
+
+	changes = append(changes[3:], monitor.Pausing(uuid.New()))
+	gone := func(err error) bool { return errors.Is(err, checks.ErrNotFound) }
+	check(jobs.ChangeMany(ctx, changes, gone, func(_ int, c monitor.Changed) {
+		fmt.Println(c.After.Slug, c.After.Stored, c.Err)
+	}))
+	// Output:
+	// created backup
+	// created export
+	// created report
+	// backup paused <nil>
+	// export paused <nil>
+	// report paused <nil>
+	//   not found
 }

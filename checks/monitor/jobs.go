@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,13 +118,15 @@ func (p *Project) PauseExcept(ctx context.Context, tag string, slugs []string) (
 	if err != nil {
 		return err
 	}
+	keep := make(map[string]bool, len(slugs))
+	for _, slug := range slugs {
+		keep[slug] = true
+	}
+	var changes []Change
 	for _, c := range list {
-		if c.Slug == "" || c.Stored == checks.StatusPaused || slices.Contains(slugs, c.Slug) {
-			continue
-		}
-		if _, err := p.Pause(ctx, c.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
-			return err
+		if c.Slug != "" && c.Stored != checks.StatusPaused && !keep[c.Slug] {
+			changes = append(changes, Pausing(c.ID))
 		}
 	}
-	return nil
+	return p.ChangeMany(ctx, changes, func(err error) bool { return errors.Is(err, checks.ErrNotFound) }, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -242,9 +243,14 @@ func (s *service) renewed(ctx context.Context, pingKey string) (string, error) {
 	return p.PingKey, err
 }
 
-// Delete removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
+// Delete removes a project with its checks, keys, channels and status pages. Of many checks it removes most before the project, in
+// steps between which pings get their turn. After an error in the middle the project has fewer checks: delete it again. Error:
+// [checks.ErrNotFound].
 func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 	defer s.cached.forget()
+	if err := s.removeChecks(ctx, id); err != nil {
+		return about("project", id, err)
+	}
 	err := s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := one(tx.Projects(ctx, store.ProjectFilter{ID: &id}))
 		if err != nil {
@@ -258,10 +264,53 @@ func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 	return about("project", id, err)
 }
 
+// removeChecks removes checks of a project that is to be deleted, until it has no more than a transaction can remove.
+func (s *Projects) removeChecks(ctx context.Context, project uuid.UUID) error {
+	ids, err := s.store.FindChecks(ctx, project, store.Match{})
+	if err != nil {
+		return err
+	}
+	all := len(ids)
+	for size := firstStep; len(ids) > maxStep; s.store.Rest(ctx) {
+		var begin time.Time
+		part := ids[:size]
+		err := s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+			begin = time.Now()
+			locked, err := tx.LockChecks(ctx, part)
+			if err != nil {
+				return err
+			}
+			elsewhere := func(l *store.Locked) bool { return l.ProjectID != project }
+			return tx.DeleteChecks(ctx, slices.DeleteFunc(locked, elsewhere)...)
+		})
+		if err != nil {
+			return fmt.Errorf("%w (%d of %d checks are deleted)", err, all-len(ids), all)
+		}
+		ids, size = ids[size:], nextStep(size, size, time.Since(begin))
+	}
+	return nil
+}
+
 // CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
 func (s *Projects) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
 	c, err := one(s.store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
 	return c, about("check", "of a badge key", err) // which is a secret
+}
+
+// ChecksByID returns those of many checks that exist, in any projects, by their identifiers.
+func (s *Projects) ChecksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]checks.Check, error) {
+	const atOnce = 500
+	found := make(map[uuid.UUID]checks.Check, len(ids))
+	for part := range slices.Chunk(ids, atOnce) {
+		list, err := s.store.Checks(ctx, store.CheckFilter{IDs: part})
+		if err != nil {
+			return nil, about("checks", "by their IDs", err)
+		}
+		for _, c := range list {
+			found[c.ID] = c
+		}
+	}
+	return found, nil
 }
 
 // CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:

@@ -100,7 +100,7 @@ func (c *cache) put(saved []*store.Locked) {
 			c.byID[l.ID], c.byKey[l.Row.(*lockedRow).id] = entry, entry
 		}
 		entry.check, entry.row = l.Check, *l.Row.(*lockedRow)
-		entry.check.Channels = nil
+		entry.check.Channels, entry.row.was = nil, nil
 		entry.row.before = entry.row.revision
 		c.bytes -= entry.size
 		entry.size = sizeOf(&entry.check)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -136,15 +138,35 @@ func encodeState(s *checks.State) (string, error) {
 	return string(text), err
 }
 
-// settingsOf maps the columns of rollcall_checks to their values.
-func settingsOf(c checks.Check) *map[string]any {
-	row := checkRow{check: c}
-	// Derived, for searches and orders.
-	values := map[string]any{"unique_key": c.UniqueKey(), "sort_name": c.SortName(), "search": c.SearchText()}
-	for _, f := range row.settings() {
-		values[f.column] = f.value
+// derivedColumns are columns for searches and orders, which follow from the settings.
+var derivedColumns = []string{"unique_key", "sort_name", "search"}
+
+// savedColumns lists the columns that settingValues fills, and savedTypes their types for PostgreSQL.
+var savedColumns, savedTypes = func() (columns, types []string) {
+	for _, f := range new(checkRow).settings() {
+		columns = append(columns, f.column)
 	}
-	return &values
+	columns = append(columns, derivedColumns...)
+	for _, value := range settingValues(checks.Check{}) {
+		types = append(types, map[string]string{"uuid.UUID": "uuid", "int64": "bigint", "bool": "boolean", "string": "text"}[fmt.Sprintf("%T", value)])
+	}
+	return columns, types
+}()
+
+// settingValues returns the values of savedColumns.
+func settingValues(c checks.Check) []any {
+	row := checkRow{check: c}
+	fields := row.settings()
+	values := make([]any, 0, len(fields)+len(derivedColumns))
+	for _, f := range fields {
+		if id, is := f.value.(*uuid.UUID); is {
+			values = append(values, *id)
+			continue
+		}
+		value, _ := driver.DefaultParameterConverter.ConvertValue(f.value) // fails for no type of settings
+		values = append(values, value)
+	}
+	return append(values, c.UniqueKey(), c.SortName(), c.SearchText())
 }
 
 // cell is a setting that its column has in another form: a duration in seconds, an instant in microseconds since 1970, tags

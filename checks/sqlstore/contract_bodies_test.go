@@ -74,7 +74,7 @@ func (f fixture) deleteCheck(t *testing.T, id uuid.UUID) {
 		if err != nil {
 			return err
 		}
-		return tx.DeleteCheck(ctx, l)
+		return tx.DeleteChecks(ctx, l)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 var (
 	comment = regexp.MustCompile(`--.*`)
-	adds    = regexp.MustCompile(`^(CREATE (TABLE|INDEX) |ALTER TABLE \w+ ADD COLUMN |\{KEEP_TAGS\}$)`)
+	adds    = regexp.MustCompile(`^(CREATE (TABLE|INDEX) |ALTER TABLE \w+ ADD COLUMN |\{KEEP_TAGS\}$|\{KEEP_TAG_BY_TAG\}$)`)
 	// required is a column without which servers of the version before cannot insert a row.
 	required = regexp.MustCompile(`ADD COLUMN .* NOT NULL( |$)`)
 )

@@ -108,12 +108,18 @@ func (r *auditRow) entry() (e audit.Entry, err error) {
 	return e, err
 }
 
+var insertAudit = statement{
+	sqlite: "INSERT INTO rollcall_audit (at, actor, project_id, check_id, action, object, changes) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	postgres: `INSERT INTO rollcall_audit (at, actor, project_id, check_id, action, object, changes)
+		SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[])`,
+}
+
 // SaveAudit adds entries to the audit log.
 func (t *transaction) SaveAudit(ctx context.Context, entries ...audit.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	rows := make([]auditRow, len(entries))
+	rows := make([][]any, len(entries))
 	for i, e := range entries {
 		actor, err := json.Marshal(e.Actor)
 		if err != nil {
@@ -123,13 +129,9 @@ func (t *transaction) SaveAudit(ctx context.Context, entries ...audit.Entry) err
 		if err != nil {
 			return err
 		}
-		rows[i] = auditRow{
-			At: micros(e.At), Actor: string(actor), ProjectID: e.ProjectID, CheckID: e.CheckID, Action: e.Action, Object: e.Object,
-			Changes: string(changes),
-		}
+		rows[i] = []any{micros(e.At), string(actor), e.ProjectID, e.CheckID, e.Action, e.Object, string(changes)}
 	}
-	_, err := t.tx().NewInsert().Model(&rows).ExcludeColumn("id").Returning("NULL").Exec(ctx)
-	return translate(err)
+	return translate(t.exec(ctx, insertAudit, rows))
 }
 
 // Audit returns entries of the audit log, newest first.

@@ -151,6 +151,8 @@ func appendElement(b []byte, value any) []byte {
 			return append(b, "NULL"...)
 		}
 		return append(b, v.UUID.String()...)
+	case uuid.UUID:
+		return append(b, v.String()...)
 	case []byte:
 		return append(hex.AppendEncode(append(b, `"\\x`...), v), '"')
 	case string:

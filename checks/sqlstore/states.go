@@ -93,11 +93,8 @@ type batch struct {
 // SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
 // change gives the check a new revision.
 func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
-	for _, l := range locked {
-		if l.Row != nil && !l.SettingsChanged {
-			continue
-		}
-		if err := t.saveSettings(ctx, l); err != nil {
+	if slices.ContainsFunc(locked, func(l *store.Locked) bool { return l.Row == nil || l.SettingsChanged }) {
+		if err := t.saveSettings(ctx, locked); err != nil {
 			return err
 		}
 	}

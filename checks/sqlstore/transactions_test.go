@@ -357,7 +357,7 @@ func (w *world) steps() []act {
 			if err != nil {
 				return err
 			}
-			return tx.DeleteCheck(ctx, l)
+			return tx.DeleteChecks(ctx, l)
 		}},
 		{"deliver", func(ctx context.Context, tx store.Tx) error {
 			claimed, err := tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: noon, Until: noon.Add(time.Minute),

@@ -1,10 +1,8 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +46,7 @@ type lockedRow struct {
 	revision int64 // the row's revision, or the one that SaveChecks gives it
 	before   int64 // the revision that the row was locked with
 	listed   listed
+	was      *written // nil unless LockWhole read it
 }
 
 // lockedKey is the key of a locked row and its revision.
@@ -82,7 +81,7 @@ func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n i
 
 // LockCheck locks one check and returns it with its channels.
 func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locked, error) {
-	locked, err := t.LockChecks(ctx, []uuid.UUID{id})
+	locked, err := t.LockWhole(ctx, []uuid.UUID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +89,46 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 	if len(locked) == 0 || locked[0].ID != id {
 		return nil, checks.ErrNotFound
 	}
-	l := locked[0]
-	err = t.tx().NewSelect().Model((*checkChannelRow)(nil)).Column("cc.channel_id").
-		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
-		Where("cc.check_id = ? AND (ch.id IS NOT NULL OR cc.channel_id = ?)", l.Row.(*lockedRow).id, l.ProjectID).
-		OrderExpr("ch.created_at, ch.id").Scan(ctx, &l.Channels)
-	if l.Awaits = slices.Contains(l.Channels, l.ProjectID); l.Awaits { // see assign
-		l.Channels = nil
+	return locked[0], nil
+}
+
+// LockWhole locks checks and returns those that exist, with their channels.
+func (t *transaction) LockWhole(ctx context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
+	locked, err := t.LockChecks(ctx, ids)
+	if err != nil || len(locked) == 0 {
+		return nil, err
 	}
-	return l, translate(err)
+	byKey, keys := make(map[int64]*store.Locked, len(locked)), make([]int64, len(locked))
+	for i, l := range locked {
+		keys[i] = l.Row.(*lockedRow).id
+		byKey[keys[i]] = l
+	}
+	rows, err := t.tx().NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id, ch.id IS NOT NULL").
+		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
+		Where(t.s.d.anyOf("cc.check_id", "bigint"), t.s.d.list(keys)).OrderExpr("ch.created_at, ch.id").Rows(ctx)
+	var row struct {
+		checkChannelRow
+		exists bool
+	}
+	found, err := scanList(rows, err, &row, &row.CheckID, &row.ChannelID, &row.exists)
+	if err != nil {
+		return nil, translate(err)
+	}
+	for _, a := range found {
+		switch l := byKey[a.CheckID]; {
+		case a.exists:
+			l.Channels = append(l.Channels, a.ChannelID)
+		case a.ChannelID == l.ProjectID: // see assigned
+			l.Awaits = true
+		}
+	}
+	for _, l := range locked {
+		if l.Awaits {
+			l.Channels = nil
+		}
+		l.Row.(*lockedRow).was = &written{settingValues(l.Check), assignedTo(l)}
+	}
+	return locked, nil
 }
 
 // LockChecks locks checks and returns those that exist.
@@ -173,56 +203,6 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	return locked, nil
 }
 
-// saveSettings writes the settings and channels of a locked check. For a new check, it adds the rows, whose state
-// saveStates then writes.
-func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
-	if l.Row == nil {
-		row := new(lockedRow)
-		insert := t.tx().NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
-		if _, err := insert.Exec(ctx, &row.id); err != nil {
-			return err
-		}
-		if _, err := t.tx().NewRaw("INSERT INTO rollcall_states (check_id, n_pings) VALUES (?, 0)", row.id).Exec(ctx); err != nil {
-			return err
-		}
-		l.Row = row
-	} else {
-		id := l.Row.(*lockedRow).id
-		if l.MovedFrom != uuid.Nil {
-			if err := cmp.Or(t.leaveProject(ctx, id), t.forgetInWindows(ctx, l.MovedFrom, l.ID)); err != nil {
-				return err
-			}
-			l.MovedFrom = uuid.Nil
-		}
-		update := t.tx().NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
-		if _, err := update.Exec(ctx); err != nil {
-			return err
-		}
-		if _, err := t.tx().NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
-			return err
-		}
-	}
-	l.SettingsChanged = false
-	assigned := l.Channels
-	if l.Awaits {
-		assigned = []uuid.UUID{l.ProjectID}
-	}
-	return t.assign(ctx, l.Row.(*lockedRow).id, assigned)
-}
-
-// assign writes the channels of a check. The ID of its project stands for the first channel that the project will have.
-func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	rows := make([]checkChannelRow, len(ids))
-	for i, id := range ids {
-		rows[i] = checkChannelRow{CheckID: checkID, ChannelID: id}
-	}
-	_, err := t.tx().NewInsert().Model(&rows).Exec(ctx)
-	return err
-}
-
 // leaveProject removes the deliveries of a locked check that moves. Copies of a delivery are added under its lock, so after
 // locking all, the second statement finds every copy.
 func (t *transaction) leaveProject(ctx context.Context, id int64) error {
@@ -236,20 +216,29 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	return err
 }
 
-// DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
-func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
-	t.s.cache.forget(l.ID)
-	if err := t.forgetInWindows(ctx, l.ProjectID, l.ID); err != nil {
-		return err
+// DeleteChecks removes locked checks. PrunePings removes the entries of their logs, which can be many.
+func (t *transaction) DeleteChecks(ctx context.Context, locked ...*store.Locked) error {
+	if len(locked) == 0 {
+		return nil
 	}
-	id := l.Row.(*lockedRow).id
+	keys, gone := make([]int64, len(locked)), make(map[uuid.UUID][]uuid.UUID)
+	for i, l := range locked {
+		t.s.cache.forget(l.ID)
+		keys[i], gone[l.ProjectID] = l.Row.(*lockedRow).id, append(gone[l.ProjectID], l.ID)
+	}
+	for project, ids := range gone {
+		if err := t.forgetInWindows(ctx, project, ids...); err != nil {
+			return err
+		}
+	}
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},
 		{"rollcall_months", "check_id"},
 		{"rollcall_check_channels", "check_id"},
 		{"rollcall_states", "check_id"}, {"rollcall_checks", "id"},
 	} {
-		if _, err := t.tx().NewDelete().Table(from.table).Where("? = ?", bun.Ident(from.column), id).Exec(ctx); err != nil {
+		_, err := t.tx().Tx.ExecContext(ctx, "DELETE FROM "+from.table+" WHERE "+t.s.d.among(from.column, "bigint"), t.s.d.list(keys))
+		if err != nil {
 			return err
 		}
 	}

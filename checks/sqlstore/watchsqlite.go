@@ -57,6 +57,22 @@ func (w *sqliteWriter) waits(err error, begin time.Time) bool {
 	return w.conn != nil && locked(err) && time.Since(begin) < time.Duration(w.patience)*time.Millisecond
 }
 
+// restTime is longer than the 25 ms that SQLite lets pass at most before it looks again whether another process still writes.
+const restTime = 35 * time.Millisecond
+
+// Rest leaves SQLite's lock alone for a moment: a process that writes without a break keeps it from all others.
+func (s *database) Rest(ctx context.Context) {
+	if s.file == nil {
+		return
+	}
+	timer := time.NewTimer(restTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // reserveWriter takes a connection out of the pool, unless it is the only one. The caller holds Store.writing.
 func (s *database) reserveWriter(ctx context.Context) error {
 	if s.db.DB.Stats().MaxOpenConnections == 1 { // readers need it too

@@ -77,11 +77,15 @@ func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID)
 	return t.deleteOne(ctx, "rollcall_windows", projectID, id)
 }
 
-// forgetInWindows takes a check that leaves a project from the windows that name it. One that was about nothing else goes: without
+// forgetInWindows takes checks that leave a project from the windows that name them. A window that was about nothing else goes: without
 // checks and tags, it would cover the whole project.
-func (t *transaction) forgetInWindows(ctx context.Context, projectID, check uuid.UUID) error {
+func (t *transaction) forgetInWindows(ctx context.Context, projectID uuid.UUID, gone ...uuid.UUID) error {
+	naming := `%"checks":%`
+	if len(gone) == 1 {
+		naming = "%" + gone[0].String() + "%"
+	}
 	var rows []windowRow
-	q := t.tx().NewSelect().Model(&rows).Where("w.project_id = ? AND w.definition LIKE ?", projectID, "%"+check.String()+"%").OrderExpr("w.id")
+	q := t.tx().NewSelect().Model(&rows).Where("w.project_id = ? AND w.definition LIKE ?", projectID, naming).OrderExpr("w.id")
 	if err := t.s.d.forUpdate(q, "w", "").Scan(ctx); err != nil {
 		return translate(err)
 	}
@@ -90,13 +94,13 @@ func (t *transaction) forgetInWindows(ctx context.Context, projectID, check uuid
 		if err != nil {
 			return err
 		}
-		i := slices.Index(w.Checks, check)
-		if i < 0 {
-			continue // its note says the identifier
-		}
-		if w.Checks = slices.Delete(w.Checks, i, i+1); len(w.Checks)+len(w.Tags) == 0 {
+		named := len(w.Checks)
+		w.Checks = slices.DeleteFunc(w.Checks, func(id uuid.UUID) bool { return slices.Contains(gone, id) })
+		switch {
+		case len(w.Checks) == named: // it names others, or its note says the identifier
+		case len(w.Checks)+len(w.Tags) == 0:
 			err = t.DeleteWindow(ctx, projectID, w.ID)
-		} else {
+		default:
 			err = t.SaveWindow(ctx, w, instant(r.EndsAt))
 		}
 		if err != nil {

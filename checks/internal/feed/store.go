@@ -168,9 +168,11 @@ func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now 
 	return t.Tx.ReleaseHeld(ctx, projectID, now)
 }
 
-func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
-	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: checks.ChangedChecks})
-	return t.Tx.DeleteCheck(ctx, l)
+func (t *transaction) DeleteChecks(ctx context.Context, locked ...*store.Locked) error {
+	for _, l := range locked {
+		t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: checks.ChangedChecks})
+	}
+	return t.Tx.DeleteChecks(ctx, locked...)
 }
 
 func (t *transaction) note(n Note) {

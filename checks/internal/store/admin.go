@@ -40,6 +40,9 @@ type Admin interface {
 	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
 	// Records is that of [Records].
 	Records(ctx context.Context, now time.Time, q records.Query) ([]records.Record, error)
+	// Rest waits between the transactions of a long piece of work, for as long as other processes on the database need to get their
+	// turn. Those of this process get it in any case: transactions that wait begin in the order in which they came.
+	Rest(ctx context.Context)
 }
 
 // AdminTx is the part of a transaction that package monitor needs. The project and CreatedAt of a thing never change. A method
@@ -54,6 +57,8 @@ type AdminTx interface {
 	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
 	// LockCheck is that of [CourierTx].
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
+	// LockWhole is LockCheck for several checks: it returns those that exist, in any order. Each ID comes once.
+	LockWhole(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
 	// SaveProject adds a project, or writes the Name, the PingKey and Storm of one that is there. The error is [checks.ErrExists] for a name or
@@ -91,10 +96,10 @@ type AdminTx interface {
 	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error
 	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. Whatever changes a policy calls it.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
-	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
-	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name it any more, and
+	// DeleteChecks removes locked checks with their flips, totals and deliveries. Nobody can read their pings from then on,
+	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name them any more, and
 	// one that was about nothing else goes.
-	DeleteCheck(ctx context.Context, l *Locked) error
+	DeleteChecks(ctx context.Context, locked ...*Locked) error
 	// SaveAudit is that of [records.Tx].
 	SaveAudit(ctx context.Context, entries ...audit.Entry) error
 	// Spools is that of [IngestTx].

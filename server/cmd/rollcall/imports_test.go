@@ -106,7 +106,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/board":        append(inDashboard("timeline", "words"), "checks", "checks/schedule"),
 		"server/dashboard/internal/ui":           append(inDashboard("assets", "live", "timeline", "words"), "badges", "channels", "checks", "checks/audit", "checks/gate", "checks/monitor", "checks/schedule", "checks/verdict", "channels/prose", "flips", "pings", "pings/email", "pings/text", "server", "server/internal/..."),
 		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "channels/prose", "checks", "checks/monitor", "checks/verdict", "flips"),
-		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "channels/prose", "checks", "checks/gate", "checks/schedule", "checks/verdict", "flips", "pings"),
+		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "channels/prose", "checks", "checks/gate", "checks/monitor", "checks/schedule", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/check":        append(inDashboard("snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/verdict", "channels/prose", "pings", "pings/email", "pings/text"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "channels/prose", "checks", "checks/monitor", "checks/verdict"), leaves...),

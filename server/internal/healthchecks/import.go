@@ -65,9 +65,17 @@ func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list
 		o = *options
 	}
 	i := importing{mon: mon, projectID: projectID, options: o, result: Result{Refused: slices.Clone(o.Malformed)}}
+	ids := make([]uuid.UUID, len(list))
+	for n, c := range list {
+		ids[n] = c.ID
+	}
+	have, err := mon.Projects().ChecksByID(ctx, ids)
+	if err != nil {
+		return i.result, err
+	}
 	var items []item
 	for _, c := range list {
-		it, err := i.prepare(ctx, c)
+		it, err := i.prepare(c, have)
 		if refusal, ok := errors.AsType[Refusal](err); ok {
 			i.result.Refused = append(i.result.Refused, refusal)
 			continue
@@ -80,15 +88,7 @@ func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list
 	if len(i.result.Refused) > 0 && !o.SkipInvalid {
 		return i.result, ErrRefused
 	}
-	for n, it := range items {
-		if err := i.one(ctx, it); err != nil {
-			return i.result, fmt.Errorf("check %q (%s), after %d of %d checks: %w", it.wanted.Name, it.ID, n, len(items), err)
-		}
-		if o.Progress != nil {
-			o.Progress(n+1, len(items))
-		}
-	}
-	return i.result, nil
+	return i.result, i.all(ctx, items)
 }
 
 // importing is an import in progress.
@@ -99,15 +99,16 @@ type importing struct {
 	result    Result
 }
 
-// item is a valid check.
+// item is a valid check, what becomes of it, and how.
 type item struct {
 	Check
-	wanted checks.Check
-	have   *checks.Check // nil if it is new
+	wanted  checks.Check
+	become  Change
+	changes []monitor.Change
 }
 
-// prepare validates a check. The error is a Refusal if the check is not valid here.
-func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
+// prepare validates a check. have has those that exist. The error is a Refusal if the check is not valid here.
+func (i *importing) prepare(c Check, have map[uuid.UUID]checks.Check) (item, error) {
 	c.Channels, c.Spec.Channels = nil, new("") // whoever imports assigns them
 	refuse := func(err error) error {
 		return Refusal{ID: c.ID, Name: *cmp.Or(c.Name, new("")), Err: err}
@@ -116,61 +117,90 @@ func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
 	if err != nil {
 		return item{}, refuse(err)
 	}
-	have, err := i.mon.Check(ctx, c.ID)
+	it := item{Check: c, wanted: wanted, become: Change{ID: c.ID, Name: wanted.Name}}
+	now, exists := have[c.ID]
 	switch {
-	case errors.Is(err, checks.ErrNotFound):
-		return item{c, wanted, nil}, nil
-	case err != nil:
-		return item{}, err
-	case have.ProjectID != i.projectID:
+	case !exists:
+		it.create()
+	case now.ProjectID != i.projectID:
 		return item{}, refuse(errors.New("another project has a check with this uuid"))
+	default:
+		it.update(now)
 	}
-	return item{c, wanted, &have}, nil
+	if it.become.Paused {
+		it.changes = append(it.changes, monitor.Pausing(c.ID))
+	}
+	return it, nil
 }
 
-// one creates or updates a check.
-func (i *importing) one(ctx context.Context, it item) error {
-	if it.have == nil {
-		if !i.options.DryRun {
-			if _, err := i.mon.Project(i.projectID).Create(ctx, it.Spec); err != nil {
-				return err
+// create plans the creation of a check.
+func (it *item) create() {
+	it.become.Action, it.become.Paused = declare.Create, it.Paused
+	it.changes = []monitor.Change{monitor.Creating(it.Spec)}
+}
+
+// update plans the update of a check, if it needs one.
+func (it *item) update(have checks.Check) {
+	fields, spec := declare.Compare(have, it.wanted)
+	if have.Slug != it.wanted.Slug {
+		spec.Slug = &it.wanted.Slug
+		fields = append(fields, declare.Field{Name: "slug", Old: strconv.Quote(have.Slug), New: strconv.Quote(it.wanted.Slug)})
+	}
+	pause := it.Paused && have.Stored == checks.StatusNew && have.NPings == 0
+	if len(fields) == 0 && !pause {
+		return
+	}
+	it.become.Action, it.become.Fields, it.become.Paused = declare.Update, fields, pause
+	it.changes = []monitor.Change{monitor.Updating(it.ID, func(checks.Check) (checks.Spec, error) { return spec, nil })}
+}
+
+// all creates and updates checks.
+func (i *importing) all(ctx context.Context, items []item) error {
+	var changes []monitor.Change
+	var of []int // the item of each change
+	for n, it := range items {
+		if i.options.DryRun {
+			break
+		}
+		for _, c := range it.changes {
+			changes, of = append(changes, c), append(of, n)
+		}
+	}
+	done := 0
+	finish := func(upTo int) {
+		for ; done < upTo; done++ {
+			i.note(items[done].become)
+			if i.options.Progress != nil {
+				i.options.Progress(done+1, len(items))
 			}
 		}
-		i.result.Created++
-		i.note(it, declare.Create, nil, it.Paused)
-		return i.pause(ctx, it.ID, it.Paused)
 	}
-	fields, spec := declare.Compare(*it.have, it.wanted)
-	if it.have.Slug != it.wanted.Slug {
-		spec.Slug = &it.wanted.Slug
-		fields = append(fields, declare.Field{Name: "slug", Old: strconv.Quote(it.have.Slug), New: strconv.Quote(it.wanted.Slug)})
-	}
-	pause := it.Paused && it.have.Stored == checks.StatusNew && it.have.NPings == 0
-	if len(fields) == 0 && !pause {
-		i.result.Unchanged++
-		i.note(it, "", nil, false)
-		return nil
-	}
-	if !i.options.DryRun {
-		if _, err := i.mon.Project(i.projectID).Update(ctx, it.ID, spec); err != nil {
-			return err
+	err := i.mon.Project(i.projectID).ChangeMany(ctx, changes, nil, func(n int, _ monitor.Changed) {
+		if n+1 == len(changes) {
+			finish(len(items))
+		} else {
+			finish(of[n+1])
 		}
-	}
-	i.result.Updated++
-	i.note(it, declare.Update, fields, pause)
-	return i.pause(ctx, it.ID, pause)
-}
-
-func (i *importing) note(it item, action declare.Action, fields []declare.Field, paused bool) {
-	i.result.Changes = append(i.result.Changes, Change{ID: it.ID, Name: it.wanted.Name, Action: action, Fields: fields, Paused: paused})
-}
-
-func (i *importing) pause(ctx context.Context, id uuid.UUID, wanted bool) error {
-	if !wanted || i.options.DryRun {
+	})
+	if err == nil {
+		finish(len(items)) // without changes
 		return nil
 	}
-	_, err := i.mon.Project(i.projectID).Pause(ctx, id)
-	return err
+	it := items[done]
+	return fmt.Errorf("check %q (%s), after %d of %d checks: %w", it.wanted.Name, it.ID, done, len(items), err)
+}
+
+// note counts what became of a check.
+func (i *importing) note(c Change) {
+	switch c.Action {
+	case declare.Create:
+		i.result.Created++
+	case declare.Update:
+		i.result.Updated++
+	default:
+		i.result.Unchanged++
+	}
+	i.result.Changes = append(i.result.Changes, c)
 }
 
 // String returns the counts, such as "10 created, 2 updated, 1 unchanged, 0 refused".

@@ -180,15 +180,15 @@ func createIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	undo, done, err := use(q, c.ID, chosen)
+	o, err := use(q, c.ID, chosen)
 	if err != nil {
-		return err
+		return err // the form can be sent again
 	}
-	text := fmt.Sprintf("%s created, used by %s. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)), prose.Count(done, "check"))
-	if done == 0 {
+	text := fmt.Sprintf("%s created, used by %s.%s Send a test alert to check that it works.", words.Short(ui.ChannelName(c)), prose.Count(o.Done, "check"), o.Rest())
+	if o.Done == 0 {
 		text = fmt.Sprintf("%s created. No check uses it yet, so it alerts nobody. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)))
 	}
-	if err := q.NoticeUndo(text, undo); err != nil {
+	if err := q.NoticeUndo(text, o.Undo); err != nil {
 		return err
 	}
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)

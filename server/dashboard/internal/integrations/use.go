@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -115,23 +115,15 @@ func (u useChoice) chosen(q *ui.Request, channel uuid.UUID) (list []checks.Check
 	return list, nil
 }
 
-// use adds an integration to checks, and returns how many did not have it.
-func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (undo ui.Undo, done int, err error) {
-	for _, c := range list {
-		if slices.Contains(c.Channels, channel) {
-			continue
-		}
-		changed, err := undo.Update(q, c.ID, func(c checks.Check) checks.Spec {
+// use adds an integration to the checks that do not have it.
+func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (ui.Outcome, error) {
+	changes := make([]monitor.Change, len(list))
+	for i, c := range list {
+		changes[i] = ui.Updating(c.ID, func(c checks.Check) checks.Spec {
 			return checks.Spec{Channels: new(ui.Selection(append(ui.ChannelIDs(c), channel.String())))}
 		})
-		if err != nil && !errors.Is(err, checks.ErrNotFound) {
-			return undo, done, err
-		}
-		if changed {
-			done++
-		}
 	}
-	return undo, done, nil
+	return q.ChangeMany(changes)
 }
 
 // useView is the data of the page that asks which checks get an integration.
@@ -179,15 +171,15 @@ func useIntegration(q *ui.Request) error {
 		if err != nil {
 			return err
 		}
-		if ticked[each.ID.String()] {
+		if ticked[each.ID.String()] && !slices.Contains(each.Channels, c.ID) {
 			list = append(list, *each.Check)
 		}
 	}
-	undo, done, err := use(q, c.ID, list)
+	o, err := use(q, c.ID, list)
 	if err != nil {
 		return err
 	}
-	if err := q.NoticeUndo(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), prose.Count(done, "check")), undo); err != nil {
+	if err := q.NoticeUndo(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), prose.Count(o.Done, "check"))+o.Rest(), o.Undo); err != nil {
 		return err
 	}
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)

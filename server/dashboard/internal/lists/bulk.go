@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -52,36 +53,33 @@ func bulk(q *ui.Request) error {
 		q.Notice("Enter a tag. Nothing was changed.")
 		return backToList(q)
 	}
-	var undo ui.Undo
-	done := 0
+	var changes []monitor.Change
 	for _, c := range list {
-		changed, err := change.do(q, c, tags, &undo)
-		if errors.Is(err, checks.ErrNotFound) {
-			continue // another viewer has deleted it
-		}
-		if err != nil {
-			return err
-		}
-		if changed {
-			done++
+		if change.needed == nil || change.needed(c) {
+			changes = append(changes, change.of(c, tags))
 		}
 	}
-	if err := q.NoticeUndo(bulkNotice(change.done, done, len(list), change.already), undo); err != nil {
+	o, err := q.ChangeMany(changes)
+	if err != nil {
+		return err
+	}
+	o.Same += len(list) - len(changes)
+	if err := q.NoticeUndo(bulkNotice(change.done, o, change.already), o.Undo); err != nil {
 		return err
 	}
 	return backToList(q)
 }
 
 // bulkNotice says how many checks an action has changed, and what about the others.
-func bulkNotice(what string, done, all int, already string) string {
-	text := fmt.Sprintf("%s %s.", what, prose.Count(done, "check"))
-	switch others := all - done; {
-	case others == 1:
+func bulkNotice(what string, o ui.Outcome, already string) string {
+	text := fmt.Sprintf("%s %s.", what, prose.Count(o.Done, "check"))
+	switch {
+	case o.Same == 1:
 		text += " 1 " + strings.Replace(already, "were", "was", 1) + "."
-	case others > 1:
-		text += fmt.Sprintf(" %d %s.", others, already)
+	case o.Same > 1:
+		text += fmt.Sprintf(" %d %s.", o.Same, already)
 	}
-	return text
+	return text + o.Rest()
 }
 
 func backToList(q *ui.Request) error {
@@ -127,27 +125,20 @@ var bulkChanges = map[string]struct {
 	done, already string
 	// tags says that the form must name a tag.
 	tags bool
-	do   func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (changed bool, err error)
+	// needed says whether a check needs the change; nil leaves that to the change.
+	needed func(checks.Check) bool
+	of     func(c checks.Check, tags []string) monitor.Change
 }{
-	"pause": {"Paused", "were paused already", false, func(q *ui.Request, c checks.Check, _ []string, undo *ui.Undo) (bool, error) {
-		if c.Stored == checks.StatusPaused { // to pause it again would move the beginning of the pause
-			return false, nil
-		}
-		paused, err := q.Mon.Project(q.Project.ID).Pause(q.Ctx(), c.ID)
-		return err == nil && undo.State(c, *paused.Check), err
+	"pause": {"Paused", "were paused already", false,
+		func(c checks.Check) bool { return c.Stored != checks.StatusPaused }, // to pause it again would move the beginning of the pause
+		func(c checks.Check, _ []string) monitor.Change { return monitor.Pausing(c.ID) }},
+	"resume": {"Resumed", "were not paused", false, nil,
+		func(c checks.Check, _ []string) monitor.Change { return monitor.Resuming(c.ID) }},
+	"tag": {"Tagged", "had the tags already", true, nil, func(c checks.Check, tags []string) monitor.Change {
+		return ui.Updating(c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, tags, nil)} })
 	}},
-	"resume": {"Resumed", "were not paused", false, func(q *ui.Request, c checks.Check, _ []string, undo *ui.Undo) (bool, error) {
-		resumed, err := q.Mon.Project(q.Project.ID).Resume(q.Ctx(), c.ID)
-		if errors.Is(err, checks.ErrNotPaused) {
-			return false, nil
-		}
-		return err == nil && undo.State(c, *resumed.Check), err
-	}},
-	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
-		return undo.Update(q, c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, tags, nil)} })
-	}},
-	"untag": {"Untagged", "did not have the tags", true, func(q *ui.Request, c checks.Check, tags []string, undo *ui.Undo) (bool, error) {
-		return undo.Update(q, c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, nil, tags)} })
+	"untag": {"Untagged", "did not have the tags", true, nil, func(c checks.Check, tags []string) monitor.Change {
+		return ui.Updating(c.ID, func(c checks.Check) checks.Spec { return checks.Spec{Tags: changedTags(c, nil, tags)} })
 	}},
 }
 
@@ -191,17 +182,15 @@ func bulkDelete(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	done := 0
-	for _, c := range list {
-		switch _, err := q.Mon.Project(q.Project.ID).Delete(q.Ctx(), c.ID); {
-		case errors.Is(err, checks.ErrNotFound): // another viewer has deleted it
-		case err != nil:
-			return err
-		default:
-			done++
-		}
+	changes := make([]monitor.Change, len(list))
+	for i, c := range list {
+		changes[i] = monitor.Deleting(c.ID)
 	}
-	q.Notice("Deleted " + prose.Count(done, "check") + ".")
+	o, err := q.ChangeMany(changes)
+	if err != nil {
+		return err
+	}
+	q.Notice("Deleted " + prose.Count(o.Done, "check") + "." + o.Rest())
 	return backToList(q)
 }
 
@@ -243,11 +232,8 @@ func bulkSave(q *ui.Request) error {
 		return err
 	}
 	form := q.R.PostForm
-	refuse := func(e *checks.FieldError, done int) error {
+	refuse := func(e *checks.FieldError) error {
 		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabel(e.Field) + " " + e.Reason + ".", Field: e.Field}}
-		if done > 0 {
-			v.Problem.Text += " " + prose.Count(done, "check") + " changed before that."
-		}
 		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	wanted, err := bulkSpec(form)
@@ -255,30 +241,26 @@ func bulkSave(q *ui.Request) error {
 		err = wanted.Validate(q.Mon.Now())
 	}
 	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
-		return refuse(wrong, 0)
+		return refuse(wrong)
 	}
 	if err != nil {
 		return err
 	}
-	var undo ui.Undo
-	done := 0
-	for _, c := range list {
-		changed, err := undo.Update(q, c.ID, wanted.of)
-		wrong, isWrong := errors.AsType[*checks.FieldError](err)
-		gone, isGone := errors.AsType[*channels.SelectError](err)
-		switch {
-		case errors.Is(err, checks.ErrNotFound):
-		case isWrong:
-			return refuse(wrong, done)
-		case isGone:
-			return refuse(&checks.FieldError{Field: "channels", Reason: gone.Reason}, done)
-		case err != nil:
-			return err
-		case changed:
-			done++
-		}
+	changes := make([]monitor.Change, len(list))
+	for i, c := range list {
+		changes[i] = ui.Updating(c.ID, wanted.of)
 	}
-	if err := q.NoticeUndo(bulkNotice("Changed", done, len(list), "were like that already"), undo); err != nil {
+	o, err := q.ChangeMany(changes)
+	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
+		return refuse(wrong)
+	}
+	if gone, ok := errors.AsType[*channels.SelectError](err); ok {
+		return refuse(&checks.FieldError{Field: "channels", Reason: gone.Reason})
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.NoticeUndo(bulkNotice("Changed", o, "were like that already"), o.Undo); err != nil {
 		return err
 	}
 	return backToList(q)

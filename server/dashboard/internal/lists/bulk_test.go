@@ -1,15 +1,21 @@
 package lists_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -71,4 +77,149 @@ func TestBulkEdit(t *testing.T) {
 		t.Error("the integration was not added")
 	}
 	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("bulk/edit"), url.Values{"check": pagetest.IDs(a)}).Is(http.StatusForbidden)
+}
+
+// jobs creates many checks, half of them with an integration and a ping.
+func jobs(t *testing.T, s *pagetest.Site, n int) []checks.Check {
+	s.Channel(channels.Webhook, "hook", map[string]string{"url_down": "https://example.org/"})
+	changes := make([]monitor.Change, n)
+	for i := range changes {
+		changes[i] = monitor.Creating(checks.Spec{Name: new(fmt.Sprint("job-", i)), Tags: []string{"a", fmt.Sprint("team-", i%7)}, Channels: new([]string{"", "*"}[i%2])})
+	}
+	pagetest.NoError(t, s.Mon.Project(s.Project.ID).ChangeMany(t.Context(), changes, nil, nil))
+	list := stored(t, s)
+	for _, c := range list[:min(n, 300)] {
+		s.Ping(c, pings.Signal{Kind: []pings.Kind{pings.Success, pings.Failure}[c.Name[len(c.Name)-1]%2]})
+	}
+	return stored(t, s)
+}
+
+func stored(t *testing.T, s *pagetest.Site) []checks.Check {
+	t.Helper()
+	list, err := checks.Stored(s.Mon.Project(s.Project.ID).Checks(t.Context(), checks.Query{}))
+	pagetest.NoError(t, err)
+	return list
+}
+
+// TestBulkAll changes 10,000 checks and undoes that, by one Undo each.
+func TestBulkAll(t *testing.T) {
+	const n = 10_000
+	s := pagetest.New(t)
+	before := jobs(t, s, n)
+	hook := before[1].Channels[0].String()
+	b := s.SignedIn(s.Keys.ReadWrite)
+	// On a slow machine an action stops after its time. It is repeated then, and each part has an Undo.
+	repeat := func(what string, act func() *pagetest.Answer) (pages []*pagetest.Answer, count int) {
+		t.Helper()
+		notice := regexp.MustCompile(what + ` (\d+) check`)
+		for left := true; left; left = strings.Contains(pages[len(pages)-1].Body, "left as before") {
+			page := act()
+			found := notice.FindStringSubmatch(page.Body)
+			if found == nil {
+				t.Fatalf("no notice %q: %s", what, page.Body)
+			}
+			n, _ := strconv.Atoi(found[1])
+			pages, count = append(pages, page), count+n
+		}
+		return pages, count
+	}
+	post := func(path string, form url.Values) func() *pagetest.Answer {
+		form["all"] = []string{"1"}
+		return func() *pagetest.Answer {
+			b.Post(s.Path(path), form).Is(http.StatusSeeOther)
+			return b.Get(s.Path("?q=none"))
+		}
+	}
+	for _, c := range []struct {
+		page, notice string
+		form         url.Values
+		changed      int
+	}{
+		{"bulk", "Tagged", url.Values{"action": {"tag"}, "tag": {"new"}}, n},
+		{"bulk", "Paused", url.Values{"action": {"pause"}}, n},
+		{"bulk/edit", "Changed", url.Values{"channels": {"drop"}, "channel": {hook}}, n / 2},
+	} {
+		pages, changed := repeat(c.notice, post(c.page, c.form))
+		undone := 0
+		for _, page := range pages {
+			_, n := repeat("Undone for", func() *pagetest.Answer {
+				page = b.Undo(page)
+				return page
+			})
+			undone += n
+		}
+		if changed != c.changed || undone != c.changed {
+			t.Errorf("%s %d checks, and undone for %d, want %d", c.notice, changed, undone, c.changed)
+		}
+		if diff := cmp.Diff(before, stored(t, s)); diff != "" {
+			t.Fatalf("%s: not as before (-before +now):\n%.2000s", c.notice, diff)
+		}
+	}
+	if _, deleted := repeat("Deleted", post("bulk/delete", url.Values{})); deleted != n {
+		t.Errorf("deleted %d checks", deleted)
+	}
+	if left := stored(t, s); len(left) > 0 {
+		t.Errorf("%d checks are left", len(left))
+	}
+}
+
+// TestBulkStops ends actions in the middle: the notice says how many checks have changed, how many are left and why, Undo undoes
+// that, and a second action does the rest.
+func TestBulkStops(t *testing.T) {
+	const n = 1000
+	var failure error
+	updates := 0 // until failure
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Around = func(op string, do func() error) error {
+			if op == "Update" && failure != nil {
+				if updates--; updates < 0 {
+					return failure
+				}
+			}
+			return do()
+		}
+	})
+	before := jobs(t, s, n)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	tagged := func() (count int) {
+		for _, c := range stored(t, s) {
+			if c.HasTags([]string{"new"}) {
+				count++
+			}
+		}
+		return count
+	}
+	form := url.Values{"action": {"tag"}, "tag": {"new"}, "all": {"1"}}
+	for why, err := range map[string]error{
+		"The database stopped responding.": fmt.Errorf("%w: gone", checks.ErrUnavailable),
+		"It stopped after 40 seconds.":     fmt.Errorf("a step: %w", context.DeadlineExceeded),
+	} {
+		failure, updates = err, 1
+		b.Post(s.Path("bulk"), form).Is(http.StatusSeeOther)
+		failure = nil
+		done := tagged()
+		page := b.Get(s.Path("")).Has(fmt.Sprintf("Tagged %d checks. %s %d checks are left as before: repeat the action for the rest.", done, why, n-done))
+		if done == 0 || done == n {
+			t.Fatalf("%d checks have the tag", done)
+		}
+		b.Post(s.Path("bulk"), form).Is(http.StatusSeeOther)
+		rest := b.Get(s.Path("")).Has(fmt.Sprintf("Tagged %d checks. %d had the tags already.", n-done, done))
+		b.Undo(page).Has(fmt.Sprintf("Undone for %d checks.", done))
+
+		// An Undo that stops goes on by another one.
+		failure, updates = err, 1
+		b.Post(s.Path("undo"), url.Values{"undo": {rest.Undo()}, "back": {s.Path("")}}).Is(http.StatusSeeOther)
+		failure = nil
+		left := tagged()
+		if left == 0 || left == n-done {
+			t.Fatalf("%d checks have the tag after an Undo that stopped", left)
+		}
+		page = b.Get(s.Path("")).Has(fmt.Sprintf("Undone for %d checks. %s %d checks are left as before", n-done-left, why, left))
+		b.Undo(page).Has(fmt.Sprintf("Undone for %d checks.", left))
+		if diff := cmp.Diff(before, stored(t, s)); diff != "" {
+			t.Errorf("not as before (-before +now):\n%.2000s", diff)
+		}
+	}
+	failure, updates = context.DeadlineExceeded, 0
+	b.Post(s.Path("bulk"), form).Is(http.StatusServiceUnavailable).Has("it took too long").HasNo("database")
 }

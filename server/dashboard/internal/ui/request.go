@@ -214,8 +214,11 @@ func (s *Site) fail(q *Request, err error) {
 	case errors.Is(err, checks.ErrBodyUnavailable):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The object storage is not responding. Try again in a moment."
 		s.logOutage(q, &s.storageLog, err)
-	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, checks.ErrUnavailable):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
+		s.logOutage(q, &s.outageLog, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		status, title, text = http.StatusServiceUnavailable, "Took too long", "The server stopped working on this request, because it took too long. Try again in a moment."
 		s.logOutage(q, &s.outageLog, err)
 	default:
 		if refusal, ok := errors.AsType[Refusal](err); ok {

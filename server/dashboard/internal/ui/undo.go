@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -83,33 +84,6 @@ func equal(a, b any) bool {
 
 // errSame reports that a change would change nothing.
 var errSame = errors.New("nothing changes")
-
-// Update changes the settings of a check to those that fn returns for it. It reports whether any has changed. Integrations must
-// be as [Selection] writes them. The error is [checks.ErrNotFound] if another person has deleted the check.
-func (u *Undo) Update(q *Request, id uuid.UUID, fn func(checks.Check) checks.Spec) (bool, error) {
-	var before checks.Spec
-	after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
-		before = specOf(c)
-		spec, some := less(fn(c), before)
-		if !some {
-			return spec, errSame
-		}
-		return spec, nil
-	})
-	if errors.Is(err, errSame) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	now := specOf(*after.Check)
-	was, _ := less(before, now)
-	is, changed := less(now, before)
-	if changed {
-		u.changes = append(u.changes, undoGroup{Before: &was, After: &is, IDs: []uuid.UUID{id}})
-	}
-	return changed, nil
-}
 
 // State adds a pause or a resume. It reports whether the check has changed.
 func (u *Undo) State(before, after checks.Check) bool {
@@ -243,31 +217,37 @@ func undo(q *Request) error {
 	if err != nil {
 		return err
 	}
-	done, changed := 0, 0
+	var changes []monitor.Change
+	var rest Undo
 	for _, g := range record.Changes {
 		for _, id := range g.IDs {
-			switch err := g.undo(q, id); {
-			case errors.Is(err, checks.ErrChanged), errors.Is(err, checks.ErrNotFound):
-				changed++
-			case err != nil:
-				return err
-			default:
-				done++
-			}
+			one := g
+			one.IDs = []uuid.UUID{id}
+			changes, rest.changes = append(changes, g.undoing(id)), append(rest.changes, one)
 		}
 	}
-	text := "Undone for " + prose.Count(done, "check") + "."
+	o, err := q.changeMany(changes, func(err error) bool {
+		_, gone := errors.AsType[*channels.SelectError](err) // an integration
+		return gone || skipped(err)
+	})
+	if err != nil {
+		return err
+	}
+	text := "Undone for " + prose.Count(o.Done, "check") + "."
 	switch {
-	case done == 0:
-		text = "Nothing was undone: " + prose.Count(changed, "check") + " changed since."
-	case changed > 0:
+	case o.Done == 0:
+		text = "Nothing was undone: " + prose.Count(o.Same, "check") + " changed since."
+	case o.Same > 0:
 		stay := "stay"
-		if changed == 1 {
+		if o.Same == 1 {
 			stay = "stays"
 		}
-		text += " " + prose.Count(changed, "check") + " changed since, and " + stay + " as now."
+		text += " " + prose.Count(o.Same, "check") + " changed since, and " + stay + " as now."
 	}
-	q.Notice(text)
+	rest.changes = rest.changes[o.Done+o.Same:]
+	if err := q.NoticeUndo(text+o.Rest(), rest); err != nil {
+		return err
+	}
 	return q.back()
 }
 
@@ -291,23 +271,17 @@ func openUndo(q *Request) (record undoRecord, err error) {
 	return record, nil
 }
 
-// undo undoes the change of one check. The error is checks.ErrChanged if the check has changed since.
-func (g undoGroup) undo(q *Request, id uuid.UUID) error {
-	project := q.Mon.Project(q.Project.ID)
+// undoing undoes the change of one check. The error is checks.ErrChanged if the check has changed since.
+func (g undoGroup) undoing(id uuid.UUID) monitor.Change {
 	if g.State != nil {
-		_, err := project.Restore(q.Ctx(), id, *g.State, g.At)
-		return err
+		return monitor.Restoring(id, *g.State, g.At)
 	}
-	_, err := project.UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
+	return monitor.Updating(id, func(c checks.Check) (checks.Spec, error) {
 		if _, changed := less(*g.After, specOf(c)); changed {
 			return checks.Spec{}, checks.ErrChanged
 		}
 		return *g.Before, nil
 	})
-	if _, ok := errors.AsType[*channels.SelectError](err); ok { // an integration is gone
-		return checks.ErrChanged
-	}
-	return err
 }
 
 // back leads to the page from which a form was sent, whose address is in its field back.

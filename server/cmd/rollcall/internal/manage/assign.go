@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,13 +18,57 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
-// assign lets checks alert an integration and returns how many did not before.
-func assign(ctx context.Context, p project, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
+// assignTo lets checks alert an integration and returns how many did not before. The error says how many of them do now.
+func (p project) assignTo(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
+	if count, err = p.assign(ctx, list, channel); err != nil && count > 0 {
+		err = fmt.Errorf("%w; %s of %d alert it from now on, and rollcall channel assign adds the others", err, prose.Count(count, "check"), len(list))
+	}
+	return count, err
+}
+
+// stored are the integrations of a project in the database.
+type stored struct {
+	*monitor.Project
+	mon *monitor.Monitor
+}
+
+// assign changes as many checks in one transaction as fit into a tenth of a second.
+func (s stored) assign(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
+	errHas := errors.New("the check alerts the integration already")
+	changes := make([]monitor.Change, len(list))
+	for i, c := range list {
+		changes[i] = monitor.Updating(c.ID, func(now checks.Check) (checks.Spec, error) {
+			spec, added := withChannel(now.Channels, channel)
+			if !added {
+				return spec, errHas
+			}
+			return spec, nil
+		})
+	}
+	skip := func(err error) bool { return errors.Is(err, errHas) || errors.Is(err, checks.ErrNotFound) } // deleted meanwhile
+	err = s.ChangeMany(ctx, changes, skip, func(_ int, c monitor.Changed) {
+		if c.Err == nil {
+			count++
+		}
+	})
+	return count, err
+}
+
+func (s stored) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
+	reach, err := s.Reach(ctx, list, false)
+	return list, reach, err
+}
+
+// remote are the integrations of a project on a server.
+type remote struct{ *client.Client }
+
+// assign makes two requests for each check: a change of the check's integrations between them is lost.
+func (r remote) assign(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
 	for _, c := range list {
 		if c.ID == uuid.Nil {
 			return count, errReadOnly
 		}
-		added, err := p.assign(ctx, c.ID, channel)
+		added, err := r.assignOne(ctx, c.ID, channel)
 		switch {
 		case errors.Is(err, checks.ErrNotFound): // deleted meanwhile
 		case err != nil:
@@ -35,31 +80,7 @@ func assign(ctx context.Context, p project, list []checks.Snapshot, channel uuid
 	return count, nil
 }
 
-// stored are the integrations of a project in the database.
-type stored struct {
-	*monitor.Project
-	mon *monitor.Monitor
-}
-
-func (s stored) assign(ctx context.Context, check, channel uuid.UUID) (added bool, err error) {
-	_, err = s.UpdateFunc(ctx, check, func(now checks.Check) (checks.Spec, error) {
-		var spec checks.Spec
-		spec, added = withChannel(now.Channels, channel)
-		return spec, nil
-	})
-	return added, err
-}
-
-func (s stored) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
-	reach, err := s.Reach(ctx, list, false)
-	return list, reach, err
-}
-
-// remote are the integrations of a project on a server.
-type remote struct{ *client.Client }
-
-// assign makes two requests: a change of the check's integrations between them is lost.
-func (r remote) assign(ctx context.Context, check, channel uuid.UUID) (bool, error) {
+func (r remote) assignOne(ctx context.Context, check, channel uuid.UUID) (bool, error) {
 	now, err := r.Check(ctx, check)
 	if err != nil {
 		return false, err
@@ -133,7 +154,7 @@ func (c channelAssignCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		added, err := assign(ctx, p, list, channel.ID)
+		added, err := p.assignTo(ctx, list, channel.ID)
 		if err != nil {
 			return console.Missing(err, "integration %q", c.Channel)
 		}

@@ -89,7 +89,7 @@ func (c channelCreateCmd) Run(ctx context.Context, a *App) error {
 		case err != nil:
 			return err
 		case c.AllChecks:
-			_, err = assign(ctx, p, list, channel.ID)
+			_, err = p.assignTo(ctx, list, channel.ID)
 			return err
 		case len(list) > 0:
 			assign := console.ShellCommand("rollcall", "channel", "assign", channel.ID.String(), "--project", p.Name)

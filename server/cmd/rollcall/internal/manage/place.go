@@ -47,8 +47,8 @@ type project struct {
 type integrations interface {
 	CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error)
 	DeleteChannel(ctx context.Context, id uuid.UUID) error
-	// assign lets a check alert an integration, and reports whether it did not before.
-	assign(ctx context.Context, check, channel uuid.UUID) (added bool, err error)
+	// assign lets checks alert an integration, and returns how many did not before.
+	assign(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error)
 	// reach returns integrations with their settings, as far as the key may see them, and what becomes of their alerts.
 	reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error)
 }
