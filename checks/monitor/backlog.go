@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
@@ -18,6 +19,13 @@ type Backlog struct {
 func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
 	b, err := m.store.Backlog(ctx, m.now())
 	return Backlog(b), err
+}
+
+// Connections returns the state of the pool of connections to the database, and how much memory a session of PostgreSQL has for
+// one, in bytes, without what sessions share. That is 0 for SQLite, and if the user of the database may not see it: it must be a
+// superuser or a member of pg_read_all_stats.
+func (m *Monitor) Connections(ctx context.Context) (stats sql.DBStats, session int64) {
+	return m.store.Connections(ctx)
 }
 
 // OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,

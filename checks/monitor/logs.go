@@ -6,9 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// PingLimit returns how many pings of a check of the project are listed: the newest 1,000, or 100 on the plan "free".
+func PingLimit(p checks.Project) int { return store.PingLimit(p) }
 
 // RecentPings returns the newest pings of checks of the project since an instant, newest first, with the number, kind, time,
 // run, exit status, duration and body size of each. It may return some that are older, but of no check more than most, nor

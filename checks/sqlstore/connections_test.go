@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -22,6 +26,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -202,5 +207,72 @@ func TestLockedSQLite(t *testing.T) {
 	must(t, pool.QueryRowContext(t.Context(), "PRAGMA busy_timeout").Scan(&timeout))
 	if timeout != 600000 {
 		t.Errorf("busy timeout of the pool afterwards: %d", timeout)
+	}
+}
+
+// TestPreparedStatements does what a server does on one connection to PostgreSQL. The statements of pings stay prepared in its
+// session, and none that has values in its text, unless the URL asks for that.
+func TestPreparedStatements(t *testing.T) {
+	for mode, wants := range map[string]func(parameters bool) bool{
+		"":                func(parameters bool) bool { return parameters },
+		"cache_statement": func(bool) bool { return true },
+		"exec":            func(bool) bool { return false },
+		"cache_describe":  func(bool) bool { return false },
+	} {
+		t.Run("mode "+mode, func(t *testing.T) {
+			db := dbtest.PostgreSQL(t)
+			u, err := url.Parse(db.URL)
+			must(t, err)
+			if parameters := u.Query(); mode != "" {
+				parameters.Set("default_query_exec_mode", mode)
+				u.RawQuery = parameters.Encode()
+			}
+			store, err := postgres.Open(t.Context(), u.String())
+			must(t, err)
+			defer store.Close()
+			pool := store.Database().Pool()
+			pool.SetMaxOpenConns(1)
+			mon := monitorOn(t, store.Database())
+			check := addCheck(t, mon)
+			project := mon.Project(check.ProjectID)
+			prepared := func() (texts []string) {
+				rows, err := pool.Query("SELECT statement FROM pg_prepared_statements")
+				must(t, err)
+				defer rows.Close()
+				for rows.Next() {
+					var text string
+					must(t, rows.Scan(&text))
+					texts = append(texts, text)
+				}
+				return texts
+			}
+			var before []string
+			for range 3 {
+				before = prepared()
+				for range 10 {
+					_, err := mon.Ping(t.Context(), check.ID, pings.Signal{})
+					must(t, err)
+					_, err = project.List(t.Context(), checks.ListQuery{Now: time.Now()})
+					must(t, err)
+					_, err = project.RecentPings(t.Context(), []uuid.UUID{check.ID}, time.Now(), 5)
+					must(t, err)
+				}
+			}
+			texts := prepared()
+			if mode == "" && len(texts) != len(before) {
+				t.Errorf("%d statements are prepared, and before that %d", len(texts), len(before))
+			}
+			for _, text := range texts {
+				if !wants(strings.Contains(text, "$1")) {
+					t.Errorf("prepared: %.200s", text)
+				}
+			}
+			for _, part := range []string{"FOR UPDATE", "nextval('rollcall_pings_ids')", "INSERT INTO rollcall_pings"} {
+				kept := slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, part) && strings.Contains(text, "$1") })
+				if kept != wants(true) {
+					t.Errorf("the statement with %q is prepared: %t", part, kept)
+				}
+			}
+		})
 	}
 }

@@ -46,7 +46,8 @@ type database struct {
 	placements  atomic.Int64 // numbers them
 	workers     workers
 	direct      direct
-	owned       bool // Close closes the pool
+	owned       bool                 // Close closes the pool
+	seesMemory  atomic.Pointer[bool] // whether the user of the database may see how much memory sessions have
 }
 
 var _ store.Store = (*database)(nil)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"strconv"
@@ -123,6 +124,27 @@ func (s *database) askWorkers(ctx context.Context) (all int, away []string, err 
 		}
 	}
 	return len(nodes), away, err
+}
+
+// Connections asks a session how much memory it has, if the user may know: a superuser, or a member of pg_read_all_stats.
+func (s *database) Connections(ctx context.Context) (stats sql.DBStats, session int64) {
+	stats = s.db.DB.Stats()
+	if !s.d.postgres {
+		return stats, 0
+	}
+	sees := s.seesMemory.Load()
+	if sees == nil {
+		sees = new(bool)
+		if err := s.db.DB.QueryRowContext(ctx, `SELECT has_table_privilege('pg_catalog.pg_backend_memory_contexts', 'SELECT')
+			AND has_function_privilege('pg_catalog.pg_get_backend_memory_contexts()', 'EXECUTE')`).Scan(sees); err != nil {
+			return stats, 0
+		}
+		s.seesMemory.Store(sees)
+	}
+	if *sees { // an error leaves 0
+		_ = s.db.DB.QueryRowContext(ctx, "SELECT sum(total_bytes)::bigint FROM pg_catalog.pg_backend_memory_contexts").Scan(&session)
+	}
+	return stats, session
 }
 
 // Durability asks the database for the settings that the package comment requires. On SQLite, each connection has its own: that

@@ -247,3 +247,54 @@ func TestStateOfNewerVersion(t *testing.T) {
 		}
 	})
 }
+
+// TestPingsAreHot pings checks on PostgreSQL, one by one and in batches. Once the states have their size, each update of them stays in its
+// page and touches no index, and no ping writes to the settings.
+func TestPingsAreHot(t *testing.T) {
+	pool := dbtest.PostgreSQL(t).Plain(t).Bun(t)
+	pool.SetMaxOpenConns(1) // whose session counts
+	s := dbtest.OpenOn(t, pool).Database()
+	mon := monitorOn(t, s)
+	project, err := mon.OpenProject(t.Context(), "p")
+	must(t, err)
+	var ids []uuid.UUID
+	for range 50 {
+		c, err := project.Create(t.Context(), checks.Spec{Timeout: new(time.Hour)})
+		must(t, err)
+		ids = append(ids, c.ID)
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	round := func() {
+		t.Helper()
+		now = now.Add(time.Minute)
+		record(t, s, ids, pings.Signal{Kind: pings.Start}, now)
+		for part := range slices.Chunk(ids, 7) {
+			now = now.Add(time.Second + time.Duration(now.Second())*7*time.Millisecond)
+			record(t, s, part, pings.Signal{}, now)
+		}
+		record(t, s, ids[:1], pings.Signal{Kind: pings.Log}, now)
+	}
+	for range 2 * checks.MaxRecent {
+		round()
+	}
+	updates := func(table string) (all, hot int) {
+		t.Helper()
+		_, err := pool.DB.ExecContext(t.Context(), "SELECT pg_stat_force_next_flush()")
+		must(t, err)
+		must(t, pool.DB.QueryRowContext(t.Context(), "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = to_regclass($1)", table).Scan(&all, &hot))
+		return all, hot
+	}
+	states, hotStates := updates("rollcall_states")
+	settings, _ := updates("rollcall_checks")
+	const rounds = 20
+	for range rounds {
+		round()
+	}
+	states2, hot2 := updates("rollcall_states")
+	if all, hot := states2-states, hot2-hotStates; all != rounds*(2*len(ids)+1) || hot < all {
+		t.Errorf("%d of %d updates of states were HOT", hot, all)
+	}
+	if after, _ := updates("rollcall_checks"); after != settings {
+		t.Errorf("pings have updated the settings of checks %d times", after-settings)
+	}
+}

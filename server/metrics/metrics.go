@@ -12,11 +12,14 @@
 // rollcall_delivery_oldest_due_age_seconds: every process reads these two from the database, at most every ten seconds.
 // Of rollcall_delivery_healthy_oldest_due_age_seconds the maximum counts. Clients cannot choose the value of any label.
 //
+// Those about connections are of each process, too.
+//
 // The server exports the checks of a project at /api/v3/metrics/.
 package metrics
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -53,6 +56,13 @@ type source interface {
 
 var _ source = (*monitor.Monitor)(nil)
 
+// pool is what [Metrics] reads of the connections to the database, if the source has any.
+type pool interface {
+	Connections(ctx context.Context) (stats sql.DBStats, session int64)
+}
+
+var _ pool = (*monitor.Monitor)(nil)
+
 // Metrics is a collector of the events of a [monitor.Observer], and of those of package server and smtpd, whose Observer it is.
 // It is safe for concurrent use.
 type Metrics struct {
@@ -63,12 +73,16 @@ type Metrics struct {
 	queue, pending, oldest, healthy  *prometheus.Desc
 	spoolPings, spoolBytes, spoolAge *prometheus.Desc
 	spoolStuck                       *prometheus.Desc
+	conns, connsMax, connWait        *prometheus.Desc
+	session                          *prometheus.Desc
 
 	mu      sync.Mutex
 	source  source // nil before Bind
 	now     func() time.Time
 	backlog monitor.Backlog
-	known   bool      // whether the last read of the backlog succeeded
+	known   bool // whether the last read of the backlog succeeded
+	pool    sql.DBStats
+	memory  int64     // of a session
 	read    time.Time // time of the last read
 }
 
@@ -142,6 +156,13 @@ func New() *Metrics {
 			"Time since the oldest ping in the spool was received, 0 if the spool is empty.", nil, nil),
 		spoolStuck: prometheus.NewDesc("rollcall_spool_stuck_pings",
 			"Pings out of the spool that cannot be recorded, although others can, and are tried again.", nil, nil),
+		conns: prometheus.NewDesc("rollcall_database_connections", "Open connections to the database.", []string{"state"}, nil),
+		connsMax: prometheus.NewDesc("rollcall_database_connections_max",
+			"Connections to the database that may be open at once, 0 for no limit.", nil, nil),
+		connWait: prometheus.NewDesc("rollcall_database_connection_wait_seconds_total",
+			"Time for which requests and work waited for a free connection to the database.", nil, nil),
+		session: prometheus.NewDesc("rollcall_database_session_bytes",
+			"Memory of the session of one connection in PostgreSQL, without what sessions share.", nil, nil),
 	}
 	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Ignored} {
 		m.pings.WithLabelValues(string(kind)) // so that their rates start at 0
@@ -261,6 +282,10 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.spoolBytes
 	to <- m.spoolAge
 	to <- m.spoolStuck
+	to <- m.conns
+	to <- m.connsMax
+	to <- m.connWait
+	to <- m.session
 }
 
 // Collect implements [prometheus.Collector]. It leaves out the metrics of the outbox if the database does not answer
@@ -278,6 +303,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.healthy, prometheus.GaugeValue, m.age(m.source.OldestHealthy()))
 	m.collectSpool(to)
 	m.refresh()
+	m.collectPool(to)
 	if !m.known {
 		return
 	}
@@ -304,7 +330,21 @@ func (m *Metrics) collectSpool(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.spoolStuck, prometheus.GaugeValue, float64(stats.Stuck))
 }
 
-// refresh reads the outbox, unless the last attempt was less than backlogEvery ago.
+// collectPool collects the connections to the database. The memory of a session is left out where the database does not say.
+func (m *Metrics) collectPool(to chan<- prometheus.Metric) {
+	if _, ok := m.source.(pool); !ok {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(m.conns, prometheus.GaugeValue, float64(m.pool.InUse), "in_use")
+	to <- prometheus.MustNewConstMetric(m.conns, prometheus.GaugeValue, float64(m.pool.Idle), "idle")
+	to <- prometheus.MustNewConstMetric(m.connsMax, prometheus.GaugeValue, float64(m.pool.MaxOpenConnections))
+	to <- prometheus.MustNewConstMetric(m.connWait, prometheus.CounterValue, m.pool.WaitDuration.Seconds())
+	if m.memory > 0 {
+		to <- prometheus.MustNewConstMetric(m.session, prometheus.GaugeValue, float64(m.memory))
+	}
+}
+
+// refresh reads the outbox and the state of the connections, unless the last attempt was less than backlogEvery ago.
 func (m *Metrics) refresh() {
 	if !m.read.IsZero() && time.Since(m.read) < backlogEvery {
 		return
@@ -312,7 +352,11 @@ func (m *Metrics) refresh() {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
 	defer cancel()
 	backlog, err := m.source.Backlog(ctx)
-	m.backlog, m.known, m.read = backlog, err == nil, time.Now()
+	m.backlog, m.known = backlog, err == nil
+	if p, ok := m.source.(pool); ok {
+		m.pool, m.memory = p.Connections(ctx)
+	}
+	m.read = time.Now()
 }
 
 // Handler serves the metrics together with those of the Go runtime and the process, from its own registry. It asks for no

@@ -208,8 +208,27 @@ func TestMetrics(t *testing.T) {
 			"rollcall_delivery_oldest_due_age_seconds{}":                             10,
 			"rollcall_delivery_healthy_oldest_due_age_seconds{}":                     0,
 		})
-		is(t, "all", scrape(t, m.Handler()), want)
+		got := scrape(t, m.Handler())
+		connections(t, got, db.Name == "sqlite")
+		is(t, "all", got, want)
 	})
+}
+
+// connections takes the metrics about connections out of a scrape. PostgreSQL says how much memory one takes, because the user is a superuser.
+func connections(t *testing.T, got map[string]float64, sqlite bool) {
+	t.Helper()
+	most := map[bool]float64{true: 8, false: 20}[sqlite]
+	busy, idle := got["rollcall_database_connections{state=in_use}"], got["rollcall_database_connections{state=idle}"]
+	if busy+idle < 1 || busy+idle > most || got["rollcall_database_connections_max{}"] != most {
+		t.Errorf("%v connections in use and %v idle of %v, want some of %v", busy, idle, got["rollcall_database_connections_max{}"], most)
+	}
+	if _, waited := got["rollcall_database_connection_wait_seconds_total{}"]; !waited {
+		t.Error("no time that work has waited for a connection")
+	}
+	if bytes, known := got["rollcall_database_session_bytes{}"]; known == sqlite || known && (bytes < 100_000 || bytes > 100_000_000) {
+		t.Errorf("a session takes %v bytes, known: %t", bytes, known)
+	}
+	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.HasPrefix(name, "rollcall_database_") })
 }
 
 // source counts how often its outbox is read.

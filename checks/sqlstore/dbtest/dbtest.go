@@ -168,10 +168,18 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 	return bun.NewDB(db, dialect)
 }
 
-// Open returns a migrated store on the database until the test ends.
+// Open returns a migrated store on the database until the test ends. On PostgreSQL it has the pool of servers.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return OpenOn(t, d.Bun(t))
+	if d.Path() != "" {
+		return OpenOn(t, d.Bun(t))
+	}
+	store, err := postgres.Open(t.Context(), d.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
 }
 
 // OpenOn returns a migrated store on open connections until the test ends.

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Hooked is a store whose operations a test counts, holds up or lets fail.
@@ -119,6 +120,11 @@ func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.U
 		return err
 	})
 	return project, ids, err
+}
+
+// Pings reads logs.
+func (h hooks) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID][]pings.Ping, error) {
+	return hooked(h, "Pings", func() (map[uuid.UUID][]pings.Ping, error) { return h.Store.Pings(ctx, q) })
 }
 
 // Events reads transitions and pauses.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -50,10 +51,12 @@ type connector struct {
 	retired atomic.Int64
 	// reparse is whether a pooler loses prepared statements.
 	reparse atomic.Bool
+	// lean is whether the connections prepare statements with parameters alone.
+	lean bool
 }
 
-func newConnector(config *pgx.ConnConfig) *connector {
-	c := new(connector)
+func newConnector(config *pgx.ConnConfig, lean bool) *connector {
+	c := &connector{lean: lean}
 	for _, one := range split(config) {
 		one.DialFunc = dialer.DialContext
 		closes := one.OnPgError
@@ -117,9 +120,26 @@ func (c *connector) Driver() driver.Driver { return listeningDriver{c.hosts[0].p
 // generation is the key of a connection's count in its custom data.
 const generation = "rollcall generation"
 
-func (c *connector) begin(_ context.Context, conn *pgx.Conn) error {
+func (c *connector) begin(ctx context.Context, conn *pgx.Conn) error {
 	conn.PgConn().CustomData()[generation] = c.retired.Load()
-	return nil
+	return interpret(ctx, conn)
+}
+
+// interpret makes the session of a connection interpret its queries, unless the URL says otherwise. They are short, and PostgreSQL's
+// compiler takes 10 MB of a session that has used it once. A session that a pooler shares stays as it is.
+func interpret(ctx context.Context, conn *pgx.Conn) error {
+	given := conn.Config().RuntimeParams
+	if given["jit"] != "" || strings.Contains(given["options"], "jit") {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, conn.Config().ConnectTimeout)
+	defer cancel()
+	// A pooler invents the process ID that it sends at the start.
+	_, err := conn.Exec(limited, fmt.Sprintf("SELECT set_config('jit', 'off', FALSE) WHERE pg_backend_pid() = %d", conn.PgConn().PID()))
+	if _, refused := errors.AsType[*pgconn.PgError](err); refused {
+		return nil
+	}
+	return err
 }
 
 // probe finds out whether an idle connection is dead. If the server does not even say so, the others will be silent too.

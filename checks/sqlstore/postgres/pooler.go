@@ -10,11 +10,36 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// By default, pgx prepares each statement once on a connection. A pooler that shares the sessions of the server among its
-// clients may lose prepared statements. Then pgx only caches their descriptions, and has them parsed at each use.
+// A statement with parameters has a fixed text, such as those of a ping, and pgx prepares it once on a connection. A statement
+// without has its values in the text, which seldom comes again: prepared, it would take memory of the server and of the session
+// for nothing. A pooler that shares the sessions of the server among its clients may lose prepared statements. Then pgx only
+// caches the descriptions of those with parameters, and has them parsed at each use.
+
+// keptStatements is how many statements a connection keeps prepared, unless the URL sets statement_cache_capacity.
+const keptStatements = 64
+
+// leanConn is a connection of a store's own pool. It prepares no statement without parameters, unless it is asked to.
+type leanConn struct{ *stdlib.Conn }
+
+// QueryContext runs a query. One without parameters takes one round trip; pgx's ExecContext needs no help with those.
+func (c leanConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) == 0 {
+		args = []driver.NamedValue{{Ordinal: 1, Value: pgx.QueryExecModeExec}}
+	}
+	return c.Conn.QueryContext(ctx, query, args)
+}
 
 // open connects to a host for the pool.
 func (c *connector) open(ctx context.Context, h host) (driver.Conn, error) {
+	conn, err := c.openPooled(ctx, h)
+	if err != nil || !c.lean {
+		return conn, err
+	}
+	return leanConn{conn.(*stdlib.Conn)}, nil
+}
+
+// openPooled is open as pgx does it. It finds out what a pooler in between does with prepared statements.
+func (c *connector) openPooled(ctx context.Context, h host) (driver.Conn, error) {
 	conn, err := h.pool.Connect(ctx)
 	if err != nil || c.reparse.Load() || h.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		return conn, err

@@ -45,6 +45,10 @@ const (
 //
 // The defaults are a connect_timeout of 10 seconds, which is for each host, and the application_name "rollcall".
 //
+// A connection keeps up to 64 statements prepared, those with parameters; statement_cache_capacity sets another number. The
+// others are parsed at each use, because their values stand in the text. The parameter default_query_exec_mode of pgx, if
+// given, holds for all statements. Sessions do not compile queries, unless the URL has the parameter jit.
+//
 // If the database is out of reach, refuses the user or fails, the error is checks.ErrUnavailable. See [sqlstore.Store.Migrate]
 // for others, such as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the URL, which may hold a password.
 func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
@@ -52,7 +56,8 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := bun.NewDB(openDB(config), pgdialect.New())
+	lean := !names(url, "default_query_exec_mode")
+	db := bun.NewDB(openDB(config, lean), pgdialect.New())
 	store, err := sqlstore.Open(ctx, db)
 	if err != nil {
 		err = errors.Join(err, db.Close())
@@ -71,7 +76,7 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 		if err != nil {
 			return nil
 		}
-		return bun.NewDB(openDB(config), pgdialect.New())
+		return bun.NewDB(openDB(config, lean), pgdialect.New())
 	})
 	return store, nil
 }
@@ -105,19 +110,19 @@ func elsewhere(text, host string, port uint16, check string) (*pgx.ConnConfig, e
 // errOther means that another server answers at the address of a worker.
 var errOther = errors.New("postgres: another server answers")
 
-// OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
+// OpenDB returns a pool like that of [Open], of at most 20 connections. It does not connect yet. It is for programs that
 // use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open] with bun's dialect
-// pgdialect, and close it at the end.
+// pgdialect, and close it at the end. Its connections are those of pgx, which prepares all statements and keeps the last 64.
 func OpenDB(url string) (*sql.DB, error) {
 	config, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	return openDB(config), nil
+	return openDB(config, false), nil
 }
 
-func openDB(config *pgx.ConnConfig) *sql.DB {
-	db := sql.OpenDB(newConnector(config))
+func openDB(config *pgx.ConnConfig, lean bool) *sql.DB {
+	db := sql.OpenDB(newConnector(config, lean))
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(idleTime)
@@ -150,11 +155,23 @@ func parseURL(url string) (*pgx.ConnConfig, error) {
 	if config.ValidateConnect == nil && len(split(config)) > 1 {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	if !names(url, "statement_cache_capacity") {
+		config.StatementCacheCapacity = keptStatements
+	}
+	if !names(url, "description_cache_capacity") {
+		config.DescriptionCacheCapacity = keptStatements
+	}
 	config.RuntimeParams["client_encoding"] = "UTF8" // which Go's strings have, whatever the server's setting
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "rollcall"
 	}
 	return config, nil
+}
+
+// names reports whether a URL names a parameter.
+func names(text, parameter string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Query().Has(parameter)
 }
 
 // unambiguous reports whether all parsers split a URL into the same parts. Otherwise an error about a host or a parameter

@@ -13,6 +13,7 @@
 //	go run ./load --database postgres --database citus       # several databases against each other
 //	go run ./load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
 //	go run ./load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
+//	go run ./load --stored --database sqlite --database postgres --checks 1000,10000 # bytes of a check and of a ping
 //	go run ./load --checks 1000000 --overdue 10000
 //	go run ./load --checks 1000,20000,200000                 # lists, pages and metrics as a project grows
 //	go run ./load --deadlines 60 --duration 60s              # how long after their deadlines alerts arrive, on an idle server
@@ -73,6 +74,7 @@ type options struct {
 	Scatter        bool          `help:"With several servers, ping each check at all of them."`
 	Reads          bool          `help:"Measure lists, single checks and badges while the server takes 2,000 pings a second."`
 	Pages          int           `help:"Measure the pages of the dashboard, and what this many open pages cost while the server takes 1,000 pings a second."`
+	Stored         bool          `help:"Measure how many bytes a check and a ping, with and without a body, take in the database. It starts no server."`
 	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how soon this many checks are down that become overdue at once."`
 	Deadlines      int           `help:"Measure how long after their deadlines, spread over each round, the alerts of this many checks arrive. With --rate the server takes pings of other checks meanwhile."`
 	CommitMargin   time.Duration `help:"The commit margin of the servers with --deadlines: alerts leave that much later."`
@@ -107,6 +109,8 @@ func (o *options) Validate() error {
 	switch {
 	case o.Servers > 1 && (o.Reads || o.Pages > 0 || o.Overdue > 0 || o.Deadlines > 0):
 		return fmt.Errorf("--servers: cannot be combined with --reads, --pages, --overdue or --deadlines")
+	case o.Stored && (modes || slices.Contains(o.Database, "citus")):
+		return fmt.Errorf("--stored: cannot be combined with --servers, --reads, --pages, --overdue, --deadlines, --profile or --database citus")
 	case o.Against != "" && (o.Deadlines == 0 || strings.Contains(o.Database[0], ":")):
 		return fmt.Errorf("--against: needs --deadlines, and a database that this program makes")
 	case o.Profile != "" && o.Rollcall != "":
@@ -167,6 +171,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // measure starts the servers and measures what the flags ask for.
 func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err error) {
+	if o.Stored {
+		return o.measureStored(ctx, dir, out)
+	}
 	if o.Rollcall == "" && o.Profile == "" {
 		if o.Rollcall, err = program.Build(ctx, dir); err != nil {
 			return err

@@ -79,6 +79,13 @@ func TestPages(t *testing.T) {
 		`list +[1-9]\d* +[1-9]\d* +[1-9]\d*( +\d+\.\d\d){4}`, `open pages .*`, `3 +[1-9]\d* +\d+\.\d\d( +\d+\.\d){3}`)
 }
 
+func TestStored(t *testing.T) {
+	for database, name := range map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL"} {
+		measured(t, "--stored --checks=20 --body=300 --database="+database,
+			name+`: each of 20 checks takes [1-9]\d+ bytes, a ping [1-9]\d+, and one with a body of 300 bytes [3-9]\d\d`)
+	}
+}
+
 func TestOverdue(t *testing.T) {
 	measured(t, "--rollcall="+binary+" --checks=2000 --overdue=1500",
 		`start-up: .*; memory: .* MB`, `idle watcher: .*`, `1500 checks that became overdue at once were down after .*`)
@@ -123,7 +130,7 @@ func TestProfile(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, flags := range []string{
 		"--checks=0", "--checks=", "--checks=5,0", "--checks=5,6 --reads", "--checks=5,6 --database=postgres://x", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
-		"--servers=0", "--servers=17", "--servers=2 --reads", "--servers=2 --deadlines=3", "--deadlines=400", "--against=x", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
+		"--servers=0", "--servers=17", "--stored --reads", "--stored --database=citus", "--servers=2 --reads", "--servers=2 --deadlines=3", "--deadlines=400", "--against=x", "--database=sqlite --database=postgres --reads", "--rollcall=x --profile=y",
 	} {
 		if err := run(t.Context(), strings.Fields(flags), io.Discard); err == nil {
 			t.Errorf("%s is accepted", flags)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,10 +12,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/database"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
@@ -266,4 +277,114 @@ func ratio(now, before float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f", now/before)
+}
+
+const (
+	// storedPings is how many pings each check has, so that its state has all that it remembers.
+	storedPings = 50
+	// storedBody is the length of a body, unless --body says another.
+	storedBody = 1000
+)
+
+// measureStored measures what checks and pings take in each database, with their indexes, as it is after the pings.
+func (o *options) measureStored(ctx context.Context, dir string, out io.Writer) error {
+	for i, database := range o.Database {
+		for _, n := range o.Checks {
+			sub := filepath.Join(dir, fmt.Sprintf("stored%d-%d", i, n))
+			if err := os.Mkdir(sub, 0o755); err != nil {
+				return err
+			}
+			if err := o.measureBytes(ctx, sub, database, n, out); err != nil {
+				return fmt.Errorf("%s, %d checks: %w", database, n, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (o *options) measureBytes(ctx context.Context, dir, kind string, n int, out io.Writer) error {
+	t := new(target)
+	defer t.stop()
+	url, err := createDatabase(ctx, dir, kind, t)
+	if err != nil {
+		return err
+	}
+	db, store, err := database.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	t.data = &fixture{db: db, store: store}
+	mon, err := monitor.New(store, &monitor.Config{DeliveredElsewhere: true, Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}}}})
+	if err != nil {
+		return err
+	}
+	project, err := mon.OpenProject(ctx, "load")
+	if err != nil {
+		return err
+	}
+	if _, err := project.CreateChannel(ctx, channels.Channel{Kind: channels.Email, Settings: map[string]string{"to": "jobs@example.org"}}); err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, n)
+	for i := range ids {
+		c, err := project.Create(ctx, checks.Spec{Name: new(fmt.Sprint("nightly backup of host ", i)), Slug: new(fmt.Sprint("backup-", i)),
+			Tags: []string{"prod", fmt.Sprint("team-", i%50)}, Schedule: new(fmt.Sprintf("%d %d * * *", i%60, i%24)), TZ: new("Europe/Riga"), Channels: new("*")})
+		if err != nil {
+			return err
+		}
+		ids[i] = c.ID
+	}
+	// A ping by curl, of a run that reported its start.
+	signal := pings.Signal{Scheme: "http", Method: "POST", RemoteAddr: "192.0.2.17", UserAgent: "curl/7.88.1"}
+	body := signal
+	body.Body = []byte(strings.Repeat("copied /srv/data/2026/11/report.csv, 1234567 bytes\n", 1+cmp.Or(o.Body, storedBody)/50))[:cmp.Or(o.Body, storedBody)]
+	plain, err := t.data.addPings(ctx, mon, ids, signal)
+	if err != nil {
+		return err
+	}
+	check, err := t.data.stored(ctx, "rollcall_checks", "rollcall_states", "rollcall_check_tags", "rollcall_check_channels")
+	if err != nil {
+		return err
+	}
+	full, err := t.data.addPings(ctx, mon, ids, body)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: each of %d checks takes %d bytes, a ping %d, and one with a body of %d bytes %d\n",
+		t.name, n, check/n, plain/n/storedPings, len(body.Body), full/n/storedPings)
+	return nil
+}
+
+// addPings pings each check, and returns by how many bytes the log has grown.
+func (f *fixture) addPings(ctx context.Context, mon *monitor.Monitor, ids []uuid.UUID, signal pings.Signal) (int, error) {
+	before, err := f.stored(ctx, "rollcall_pings")
+	if err != nil {
+		return 0, err
+	}
+	for range storedPings {
+		var group errgroup.Group // together, they share transactions
+		group.SetLimit(256)
+		for _, id := range ids {
+			group.Go(func() error {
+				_, err := mon.Ping(ctx, id, signal)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return 0, err
+		}
+	}
+	after, err := f.stored(ctx, "rollcall_pings")
+	return after - before, err
+}
+
+// stored returns the bytes of tables with their indexes, and on PostgreSQL with what is stored apart.
+func (f *fixture) stored(ctx context.Context, tables ...string) (bytes int, err error) {
+	query := "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN (?))"
+	if f.postgres() {
+		query = "SELECT sum(pg_total_relation_size(to_regclass(name))) FROM unnest(ARRAY[?]) AS name"
+	}
+	err = f.db.NewRaw(query, bun.List(tables)).Scan(ctx, &bytes)
+	return bytes, err
 }

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -42,6 +43,8 @@ type Arrangement struct {
 	Groups []Group
 	// Hidden counts the checks without a lane. All of them are well, unless more than [MaxLanes] are not.
 	Hidden int
+	// Counts are the checks by their status now.
+	Counts checks.Counts
 }
 
 // Shown returns the checks with a lane, in order.
@@ -57,8 +60,11 @@ func (a Arrangement) Shown() (list []checks.Check) {
 // Unless all is set, others collapse when there would be more than [MaxWell] lanes.
 func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Order, all bool) Arrangement {
 	var down, late, again, well []checks.Check
+	a := Arrangement{Counts: make(checks.Counts)}
 	for _, c := range list {
-		switch status := c.Status(axis.Now); {
+		status := c.Status(axis.Now)
+		a.Counts[status]++
+		switch {
 		case axis.Past() && was[c.ID]:
 			down = append(down, c)
 		case axis.Past():
@@ -73,10 +79,6 @@ func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Orde
 			well = append(well, c)
 		}
 	}
-	for _, part := range [][]checks.Check{down, late, again, well} {
-		slices.SortStableFunc(part, byName)
-	}
-	var a Arrangement
 	room := MaxLanes
 	add := func(g Group) {
 		n := min(len(g.Checks), room)
@@ -86,15 +88,14 @@ func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Orde
 			a.Groups = append(a.Groups, g)
 		}
 	}
-	add(Group{State: checks.StatusDown, Checks: down})
-	add(Group{State: checks.StatusGrace, Checks: late})
-	add(Group{State: checks.StatusUp, Checks: again})
-	if !all && len(list) > MaxWell {
+	add(Group{State: checks.StatusDown, Checks: byName(down, false)})
+	add(Group{State: checks.StatusGrace, Checks: byName(late, false)})
+	add(Group{State: checks.StatusUp, Checks: byName(again, false)})
+	collapse := !all && len(list) > MaxWell
+	if collapse {
 		room = min(room, max(0, MaxWell-(len(list)-len(well))))
-		// Paused and new checks have little to show.
-		slices.SortStableFunc(well, func(a, b checks.Check) int { return cmp.Compare(idle(a), idle(b)) })
 	}
-	for _, g := range groups(well, order) {
+	for _, g := range groups(byName(well, collapse), order) {
 		add(g)
 	}
 	return a
@@ -103,14 +104,6 @@ func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Orde
 // wasDown reports whether a check that is up was down within the past of the axis.
 func wasDown(c checks.Check, axis *Axis) bool {
 	return c.StoredSince.After(axis.From) && c.StoredSince.Sub(c.CreatedAt) > 0 && c.NPings > 1
-}
-
-// idle is 1 for a check without runs.
-func idle(c checks.Check) int {
-	if c.Stored == checks.StatusPaused || c.Stored == checks.StatusNew {
-		return 1
-	}
-	return 0
 }
 
 // groups groups healthy checks.
@@ -141,9 +134,29 @@ func firstTag(c checks.Check) string {
 	return ""
 }
 
-func byName(a, b checks.Check) int {
-	return cmp.Or(strings.Compare(strings.ToLower(a.DisplayName()), strings.ToLower(b.DisplayName())),
-		strings.Compare(a.ID.String(), b.ID.String()))
+// byName returns checks in the order of their names. Those without runs, which have little to show, come last if idleLast is set.
+func byName(list []checks.Check, idleLast bool) []checks.Check {
+	type place struct {
+		idle bool
+		name string
+		at   int
+	}
+	places := make([]place, len(list)) // a check is too large to be moved about
+	for i, c := range list {
+		idle := c.Stored == checks.StatusPaused || c.Stored == checks.StatusNew
+		places[i] = place{idleLast && idle, strings.ToLower(c.DisplayName()), i}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.idle != b.idle {
+			return map[bool]int{false: -1, true: 1}[a.idle]
+		}
+		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(list[a.at].ID[:], list[b.at].ID[:]))
+	})
+	sorted := make([]checks.Check, len(list))
+	for i, p := range places {
+		sorted[i] = list[p.at]
+	}
+	return sorted
 }
 
 // Tonight returns the night that a person in the zone asks about: from 22:00 to 06:00, this one if it has begun. At the

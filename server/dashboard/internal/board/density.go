@@ -36,9 +36,11 @@ func NewDensity(axis *Axis) *Density {
 }
 
 // Add counts a run that begins at an instant.
-func (d *Density) Add(at time.Time) {
+func (d *Density) Add(at time.Time) { d.add(at, 1) }
+
+func (d *Density) add(at time.Time, runs int) {
 	if !at.Before(d.first) && !at.After(d.Axis.To) {
-		d.Counts[int(at.Sub(d.first)/d.Step)]++
+		d.Counts[int(at.Sub(d.first)/d.Step)] += runs
 	}
 }
 
@@ -49,25 +51,60 @@ func (d *Density) AddRuns(c checks.Check, runs []timeline.Run) {
 			d.Add(r.Start)
 		}
 	}
-	d.addExpected(c, d.Axis.Now)
+	d.addExpected(c, d.Axis.Now, 1)
 }
 
-// AddExpected counts the runs of a healthy check without a lane, as if all of them had come and will come on time.
-func (d *Density) AddExpected(c checks.Check) {
-	if c.IsCron() {
-		d.addExpected(c, d.first)
-		return
+// AddExpected counts the runs of healthy checks without a lane, as if all of them had come and will come on time. It looks at each
+// schedule once, however many checks have it.
+func (d *Density) AddExpected(list ...checks.Check) {
+	type shared struct {
+		checks.Check
+		n int
 	}
-	if !c.LastPing.IsZero() && c.Timeout >= d.Step { // one that runs in every part shows nothing
-		for at := c.LastPing; !at.Before(d.first); at = at.Add(-c.Timeout) {
-			d.Add(at)
+	bySchedule := map[[2]string]*shared{}
+	for _, c := range list {
+		switch known := bySchedule[[2]string{c.Schedule, c.TZ}]; {
+		case !c.IsCron():
+			d.addEvery(c)
+		case known != nil:
+			known.n++
+		default:
+			bySchedule[[2]string{c.Schedule, c.TZ}] = &shared{c, 1}
 		}
 	}
-	d.addExpected(c, d.Axis.Now)
+	for _, s := range bySchedule {
+		d.addExpected(s.Check, d.first, s.n)
+	}
 }
 
-// addExpected counts the expected runs after an instant.
-func (d *Density) addExpected(c checks.Check, after time.Time) {
+// addEvery counts the runs of a Simple check, before its last ping and after it, in whole numbers: there may be thousands of
+// checks with a thousand runs each.
+func (d *Density) addEvery(c checks.Check) {
+	last, now, end := c.LastPing.Sub(d.first), d.Axis.Now.Sub(d.first), d.Axis.To.Sub(d.first)
+	if c.LastPing.IsZero() || c.Timeout <= 0 {
+		return
+	}
+	if c.Timeout >= d.Step { // one that runs in every part shows nothing
+		for at := min(last, last-(last-end)/c.Timeout*c.Timeout); at >= 0; at -= c.Timeout {
+			if at <= end {
+				d.Counts[at/d.Step]++
+			}
+		}
+	}
+	if _, more := timeline.CountExpected(c, d.Axis.Now, d.Axis.To, maxExpected); more {
+		return
+	}
+	at := last + c.Timeout
+	if at <= now {
+		at += ((now-at)/c.Timeout + 1) * c.Timeout
+	}
+	for ; at <= end; at += c.Timeout {
+		d.Counts[at/d.Step]++
+	}
+}
+
+// addExpected counts the expected runs after an instant, each as many times.
+func (d *Density) addExpected(c checks.Check, after time.Time, times int) {
 	if after.Before(d.first) {
 		after = d.first
 	}
@@ -76,7 +113,7 @@ func (d *Density) addExpected(c checks.Check, after time.Time) {
 		return
 	}
 	for _, at := range list {
-		d.Add(at)
+		d.add(at, times)
 	}
 }
 

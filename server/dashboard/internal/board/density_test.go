@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -58,4 +59,55 @@ func TestDensity(t *testing.T) {
 		d.Add(d.Axis.To)
 		d.Add(d.Axis.From)
 	}
+}
+
+// TestDensityOfMany adds checks together and one by one, with whatever schedules and pings. Both count the same, and as many future runs as
+// are expected.
+func TestDensityOfMany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := noon.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "now")) * time.Second)
+		at := now.Add(-time.Duration(rapid.SampledFrom([]int{0, 1, 40, 1000}).Draw(t, "earlier")) * time.Hour)
+		span := rapid.SampledFrom([]time.Duration{6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}).Draw(t, "span")
+		axis := board.NewAxis(now, at, span, words.Clock{Zone: time.UTC})
+		together, apart := board.NewDensity(axis), board.NewDensity(axis)
+		var list []checks.Check
+		expected := 0
+		for range rapid.IntRange(0, 9).Draw(t, "checks") {
+			spec := checks.Spec{Schedule: new(rapid.SampledFrom([]string{"0 3 * * *", "*/7 * * * *", "0 0 1 * *"}).Draw(t, "schedule"))}
+			if rapid.Bool().Draw(t, "simple") {
+				spec = checks.Spec{Timeout: new(time.Duration(rapid.SampledFrom([]int{60, 299, 300, 3600, 90_000}).Draw(t, "timeout")) * time.Second)}
+			}
+			c, err := checks.New(uuid.New(), spec, now.Add(-60*24*time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ago := rapid.IntRange(-1, 2_000_000).Draw(t, "pinged"); ago >= 0 {
+				if c, _, _, err = c.Ping(pings.Signal{}, now.Add(-time.Duration(ago)*time.Second)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list = append(list, c)
+			apart.AddExpected(c)
+			runs, more := timeline.Expected(c, now, axis.To, 1500)
+			if counted, cut := timeline.CountExpected(c, now, axis.To, 1500); counted != len(runs) || cut != more {
+				t.Fatalf("%d runs are expected of %+v, and counted %d", len(runs), spec, counted)
+			}
+			if !more {
+				expected += len(runs)
+			}
+		}
+		together.AddExpected(list...)
+		future := 0
+		for i, n := range together.Counts {
+			if n != apart.Counts[i] {
+				t.Fatalf("part %d has %d runs together and %d apart", i, n, apart.Counts[i])
+			}
+			if from, _ := together.Part(i); from.After(now) {
+				future += n
+			}
+		}
+		if future > expected {
+			t.Fatalf("%d runs in the future, and %d are expected", future, expected)
+		}
+	})
 }

@@ -154,11 +154,8 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 			query.At = at
 		}
 	}
-	rows, err := q.Rows(list, now)
-	if err != nil {
-		return err
-	}
-	view := boardView{Summary: ui.Summarize(rows), Query: query, Tags: len(tagsOf(rows)) > 0}
+	tagged := func(c checks.Check) bool { return len(c.Tags) > 0 }
+	view := boardView{Query: query, Tags: slices.ContainsFunc(list, tagged)}
 	at := now
 	if !query.At.IsZero() {
 		at = query.At
@@ -175,25 +172,25 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view.Hidden = arranged.Hidden
+	view.Summary, view.Hidden = ui.SummaryOf(arranged.Counts), arranged.Hidden
 	view.Density = board.NewDensity(view.Axis)
 	view.Windows, err = q.Mon.Project(q.Project.ID).Windows(q.Ctx(), checks.WindowQuery{Kind: gate.Maintenance, EndsAfter: view.Axis.From})
 	if err != nil {
 		return err
 	}
-	view.Groups = groupsOf(arranged, logs.byCheck, view, was.status, q.Base)
-	hidden(list, arranged.Shown(), view.Density.AddExpected)
+	view.Groups = groupsOf(arranged, logs, view, was.status, q.Base)
+	view.Density.AddExpected(hidden(list, arranged.Shown())...)
 	view.Past = pastWords(view)
 	if !view.Axis.Past() {
-		view.Tonight = tonightWords(list, logs.took, view.Axis)
+		view.Tonight = tonightWords(list, view.Axis)
 	}
 	return q.Render("board", "Board", view)
 }
 
-// hidden calls a function for the checks without a lane.
-func hidden(list, shown []checks.Check, fn func(checks.Check)) {
+// hidden returns the checks without a lane that are not paused.
+func hidden(list, shown []checks.Check) (others []checks.Check) {
 	if len(list) == len(shown) {
-		return
+		return nil
 	}
 	has := make(map[uuid.UUID]bool, len(shown))
 	for _, c := range shown {
@@ -201,9 +198,10 @@ func hidden(list, shown []checks.Check, fn func(checks.Check)) {
 	}
 	for _, c := range list {
 		if !has[c.ID] && c.Stored != checks.StatusPaused {
-			fn(c)
+			others = append(others, c)
 		}
 	}
+	return others
 }
 
 // groupsOf makes the lanes of an arrangement. Checks that came up and did not fail before join the healthy ones.

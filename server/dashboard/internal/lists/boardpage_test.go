@@ -2,10 +2,12 @@ package lists_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,6 +131,98 @@ func TestBoardAsksOnce(t *testing.T) {
 	b.Get(s.Path("board")).Is(http.StatusOK).Has("Sun 22 Nov 13:05", "Late since 13:00")
 	b.Header.Set("Rollcall-Version", regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(first.Body)[1])
 	b.Get(s.Path("board")).Is(http.StatusNoContent)
+}
+
+// lanes are the runs on a board, without what differs from answer to answer.
+func lanes(t *testing.T, a *pagetest.Answer) string {
+	t.Helper()
+	_, body, found := strings.Cut(a.Is(http.StatusOK).Body, `<div id="live"`)
+	if !found {
+		t.Fatalf("no lanes: %s", a.Body)
+	}
+	return regexp.MustCompile(`data-version="[^"]*"`).ReplaceAllString(body, "")
+}
+
+// TestBoardReadsWhatIsNew opens a board again and again. It reads the log of a check only if that has a new ping.
+func TestBoardReadsWhatIsNew(t *testing.T) {
+	var read atomic.Int64
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Around = func(op string, do func() error) error {
+			if op == "Pings" {
+				read.Add(1)
+			}
+			return do()
+		}
+	})
+	var list []checks.Check
+	for i := range 40 {
+		list = append(list, s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i)), Timeout: new(48 * time.Hour)}))
+		s.Ping(list[i], pings.Signal{})
+		for range 5 {
+			run(s, list[i], pings.Signal{}, time.Second)
+		}
+	}
+	b := s.SignedIn(s.Keys.ReadOnly)
+	view := func(want int64) *pagetest.Answer {
+		t.Helper()
+		read.Store(0)
+		page := b.Get(s.Path("board")).Is(http.StatusOK)
+		if got := read.Load(); got != want {
+			t.Errorf("a view reads logs %d times, want %d", got, want)
+		}
+		return page
+	}
+	view(1)
+	s.Advance(time.Minute)
+	view(0)
+	run(s, list[7], pings.Signal{Kind: pings.Failure}, time.Second)
+	view(1).Has("<b>1 run failed</b>")
+	view(0)
+	run(s, list[39], pings.Signal{}, time.Second) // has no lane
+	view(0)
+	s.Advance(36 * time.Hour)
+	view(0).Has("Nothing ran in the last 24 hours.")
+	b.Get(s.Path("board?span=7d")).Is(http.StatusOK).Has("<b>1 run failed</b>")
+	view(0)
+}
+
+// TestBoardsAgree has two servers on one database. Whatever happens, in whichever order somebody looks, a board shows what one does that
+// has read nothing before.
+func TestBoardsAgree(t *testing.T) {
+	s := pagetest.New(t)
+	var list []checks.Check
+	for i := range 33 {
+		list = append(list, s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i)), Timeout: new(time.Hour), Grace: new(time.Hour)}))
+	}
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	one, other, b := s.Pages, s.NewPages(), s.SignedIn(s.Keys.ReadWrite)
+	for step := range 60 {
+		for range random.IntN(12) {
+			c := list[min(random.IntN(40), len(list)-1)]
+			switch random.IntN(12) {
+			case 0:
+				_, err := s.Mon.Project(s.Project.ID).Pause(t.Context(), c.ID)
+				pagetest.NoError(t, err)
+			case 1:
+				_, _ = s.Mon.Project(s.Project.ID).Resume(t.Context(), c.ID) // unless it is not paused
+			case 2:
+				s.Advance(40 * time.Minute)
+				s.Tick()
+			default:
+				kinds := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log}
+				s.Ping(c, pings.Signal{Kind: kinds[random.IntN(len(kinds))]})
+			}
+			s.Advance(time.Duration(random.IntN(300)) * time.Second)
+		}
+		path := s.Path(fmt.Sprintf("board?span=%s&all=%d", []string{"6h", "24h", "7d"}[random.IntN(3)], random.IntN(2)))
+		s.Web.Config.Handler = []http.Handler{one, other}[random.IntN(2)]
+		got := lanes(t, b.Get(path))
+		s.Serve()
+		if want := lanes(t, b.Get(path)); got != want {
+			t.Fatalf("step %d of seed %d, %s:\n%s\nwant\n%s", step, seed, path, got, want)
+		}
+	}
 }
 
 // TestBoardMaintenance adds a window for a tag. The board shades the lanes that it covers, and says so in words.

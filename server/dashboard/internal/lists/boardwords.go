@@ -2,10 +2,9 @@ package lists
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -80,18 +79,34 @@ func (v boardView) countPast() (runs, missing, failed, missed, running int) {
 	return runs, missing, failed, missed, running
 }
 
-// tonightWords says what will run in the night.
-func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, axis *board.Axis) []phrase {
+// tonightWords says what will run in the night. It looks at each schedule once, however many checks have it.
+func tonightWords(list []checks.Check, axis *board.Axis) []phrase {
 	const most = 500 // as many as there are minutes, and some
 	from, to := axis.Tonight()
 	runs := 0
 	var longest checks.Check
 	var length time.Duration
 	more := false
+	type expected struct {
+		n   int
+		cut bool
+	}
+	bySchedule := map[[2]string]expected{}
 	for _, c := range list {
-		expected, cut := timeline.Expected(c, from, to, most)
-		runs, more = runs+len(expected), more || cut
-		if d := durations[c.ID]; len(expected) > 0 && d > length {
+		if c.Stored == checks.StatusPaused {
+			continue
+		}
+		expected, known := bySchedule[[2]string{c.Schedule, c.TZ}]
+		if !known {
+			expected.n, expected.cut = timeline.CountExpected(c, from, to, most)
+		}
+		if c.IsCron() {
+			bySchedule[[2]string{c.Schedule, c.TZ}] = expected
+		}
+		if runs, more = runs+expected.n, more || expected.cut; expected.n == 0 {
+			continue
+		}
+		if d := lastDuration(c); d > length {
 			longest, length = c, d
 		}
 	}
@@ -117,6 +132,20 @@ func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, ax
 		{Text: ui.NameOf(longest), Link: longest.UniqueKey()},
 		{Text: ", " + prose.Duration(length) + "."},
 	}
+}
+
+// timedRuns is among how many of the last runs of a check lastDuration looks for one with a duration.
+const timedRuns = 5
+
+// lastDuration returns the duration of the last run that has one, or 0 if several others followed it.
+func lastDuration(c checks.Check) time.Duration {
+	runs := c.History.Recent.Runs()
+	for _, run := range slices.Backward(runs[max(0, len(runs)-timedRuns):]) {
+		if run.Duration > 0 {
+			return run.Duration
+		}
+	}
+	return 0
 }
 
 // many writes a number with one of two nouns.

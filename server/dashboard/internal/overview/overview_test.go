@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,4 +190,51 @@ func TestOverviewWindows(t *testing.T) {
 	b.Get(s.Path("overview")).Has("In maintenance (db)", "In maintenance until <time", ": later.").HasNo("Snoozed")
 	s.Advance(time.Hour)
 	b.Get(s.Path("overview")).HasNo("In maintenance")
+}
+
+// TestOverviewReadsNoLogAgain opens the overview again and again. It reads the log of a check only if a job has failed since.
+func TestOverviewReadsNoLogAgain(t *testing.T) {
+	var read atomic.Int64
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Around = func(op string, do func() error) error {
+			if op == "Pings" {
+				read.Add(1)
+			}
+			return do()
+		}
+	})
+	flaky := s.Create(checks.Spec{Name: new("flaky"), Timeout: new(48 * time.Hour)})
+	fail := func(text string) {
+		s.Ping(flaky, pings.Signal{Kind: pings.Failure, Body: []byte("error: " + text)})
+		s.Advance(time.Minute)
+	}
+	s.Ping(flaky, pings.Signal{})
+	fail("disk full")
+	b := s.SignedIn(s.Keys.ReadOnly)
+	view := func(want int64, text string) {
+		t.Helper()
+		read.Store(0)
+		b.Get(s.Path("overview")).Is(http.StatusOK).Has(text)
+		if got := read.Load(); got != want {
+			t.Errorf("a view reads logs %d times, want %d", got, want)
+		}
+	}
+	view(1, "disk full")
+	view(0, "disk full")
+	for range 3 * checks.MaxRecent { // in the end, the check does not remember the failure
+		s.Ping(flaky, pings.Signal{})
+		s.Advance(time.Second)
+		view(0, "disk full")
+	}
+	fail("no route")
+	view(1, "no route")
+	for range checks.MaxRecent - 1 {
+		s.Ping(flaky, pings.Signal{})
+	}
+	view(0, "no route")
+	fail("no quota")
+	for range checks.MaxRecent {
+		s.Ping(flaky, pings.Signal{})
+	}
+	view(1, "no quota")
 }

@@ -190,6 +190,19 @@ func finishes(c checks.Check, log []pings.Ping) (list []time.Time) {
 	return slices.CompactFunc(list, time.Time.Equal)
 }
 
+// CountExpected returns the number of the instants that [Expected] returns.
+func CountExpected(c checks.Check, from, to time.Time, limit int) (n int, more bool) {
+	if c.IsCron() {
+		list, more := Expected(c, from, to, limit)
+		return len(list), more
+	}
+	if c.Stored == checks.StatusPaused || c.LastPing.IsZero() || c.Timeout <= 0 || to.Before(from) {
+		return 0, false
+	}
+	n = int(max(0, to.Sub(c.LastPing))/c.Timeout - max(0, from.Sub(c.LastPing))/c.Timeout)
+	return min(n, limit), n > limit
+}
+
 // Expected returns the instants after from, up to and including to, at which runs are expected, at most limit of them;
 // more reports that there are others. Nothing is expected of a paused check, nor of a new Simple check. A Simple check is
 // expected each period after its last ping, as if all runs came on time.

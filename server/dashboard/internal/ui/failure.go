@@ -56,13 +56,36 @@ func (f Failure) Why() string {
 // failures remembers the newest failures of checks, so that open pages read each output once.
 type failures struct {
 	mu    sync.Mutex
-	known map[failureKey]Failure
+	known map[uuid.UUID]*knownFailure
 }
 
-// failureKey names the newest failure of a check: the number of its pings changes with each.
-type failureKey struct {
-	check uuid.UUID
+// knownFailure is the newest failure of a check as it was when the log was read: how many pings it had, and when its last run that
+// failed had ended, as far as it remembers runs.
+type knownFailure struct {
+	Failure
 	pings int64
+	last  time.Time
+}
+
+// of reports whether the failure is still the newest one of a check. Successes leave it so, however many they are.
+func (f *knownFailure) of(c checks.Check) bool {
+	if f == nil || c.NPings < f.pings {
+		return false
+	}
+	if last := lastFailed(c); !last.IsZero() {
+		return last.Equal(f.last)
+	}
+	return c.NPings-f.pings < checks.MaxRecent // the check remembers all runs since
+}
+
+// lastFailed returns when the last run of a check that failed ended, or the zero time if it remembers none.
+func lastFailed(c checks.Check) time.Time {
+	for _, run := range slices.Backward(c.History.Recent.Runs()) {
+		if run.Result == checks.RunFailure {
+			return run.At
+		}
+	}
+	return time.Time{}
 }
 
 // Failures returns the newest failure of each check, by one query for all that it does not remember. An output in object
@@ -73,8 +96,8 @@ func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
 	var ids []uuid.UUID
 	q.failures.mu.Lock()
 	for _, c := range list {
-		if f, ok := q.failures.known[failureKey{c.ID, c.NPings}]; ok {
-			found[c.ID] = f
+		if f := q.failures.known[c.ID]; f.of(c) {
+			f.pings, found[c.ID] = c.NPings, f.Failure
 		} else if len(unknown) < newFailures {
 			unknown, ids = append(unknown, c), append(ids, c.ID)
 		}
@@ -93,10 +116,10 @@ func (q *Request) Failures(list []checks.Check) (map[uuid.UUID]Failure, error) {
 	q.failures.mu.Lock()
 	defer q.failures.mu.Unlock()
 	if q.failures.known == nil || len(q.failures.known) > maxFailures {
-		q.failures.known = map[failureKey]Failure{}
+		q.failures.known = map[uuid.UUID]*knownFailure{}
 	}
 	for _, c := range unknown {
-		q.failures.known[failureKey{c.ID, c.NPings}] = found[c.ID]
+		q.failures.known[c.ID] = &knownFailure{found[c.ID], c.NPings, lastFailed(c)}
 	}
 	return found, nil
 }
