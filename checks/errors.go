@@ -14,6 +14,8 @@ import (
 var (
 	// ErrNotFound reports that the check, ping, body, project, key or integration does not exist.
 	ErrNotFound = errors.New("not found")
+	// ErrKeyExpired is an [ErrNotFound] of an API key that has expired.
+	ErrKeyExpired = fmt.Errorf("%w: the API key has expired", ErrNotFound)
 	// ErrNotPaused reports a resume of a check that is not paused.
 	ErrNotPaused = errors.New("check is not paused")
 	// ErrNotDown reports an acknowledgement of a check that is not down.

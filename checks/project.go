@@ -155,4 +155,19 @@ type Key struct {
 	// Hint is the start of the key, so that a person can tell keys apart.
 	Hint      string
 	CreatedAt time.Time
+	// ExpiresAt is from when on the key is refused, or the zero time if it never ends by itself.
+	ExpiresAt time.Time
 }
+
+const (
+	// MaxKeyAge bounds how far ahead a key may expire.
+	MaxKeyAge = 10 * 366 * 24 * time.Hour
+	// KeyNotice is how long before its end people are warned of a key.
+	KeyNotice = 7 * 24 * time.Hour
+)
+
+// ExpiresSoon reports whether the key expires within [KeyNotice] of an instant, and has not yet.
+func (k Key) ExpiresSoon(now time.Time) bool { return k.Expired(now.Add(KeyNotice)) && !k.Expired(now) }
+
+// Expired reports whether the key is refused at an instant because it has expired.
+func (k Key) Expired(now time.Time) bool { return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt) }

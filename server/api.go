@@ -303,7 +303,10 @@ func (c *call) identify(text string) error {
 		return errMissingKey
 	}
 	key, err := c.mon.Projects().Authenticate(c.r.Context(), text)
-	if errors.Is(err, checks.ErrNotFound) {
+	switch {
+	case errors.Is(err, checks.ErrKeyExpired):
+		return errExpiredKey
+	case errors.Is(err, checks.ErrNotFound):
 		return errWrongKey
 	}
 	c.key, c.right, c.installation = key, key.Scope.Right(), err == nil && key.ProjectID == uuid.Nil

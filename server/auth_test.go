@@ -1,10 +1,15 @@
 package server_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 const unknownUUID = "11111111-2222-4333-8444-555555555555"
@@ -59,6 +64,65 @@ func TestRevokedKey(t *testing.T) {
 		s.must(err)
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).is(200)
 		s.must(s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID))
+		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).refused(401, "wrong api key")
+	})
+}
+
+// TestExpiredKey: a key is refused from its end on, with a text that says so, by every server on the database, and after its clock is set.
+func TestExpiredKey(t *testing.T) {
+	both(t, nil, func(s *site) {
+		other := s.another(s.store, monitor.Config{}, server.Config{})
+		project := s.mon.Project(s.project.ID)
+		_, _, err := project.CreateKeyUntil(s.Context(), checks.ReadWrite, s.clock.Now())
+		if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "expires" {
+			t.Errorf("a key that ends now: %v", err)
+		}
+		_, _, err = project.CreateKeyUntil(s.Context(), checks.ReadWrite, s.clock.Now().Add(checks.MaxKeyAge+time.Second))
+		if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "expires" {
+			t.Errorf("a key that ends too late: %v", err)
+		}
+		const age = 30 * 24 * time.Hour
+		text, key, err := project.CreateKeyUntil(s.Context(), checks.ReadWrite, s.clock.Now().Add(age))
+		s.must(err)
+		admin, _, err := s.mon.Installation().CreateKeyUntil(s.Context(), s.clock.Now().Add(age))
+		s.must(err)
+		status := func(want int) {
+			t.Helper()
+			for _, on := range []*site{s, other} {
+				for name, r := range map[string]reply{
+					"header":       on.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text),
+					"body":         on.send("POST", "/api/v3/checks/", object{"api_key": text}),
+					"metrics":      on.send("GET", "/api/v3/metrics", nil, "Authorization", "Bearer "+text),
+					"installation": on.send("GET", "/api/v3/projects/", nil, "X-Api-Key", admin),
+				} {
+					if want == 401 {
+						r.refused(401, "the api key has expired")
+					} else if r.status >= 300 {
+						t.Errorf("%s: status %d before the end", name, r.status)
+					}
+				}
+			}
+		}
+		status(200)
+		s.clock.Advance(age - time.Microsecond)
+		status(200)
+		s.clock.Advance(time.Microsecond) // also for what the servers remember
+		status(401)
+		s.clock.Advance(-time.Second)
+		status(200)
+		s.clock.Advance(365 * 24 * time.Hour)
+		status(401)
+		restarted := s.another(s.store, monitor.Config{}, server.Config{})
+		restarted.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).refused(401, "the api key has expired")
+		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", s.keys.ReadWrite).is(200) // it has no end
+
+		list, err := project.Keys(s.Context())
+		s.must(err)
+		if i := slices.IndexFunc(list, func(k checks.Key) bool { return k.ID == key.ID }); i < 0 || !list[i].ExpiresAt.Equal(key.ExpiresAt) {
+			t.Errorf("the expired key is not listed: %+v", list)
+		}
+		s.must(project.DeleteKey(s.Context(), key.ID))
+		s.clock.Advance(time.Minute)
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).refused(401, "wrong api key")
 	})
 }

@@ -34,6 +34,7 @@ func errForeign(thing string) *problem {
 var (
 	errMissingKey      = &problem{status: http.StatusUnauthorized, text: "missing api key"}
 	errLateKey         = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
+	errExpiredKey      = &problem{status: http.StatusUnauthorized, text: "the api key has expired"}
 	errWrongKey        = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
 	errCrossOrigin     = &problem{status: http.StatusForbidden, text: "a request from another origin needs an api key in the header X-Api-Key"}
 	errSignIn          = &problem{status: http.StatusInternalServerError, text: "internal error"}

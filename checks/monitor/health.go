@@ -25,6 +25,7 @@ const (
 	partSpool      = "spool"
 	partDurability = "durability"
 	partChecks     = "checks"
+	partKeys       = "keys"
 	partZoneinfo   = "zoneinfo"
 )
 

@@ -25,11 +25,20 @@ import (
 // stores only a hash of it. Error: *[checks.FieldError] for another scope,
 // and for the field "project" when that has [checks.MaxKeys].
 func (p *Project) CreateKey(ctx context.Context, scope checks.Scope) (text string, key checks.Key, err error) {
+	return p.CreateKeyUntil(ctx, scope, time.Time{})
+}
+
+// CreateKeyUntil is CreateKey for a key that is refused from an instant on; the zero time is never. It must be in the future, at most
+// [checks.MaxKeyAge]: the error for others is a *[checks.FieldError] of the field "expires".
+func (p *Project) CreateKeyUntil(ctx context.Context, scope checks.Scope, expires time.Time) (text string, key checks.Key, err error) {
 	defer describe(&err, "project", p.id)
 	if keyPrefixes[scope] == "" {
 		return "", checks.Key{}, &checks.FieldError{Field: "scope", Reason: fmt.Sprintf("is unknown: %q", scope)}
 	}
 	text, key = p.newKey(p.id, scope)
+	if key.ExpiresAt, err = p.expiry(expires); err != nil {
+		return "", checks.Key{}, err
+	}
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.id); err != nil {
 			return err
@@ -44,7 +53,7 @@ func (p *Project) CreateKey(ctx context.Context, scope checks.Scope) (text strin
 		if err := tx.SaveKey(ctx, key); err != nil {
 			return err
 		}
-		return p.note(ctx, tx, aboutKey(key, "key.create", audit.Change{Field: "scope", To: string(scope)}))
+		return p.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -82,8 +91,16 @@ func (p *Project) DeleteKey(ctx context.Context, id uuid.UUID) error {
 // CreateKey creates a key of the installation and returns its text, which begins with "rca_". It has the scope
 // [checks.Admin] in every project. The database stores only a hash of it.
 func (i *Installation) CreateKey(ctx context.Context) (text string, key checks.Key, err error) {
+	return i.CreateKeyUntil(ctx, time.Time{})
+}
+
+// CreateKeyUntil is CreateKey for a key that expires, as [Project.CreateKeyUntil] says.
+func (i *Installation) CreateKeyUntil(ctx context.Context, expires time.Time) (text string, key checks.Key, err error) {
 	text, key = i.newKey(uuid.Nil, checks.Admin)
-	value, err := json.Marshal(keyRecord{ID: key.ID, Scope: key.Scope, Hint: key.Hint, CreatedAt: key.CreatedAt})
+	if key.ExpiresAt, err = i.expiry(expires); err != nil {
+		return "", checks.Key{}, err
+	}
+	value, err := json.Marshal(keyRecord{ID: key.ID, Scope: key.Scope, Hint: key.Hint, CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt})
 	if err != nil {
 		return "", checks.Key{}, err
 	}
@@ -92,7 +109,7 @@ func (i *Installation) CreateKey(ctx context.Context) (text string, key checks.K
 		if err := tx.SaveRecords(ctx, i.now(), record); err != nil {
 			return err
 		}
-		return i.note(ctx, tx, aboutKey(key, "key.create", audit.Change{Field: "scope", To: string(key.Scope)}))
+		return i.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -145,6 +162,28 @@ func (s *service) newKey(projectID uuid.UUID, scope checks.Scope) (string, check
 	}
 }
 
+// expiry returns an instant as it is stored, if a new key may expire then.
+func (s *service) expiry(at time.Time) (time.Time, error) {
+	switch now := s.now(); {
+	case at.IsZero():
+		return at, nil
+	case !at.After(now):
+		return at, &checks.FieldError{Field: "expires", Reason: "must be in the future"}
+	case at.After(now.Add(checks.MaxKeyAge)):
+		return at, &checks.FieldError{Field: "expires", Reason: "must be within 10 years"}
+	}
+	return at.UTC().Truncate(time.Microsecond), nil
+}
+
+// newKeyChanges is what the audit log says of a new key.
+func newKeyChanges(k checks.Key) []audit.Change {
+	changes := []audit.Change{{Field: "scope", To: string(k.Scope)}}
+	if !k.ExpiresAt.IsZero() {
+		changes = append(changes, audit.Change{Field: "expires", To: k.ExpiresAt.Format(time.RFC3339)})
+	}
+	return changes
+}
+
 // publicKeyLength is the length of badge keys and of ping keys; see [checks.ValidPingKey].
 const publicKeyLength = 22
 
@@ -157,16 +196,20 @@ func randomText(n int) string {
 	return b.String()[:n]
 }
 
-// Authenticate returns the API key with this text, of a project or of the installation, or [checks.ErrNotFound]. It looks up a hash of the text, so its
-// timing does not reveal how much of the text is right. A key that another process revokes stays valid for up to 5
-// seconds.
+// Authenticate returns the API key with this text, of a project or of the installation, or [checks.ErrNotFound]: for one that has
+// expired [checks.ErrKeyExpired], which wraps it, with the key. It looks up a hash of the text, so its timing does not reveal how much of the text is
+// right. A key that another process revokes stays valid for up to 5 seconds.
 func (s *Projects) Authenticate(ctx context.Context, text string) (key checks.Key, err error) {
 	defer describe(&err, "api", "key")
 	if len(text) != keyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
 	id := keyID{hash: sha256.Sum256([]byte(text)), admin: strings.HasPrefix(text, keyPrefixes[checks.Admin])}
-	return s.cached.keys.get(ctx, id, s.now())
+	now := s.now()
+	if key, err = s.cached.keys.get(ctx, id, now); err == nil && key.Expired(now) {
+		err = checks.ErrKeyExpired
+	}
+	return key, err
 }
 
 // keyID identifies the text of an API key. Only with admin can the key be one of the installation.
@@ -184,6 +227,7 @@ type keyRecord struct {
 	Scope     checks.Scope `json:"scope"`
 	Hint      string       `json:"hint"`
 	CreatedAt time.Time    `json:"created_at"`
+	ExpiresAt time.Time    `json:"expires_at,omitzero"`
 }
 
 // findKey returns the API key with a text.
@@ -205,7 +249,7 @@ func keysOfRecords(list []records.Record, err error) ([]checks.Key, error) {
 		if err := json.Unmarshal(r.Value, &value); err != nil {
 			return nil, err
 		}
-		keys[i] = checks.Key{ID: value.ID, Scope: value.Scope, Hint: value.Hint, CreatedAt: value.CreatedAt}
+		keys[i] = checks.Key{ID: value.ID, Scope: value.Scope, Hint: value.Hint, CreatedAt: value.CreatedAt, ExpiresAt: value.ExpiresAt}
 		if _, err := hex.Decode(keys[i].Hash[:], []byte(r.Key)); err != nil {
 			return nil, err
 		}

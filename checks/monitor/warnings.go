@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -36,11 +37,12 @@ const (
 //   - "checks": some alert nobody when they are down, and are neither paused nor record only: they have no channel that gets such
 //     alerts, their project no escalation policy, and there is no OnAlert. Or they are new for longer than their period and grace,
 //     so that nothing is watched. Err names the first of them.
+//   - "keys": some API keys expire within [checks.KeyNotice], or have expired that long ago at most. Err names them.
 //   - "zoneinfo": the time zone data are older than a year; see [schedule.ZoneData.Outdated].
 //
 // The monitor also logs them, each check once. What the database cannot tell is left out, because [Monitor.Health] reports that.
 func (m *Monitor) Warnings(ctx context.Context) []Condition {
-	return warnings(ctx, m.unheard, m.zoneinfo)
+	return warnings(ctx, m.unheard, m.expiring, m.zoneinfo)
 }
 
 // warnings returns what some looks find.
@@ -68,6 +70,46 @@ func (m *Monitor) zoneinfo(context.Context) Condition {
 	c := Condition{Part: partZoneinfo}
 	if data := schedule.Zoneinfo(); data.Outdated(m.now()) {
 		c.Problem = fmt.Sprintf("the time zone data, %s, are older than a year: upgrade this program, or the system's package of them", data.Version)
+	}
+	return c
+}
+
+// expiring warns of API keys that end soon, or have just ended.
+func (m *Monitor) expiring(ctx context.Context) Condition {
+	c := Condition{Part: partKeys}
+	now := m.now()
+	list, err := m.store.Keys(ctx, store.KeyFilter{ExpiredAt: new(now.Add(checks.KeyNotice))})
+	if err != nil {
+		return c
+	}
+	own, err := m.Installation().Keys(ctx)
+	if err != nil {
+		return c
+	}
+	soon, gone := 0, 0
+	var names []string
+	for _, k := range append(list, own...) {
+		if !k.ExpiresSoon(now) && !k.Expired(now) || k.Expired(now.Add(-checks.KeyNotice)) {
+			continue
+		}
+		if k.Expired(now) {
+			gone++
+		} else {
+			soon++
+		}
+		if len(names) < namedMost {
+			names = append(names, fmt.Sprintf("%s… (%s, %s)", k.Hint, k.ID, k.ExpiresAt.Format(time.RFC3339)))
+		}
+	}
+	var problems []string
+	if soon > 0 {
+		problems = append(problems, fmt.Sprintf("%s will expire within %s", prose.Count(soon, "API key"), prose.Duration(checks.KeyNotice)))
+	}
+	if gone > 0 {
+		problems = append(problems, prose.Count(gone, "API key")+" expired in the last "+prose.Duration(checks.KeyNotice))
+	}
+	if c.Problem = strings.Join(problems, "; "); c.Problem != "" {
+		c.Err = errors.New(strings.Join(names, ", "))
 	}
 	return c
 }
@@ -189,10 +231,15 @@ func (w *warner) warn(ctx context.Context) (logged int, err error) {
 	log := w.logger("health")
 	said := make(map[string]string)
 	for _, c := range append(w.Warnings(ctx), warnings(ctx, w.durability)...) {
-		if said[c.Part] = c.Problem; c.Part != partChecks && w.said[c.Part] != c.Problem {
-			log.WarnContext(ctx, c.Problem, "part", c.Part)
-			logged++
+		if said[c.Part] = fmt.Sprint(c.Problem, c.Err); c.Part == partChecks || w.said[c.Part] == said[c.Part] {
+			continue
 		}
+		attributes := []any{"part", c.Part}
+		if c.Err != nil {
+			attributes = append(attributes, "which", c.Err)
+		}
+		log.WarnContext(ctx, c.Problem, attributes...)
+		logged++
 	}
 	w.said = said
 	nobody, waiting, err := w.lookUnheard(ctx)

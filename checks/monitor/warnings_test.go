@@ -153,6 +153,43 @@ func TestChannelsThatAlertNobody(t *testing.T) {
 	})
 }
 
+// TestKeysThatExpire: a week before a key ends, and for a week after, health and the log say so, also for keys of the installation.
+func TestKeysThatExpire(t *testing.T) {
+	var log bytes.Buffer
+	eachOutbox(t, logsTo(&log), func(t *testing.T, o outbox) {
+		log.Reset()
+		tick := func() { must(t, o.Tick(t.Context())) }
+		const age = 30 * 24 * time.Hour
+		_, key, err := o.Project(o.project.ID).CreateKeyUntil(t.Context(), checks.ReadWrite, o.clock.Now().Add(age))
+		must(t, err)
+		_, own, err := o.Installation().CreateKeyUntil(t.Context(), o.clock.Now().Add(age+24*time.Hour))
+		must(t, err)
+		_, _, err = o.Project(o.project.ID).CreateKey(t.Context(), checks.ReadOnly)
+		must(t, err)
+		tick()
+		warns(t, o.Monitor, "keys", "")
+		o.clock.Advance(age - checks.KeyNotice)
+		warns(t, o.Monitor, "keys", "1 API key will expire within 7 days")
+		for range 3 {
+			tick()
+		}
+		if n := strings.Count(log.String(), "will expire"); n != 1 || !strings.Contains(log.String(), key.Hint) {
+			t.Errorf("%d lines about the key, want 1 that names it:\n%s", n, log.String())
+		}
+		o.clock.Advance(24 * time.Hour)
+		warns(t, o.Monitor, "keys", "2 API keys will expire within 7 days")
+		o.clock.Advance(checks.KeyNotice - 24*time.Hour)
+		warns(t, o.Monitor, "keys", "1 API key will expire within 7 days; 1 API key expired in the last 7 days")
+		must(t, o.Project(o.project.ID).DeleteKey(t.Context(), key.ID))
+		warns(t, o.Monitor, "keys", "1 API key will expire within 7 days")
+		o.clock.Advance(24 * time.Hour)
+		warns(t, o.Monitor, "keys", "1 API key expired in the last 7 days")
+		o.clock.Advance(checks.KeyNotice)
+		warns(t, o.Monitor, "keys", "")
+		must(t, o.Installation().DeleteKey(t.Context(), own.ID))
+	})
+}
+
 // TestNewForTooLong warns of a check that has not been pinged since it was created, once its period and its grace have passed.
 func TestNewForTooLong(t *testing.T) {
 	var log bytes.Buffer

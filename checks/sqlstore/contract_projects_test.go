@@ -188,6 +188,10 @@ func testKeys(t *testing.T, f fixture) {
 		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, key) })
 		same(t, string(scope), f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key{key})
 	}
+	ends := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadWrite, Hash: hashOf("ends"), CreatedAt: noon, ExpiresAt: noon.Add(time.Hour)}
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, ends) })
+	same(t, "before the end", f.keys(t, store.KeyFilter{ExpiredAt: new(ends.ExpiresAt.Add(-time.Microsecond))}), []checks.Key(nil))
+	same(t, "after the end", f.keys(t, store.KeyFilter{ExpiredAt: new(ends.ExpiresAt)}), []checks.Key{ends})
 	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.DeleteKey(ctx, uuid.New(), first.ID)
 	})

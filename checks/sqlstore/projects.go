@@ -150,11 +150,13 @@ type keyRow struct {
 	Hash      []byte    `bun:"hash"`
 	Hint      string    `bun:"hint"`
 	CreatedAt int64     `bun:"created_at"`
+	ExpiresAt int64     `bun:"expires_at,nullzero"`
 }
 
 func (r *keyRow) key() (checks.Key, error) {
 	k := checks.Key{
 		ID: r.ID, ProjectID: r.ProjectID, Scope: checks.Scope(r.Scope), Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
+		ExpiresAt: instant(r.ExpiresAt),
 	}
 	switch {
 	case k.Scope != "":
@@ -173,6 +175,9 @@ func (l lookup) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, erro
 	if f.Hash != nil {
 		where.add("k.hash", f.Hash[:])
 	}
+	if f.ExpiredAt != nil {
+		where.equalities, where.args = append(where.equalities, "k.expires_at <= ?"), append(where.args, micros(*f.ExpiredAt))
+	}
 	return readAll(ctx, l, func(rows *[]keyRow) *bun.SelectQuery {
 		return l.from.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id")
 	}, (*keyRow).key)
@@ -180,7 +185,7 @@ func (l lookup) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, erro
 
 // SaveKey adds an API key.
 func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
-	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Right().Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
+	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Right().Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt)}
 	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
 		row.Scope = string(k.Scope)
 	}

@@ -161,6 +161,8 @@ type WindowFilter struct {
 type KeyFilter struct {
 	ProjectID *uuid.UUID
 	Hash      *[sha256.Size]byte
+	// ExpiredAt selects keys that are expired at an instant.
+	ExpiredAt *time.Time
 }
 
 // ChannelFilter selects channels. A nil field matches all.

@@ -3,8 +3,12 @@ package manage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,11 +24,20 @@ type keyDoc struct {
 	Project  string       `json:"project"` // "" for a key of the installation
 	ReadOnly bool         `json:"read_only"`
 	Scope    checks.Scope `json:"scope"`
+	Expires  *string      `json:"expires"`
 }
 
 // newKeyDoc returns the document of a key. The project is the zero value for a key of the installation.
 func newKeyDoc(key checks.Key, project checks.Project) keyDoc {
-	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: !key.Scope.Right().Edits(), Scope: key.Scope}
+	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: !key.Scope.Right().Edits(), Scope: key.Scope, Expires: console.OptionalTimestamp(key.ExpiresAt)}
+}
+
+// until says when the key ends, or "".
+func (k keyDoc) until() string {
+	if k.Expires == nil {
+		return ""
+	}
+	return ", until " + *k.Expires
 }
 
 // owner says in a sentence what the key belongs to.
@@ -39,20 +52,23 @@ type keyCreateCmd struct {
 	Project  string `placeholder:"NAME" help:"Project of the key. Default: default, but with --scope admin the whole installation."`
 	Scope    string `default:"read-write" enum:"read-write,read-only,read-ids,admin" placeholder:"SCOPE" help:"What the key may do: read-write, read-only (sees neither UUIDs nor ping URLs), read-ids (is read-only, but sees them) or admin (is read-write, and manages integrations, status pages and projects)."`
 	ReadOnly bool   `help:"The same as --scope read-only."`
+	Expires  string `env:"-" placeholder:"DATE|DAYS" help:"When the key ends: a number of days such as 90d, the end of a day in UTC such as 2027-03-31, or a time with an offset; at most 10 years ahead. Default: never."`
 	console.JSONFlag
 	onlyDatabase
 }
 
 func (keyCreateCmd) Help() string {
 	return `The database stores only a hash of the key. A key of the installation is for the API alone, where ?project=UUID chooses the
-project of a request; it does not sign in to the dashboard. ` + needsDatabase + `
+project of a request; it does not sign in to the dashboard. A key that expires is refused from then on; a week before, /readyz, the log and
+the page Keys warn of it. ` + needsDatabase + `
 
-With --json: {"id", "project", "read_only", "scope", "api_key"}, where project is empty for a key of the installation.
+With --json: {"id", "project", "read_only", "scope", "expires", "api_key"}, where project is empty for a key of the installation, and expires
+null for one that never does.
 
 Examples:
 
     rollcall key create --project backups --read-only
-    rollcall key create --scope admin`
+    rollcall key create --scope admin --expires 90d`
 }
 
 func (c keyCreateCmd) Run(ctx context.Context, a *App) error {
@@ -68,11 +84,15 @@ func (c keyCreateCmd) Run(ctx context.Context, a *App) error {
 			keyDoc
 			APIKey string `json:"api_key"`
 		}{newKeyDoc(key, project), text}
-		return c.Say(a.Stdout, document, "Created %s %s key for %s. It cannot be shown again:\n\n  %s", article(scope), scope, document.owner(), text)
+		return c.Say(a.Stdout, document, "Created %s %s key for %s%s. It cannot be shown again:\n\n  %s", article(scope), scope, document.owner(), document.until(), text)
 	}
 	if scope == checks.Admin && c.Project == "" {
 		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-			text, key, err := mon.Installation().CreateKey(ctx)
+			expires, err := c.expiry(mon.Now())
+			if err != nil {
+				return err
+			}
+			text, key, err := mon.Installation().CreateKeyUntil(ctx, expires)
 			if err != nil {
 				return err
 			}
@@ -80,12 +100,36 @@ func (c keyCreateCmd) Run(ctx context.Context, a *App) error {
 		})
 	}
 	return projectFlag{cmp.Or(c.Project, DefaultProject)}.in(ctx, a, func(p project) error {
-		text, key, err := p.mon.Project(p.ID).CreateKey(ctx, scope)
+		expires, err := c.expiry(p.mon.Now())
+		if err != nil {
+			return err
+		}
+		text, key, err := p.mon.Project(p.ID).CreateKeyUntil(ctx, scope, expires)
 		if err != nil {
 			return console.Missing(err, "project %q", p.Name)
 		}
 		return print(text, key, p.Project)
 	})
+}
+
+// expiry returns when the key expires, or the zero time.
+func (c keyCreateCmd) expiry(now time.Time) (time.Time, error) {
+	if c.Expires == "" {
+		return time.Time{}, nil
+	}
+	if number, ok := strings.CutSuffix(c.Expires, "d"); ok {
+		if days, err := strconv.ParseUint(number, 10, 16); err == nil {
+			return now.AddDate(0, 0, int(days)), nil
+		}
+	}
+	if day, err := time.Parse(time.DateOnly, c.Expires); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Second), nil
+	}
+	at, err := time.Parse(time.RFC3339, c.Expires)
+	if err != nil {
+		err = console.Usagef("--expires: %q is neither a number of days such as 90d, a day such as 2027-03-31 nor a time such as 2027-03-31T18:00:00Z", c.Expires)
+	}
+	return at, err
 }
 
 // article returns the indefinite article of a scope.
@@ -108,6 +152,7 @@ type listedKey struct {
 	keyDoc
 	Hint    string `json:"hint"`
 	Created string `json:"created"`
+	Expired bool   `json:"expired"`
 }
 
 // keyList is how keys are listed.
@@ -116,32 +161,38 @@ var keyList = list[listedKey]{
 	{"ACCESS", func(k listedKey) string { return string(k.Scope) }},
 	{"BEGINS WITH", func(k listedKey) string { return k.Hint }},
 	{"CREATED", func(k listedKey) string { return k.Created }},
+	{"EXPIRES", func(k listedKey) string {
+		if k.Expired {
+			return *k.Expires + " (expired)"
+		}
+		return console.Or(k.Expires)
+	}},
 }
 
 func (keyListCmd) Help() string {
 	return `If the installation has its own keys, which are for all projects, standard error says how many. ` + needsDatabase + `
 
-With --json: an array of ` + keys[listedKey]() + `, where hint is the beginning of the key.`
+With --json: an array of ` + keys[listedKey]() + `, where hint is the beginning of the key. One that has expired stays in the list until it is revoked.`
 }
 
 func (c keyListCmd) Run(ctx context.Context, a *App) error {
-	print := func(keys []checks.Key, project checks.Project, err error) error {
+	print := func(mon *monitor.Monitor, keys []checks.Key, project checks.Project, err error) error {
 		if err != nil {
 			return err
 		}
 		return keyList.print(c.JSONFlag, a.Stdout, each(keys, func(k checks.Key) listedKey {
-			return listedKey{newKeyDoc(k, project), k.Hint, console.Timestamp(k.CreatedAt)}
+			return listedKey{newKeyDoc(k, project), k.Hint, console.Timestamp(k.CreatedAt), k.Expired(mon.Now())}
 		}))
 	}
 	if c.Installation {
 		return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 			keys, err := mon.Installation().Keys(ctx)
-			return print(keys, checks.Project{}, err)
+			return print(mon, keys, checks.Project{}, err)
 		})
 	}
 	return c.in(ctx, a, func(p project) error {
 		keys, err := p.mon.Project(p.ID).Keys(ctx)
-		if err := print(keys, p.Project, err); err != nil {
+		if err := print(p.mon, keys, p.Project, err); err != nil {
 			return err
 		}
 		all, err := p.mon.Installation().Keys(ctx)
@@ -163,7 +214,7 @@ type keyRevokeCmd struct {
 func (keyRevokeCmd) Help() string {
 	return `Every server refuses the key within 5 seconds. ` + needsDatabase + `
 
-With --json: {"id", "project", "read_only", "scope"} of the revoked key.
+With --json: {"id", "project", "read_only", "scope", "expires"} of the revoked key.
 
 Example:
 
@@ -196,7 +247,7 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 	}
 	id, err := uuid.Parse(c.Key)
 	if err != nil {
-		if key, err = mon.Projects().Authenticate(ctx, c.Key); err != nil {
+		if key, err = mon.Projects().Authenticate(ctx, c.Key); err != nil && !errors.Is(err, checks.ErrKeyExpired) {
 			return key, project, console.Missing(err, "the key")
 		}
 		id = key.ID
