@@ -220,6 +220,14 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request, path string) {
 	s.fail(w, r, errNoPath)
 }
 
+// strictFor returns the value of Strict-Transport-Security for the host of a request, or "".
+func (s *Server) strictFor(r *http.Request) string {
+	if s.strict[0] != s.strict[1] && s.ping.Host != s.base.Host && strings.EqualFold(r.Host, s.ping.Host) {
+		return s.strict[1]
+	}
+	return s.strict[0]
+}
+
 // guard wraps every handler. It sets headers that keep browsers from sniffing, framing and caching an answer, and turns
 // a panic into an answer. A handler that may allow more overrides the headers.
 func (s *Server) guard(handle handler) http.Handler {
@@ -236,6 +244,9 @@ func (s *Server) guard(handle handler) http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
+		if strict := s.strictFor(r); strict != "" {
+			h.Set("Strict-Transport-Security", strict)
+		}
 		if len(r.TransferEncoding) > 0 {
 			// net/http silently drops a Content-Length beside chunks. To a proxy that went by the length, what follows is
 			// part of this body, so it must not be read as a request.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -453,4 +454,58 @@ func TestHugeFields(t *testing.T) {
 			t.Errorf("no check has 3,000 tags, but %d were found", len(list))
 		}
 	})
+}
+
+// TestStrictTransport: with https URLs, each answer of a host tells browsers to use only https; with http URLs none does.
+func TestStrictTransport(t *testing.T) {
+	const year = "max-age=31536000"
+	s := serve(t, dbtest.SQLite(t), nil)
+	project, keys, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "strict"})
+	s.must(err)
+	check, err := s.mon.Project(project.ID).Create(t.Context(), checks.Spec{Channels: new("")})
+	s.must(err)
+	ping := "/" + check.ID.String()
+	for _, c := range []struct {
+		name            string
+		config          server.Config
+		pings           string // path of pings
+		ofBase, ofPings string
+	}{
+		{"http", server.Config{BaseURL: "http://ops.example.org"}, "/ping", "", ""},
+		{"http, with a setting", server.Config{BaseURL: "http://ops.example.org", HSTS: year}, "/ping", "", ""},
+		{"https", server.Config{BaseURL: "https://ops.example.org"}, "/ping", year, year},
+		{"https with a path", server.Config{BaseURL: "https://ops.example.org/jobs"}, "/jobs/ping", year, year},
+		{"subdomains", server.Config{BaseURL: "https://ops.example.org", HSTS: year + "; includeSubDomains"}, "/ping", year + "; includeSubDomains", year + "; includeSubDomains"},
+		{"none", server.Config{BaseURL: "https://ops.example.org", HSTS: "none"}, "/ping", "", ""},
+		{"pings by http", server.Config{BaseURL: "https://ops.example.org", PingBaseURL: "http://ping.example.org"}, "", year, ""},
+		{"pings by https", server.Config{BaseURL: "http://ops.example.org", PingBaseURL: "https://ping.example.org"}, "", "", year},
+	} {
+		_, srv := newServer(t, s.store, monitor.Config{Now: s.clock.Now}, c.config)
+		base := strings.TrimPrefix(strings.TrimSuffix(c.pings, "/ping"), "/ping")
+		for _, path := range []string{
+			"/", base + "/", base + "/api/v3/checks/", base + "/api/v3/", base + "/api/v3/nothing", base + "/badge/x", base + "/unsubscribe/x", base + "/acknowledge/x", "/livez", "/readyz",
+			"/nothing", c.pings + ping, c.pings + "/nothing", c.pings + ping + "/fail",
+		} {
+			isPing := strings.HasPrefix(path, c.pings+ping) || c.pings != "" && strings.HasPrefix(path, c.pings)
+			for _, method := range []string{"GET", "POST", "OPTIONS", "PUT"} {
+				r := httptest.NewRequest(method, path, nil)
+				r.Header.Set("X-Api-Key", keys.ReadWrite)
+				r.Host = "ops.example.org"
+				want := c.ofBase
+				if isPing && c.pings == "" {
+					r.Host, want = "ping.example.org", c.ofPings
+				}
+				w := httptest.NewRecorder()
+				srv.ServeHTTP(w, r)
+				if got := w.Header().Get("Strict-Transport-Security"); got != want {
+					t.Errorf("%s: %s %s: status %d with %q, want %q", c.name, method, path, w.Code, got, want)
+				}
+			}
+		}
+	}
+	for _, wrong := range []string{"yes", "max-age=1\r\nX: y"} {
+		if _, err := server.New(s.mon, &server.Config{BaseURL: "https://ops.example.org", HSTS: wrong}); err == nil {
+			t.Errorf("HSTS %q is accepted", wrong)
+		}
+	}
 }

@@ -66,9 +66,11 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
@@ -135,6 +137,10 @@ type Config struct {
 	// NoLegacyAPI leaves out the paths /api/v1/ and /api/v2/ below BaseURL. They answer clients that have an older version
 	// of the management interface fixed in their code.
 	NoLegacyAPI bool
+	// HSTS is the value of the header Strict-Transport-Security in all answers, by which browsers use only https for the host from
+	// then on: a year, for the host alone, by default. "none" leaves the header out, for a program that sends its own. It has no
+	// effect with an http URL. Requests to another host of PingBaseURL go by the scheme of that.
+	HSTS string
 	// Observer receives the requests that were answered. Default: none.
 	Observer Observer
 	// AccessLog logs each request with its method, route (see [Observer]), status, bytes and address. It leaves out the
@@ -158,6 +164,7 @@ type Server struct {
 	mon           *monitor.Monitor
 	log           *slog.Logger
 	base, ping    baseurl.URL
+	strict        [2]string // Strict-Transport-Security of base and of ping, or ""
 	acceptLate    time.Duration
 	pingMethods   string // allowed at the ping endpoints
 	bodyLimit     int64
@@ -228,6 +235,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if s.ping, err = baseurl.Parse("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.Text+"/ping")); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	s.strict = [2]string{s.base.Strict(c.HSTS), s.ping.Strict(c.HSTS)}
 	if s.proxies, err = origin.New(c.TrustedProxies); err != nil {
 		return nil, err
 	}
@@ -256,6 +264,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("server: AcceptLate is too small: %v, the minimum is 0", c.AcceptLate)
 	case c.AcceptLate > pings.MaxQueued:
 		return fmt.Errorf("server: AcceptLate is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
+	case c.HSTS != "" && c.HSTS != "none" && (!strings.HasPrefix(c.HSTS, "max-age=") || strings.ContainsFunc(c.HSTS, unicode.IsControl)):
+		return fmt.Errorf("server: HSTS is no value of Strict-Transport-Security, such as max-age=31536000: %q", c.HSTS)
 	case c.PingBodyLimit < 0:
 		return fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
 	case c.PingBodyLimit > monitor.MaxBody:

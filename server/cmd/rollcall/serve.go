@@ -34,6 +34,8 @@ type serveCmd struct {
 	PingBaseURL    console.Address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
 	TrustedProxies []proxy         `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
+	HSTS string `name:"hsts" default:"host" enum:"off,host,subdomains,preload" group:"Addresses:" placeholder:"off|host|subdomains|preload" help:"Whether browsers use only https for a year, if the URLs are https: for their host alone, for its subdomains too, or also before the first visit, by the lists of browsers. off leaves that to the proxy."`
+
 	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings are not limited."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
 	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`

@@ -232,6 +232,11 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	return web, nil
 }
 
+// strictTransport has the header Strict-Transport-Security for the values of --hsts.
+var strictTransport = map[string]string{
+	"off": "none", "host": "max-age=31536000", "subdomains": "max-age=31536000; includeSubDomains", "preload": "max-age=31536000; includeSubDomains; preload",
+}
+
 // serverConfig returns the configuration of the server, without the dashboard.
 func (s *service) serverConfig() (*server.Config, error) {
 	config := &server.Config{
@@ -244,6 +249,7 @@ func (s *service) serverConfig() (*server.Config, error) {
 		ReportStarted:  s.ReportStarted,
 		FlipsObject:    s.FlipsObject,
 		NoLegacyAPI:    s.NoLegacyAPI,
+		HSTS:           strictTransport[s.HSTS],
 		AccessLog:      s.Operate.AccessLog,
 		Logger:         s.log,
 	}

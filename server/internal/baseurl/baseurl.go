@@ -2,6 +2,7 @@
 package baseurl
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -43,6 +44,15 @@ func Parse(field, text string) (URL, error) {
 // unusual reports whether a character can be written in more than one way in a path.
 func unusual(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/-._~", r))
+}
+
+// Strict returns the value of the header Strict-Transport-Security for answers of the URL's host: "" for http. setting is that of
+// server.Config.HSTS.
+func (u URL) Strict(setting string) string {
+	if u.Scheme != "https" || setting == "none" {
+		return ""
+	}
+	return cmp.Or(setting, "max-age=31536000")
 }
 
 // Misplaced reports whether a request without a page shows that the handler is mounted elsewhere than where the URL says:

@@ -170,6 +170,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	if strict := s.base.Strict(s.Config.HSTS); strict != "" {
+		h.Set("Strict-Transport-Security", strict)
+	}
 	s.router.ServeHTTP(w, r)
 }
 
