@@ -26,6 +26,8 @@ type External struct {
 	EmailVerified                bool
 	// Began is when the sign-in began, here. The zero value is never too early.
 	Began time.Time
+	// Age is how long ago the person proved to the provider who they are, in whole minutes, or 0 if it does not say.
+	Age time.Duration
 	// HasRoles says that the provider decides on Admin and Roles. Roles has names of projects; "*" is every project.
 	HasRoles, Admin bool
 	Roles           map[string]Role
@@ -289,7 +291,8 @@ func (p *People) Spend(ctx context.Context, text string, until time.Time) (first
 	return sessions.New(p.mon).Spend(ctx, text, until)
 }
 
-// DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress.
+// DeletePasskey deletes a passkey of a person, and ends the sign-ins in progress. The error is [ErrLastFactor] for the last second factor
+// of somebody who must have one.
 func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) error {
 	return p.update(ctx, id, func(ctx context.Context, tx records.Tx, d *document) (bool, []audit.Entry, error) {
 		i := d.passkey(key)
@@ -298,6 +301,9 @@ func (p *People) DeletePasskey(ctx context.Context, id uuid.UUID, key []byte) er
 		}
 		name := d.Passkeys[i].Name
 		d.Passkeys = slices.Delete(d.Passkeys, i, i+1)
+		if q := d.person(); p.NeedsFactor(q) && !q.HasFactor() {
+			return false, nil, ErrLastFactor
+		}
 		p.endSignIns(d)
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.passkey", d.Email, audit.Change{Field: "passkey", From: name})},
 			tx.SaveRecords(ctx, p.now(), records.Record{Kind: kindPasskey, Key: hex.EncodeToString(key)})

@@ -1,7 +1,9 @@
 package people_test
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -127,5 +129,43 @@ func TestCodeAfterSecondConfirmation(t *testing.T) {
 		_, err = v.ConfirmTOTP(ctx, ann.ID, password, begun.Secret, first)
 		v.must(err)
 		v.is(v.CheckCode(ctx, ann.ID, next, "192.0.2.1", people.Device{}), people.ErrRefused)
+	})
+}
+
+// TestLastFactor: of two factors that are removed at once, from two servers, one stays if the person must have one.
+func TestLastFactor(t *testing.T) {
+	each(t, func(v *town) {
+		strict, err := people.New(v.mon, &people.Config{SecondFactor: people.OfAdmins, Logger: slog.New(slog.DiscardHandler)})
+		v.must(err)
+		for i, admin := range []bool{true, false} {
+			p := v.settled(people.Spec{Email: fmt.Sprintf("p%d@example.org", i), Admin: admin})
+			if strict.NeedsFactor(p) != admin || v.NeedsFactor(p) {
+				t.Errorf("an administrator %t: needs a factor %t, without the demand %t", admin, strict.NeedsFactor(p), v.NeedsFactor(p))
+			}
+			begun, err := v.BeginTOTP(t.Context(), p.ID)
+			v.must(err)
+			code, err := totp.GenerateCode(begun.Secret, v.clock.Now())
+			v.must(err)
+			_, err = v.ConfirmTOTP(t.Context(), p.ID, password, begun.Secret, code)
+			v.must(err)
+			p, err = v.ByID(t.Context(), p.ID)
+			v.must(err)
+			key := []byte(fmt.Sprint("key ", i))
+			v.must(v.AddPasskey(t.Context(), p, people.Passkey{ID: key, Credential: []byte(`{}`)}))
+			errs := make(chan error, 2)
+			go func() { errs <- strict.RemoveTOTP(t.Context(), p.ID, password) }()
+			go func() { errs <- strict.DeletePasskey(t.Context(), p.ID, key) }()
+			for range 2 { // ErrRefused is of a passkey that went while the password was compared
+				if err := <-errs; err != nil && !errors.Is(err, people.ErrRefused) && !(admin && errors.Is(err, people.ErrLastFactor)) {
+					t.Errorf("an administrator %t: %v", admin, err)
+				}
+			}
+			now, err := v.ByID(t.Context(), p.ID)
+			v.must(err)
+			if admin && !now.HasFactor() {
+				t.Error("an administrator has lost both factors")
+			}
+			v.must(strict.ResetMFA(t.Context(), p.ID)) // for a lost phone
+		}
 	})
 }

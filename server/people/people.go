@@ -211,7 +211,30 @@ type Config struct {
 	Mail func(ctx context.Context, address, subject, text string) error
 	// URL is where people sign in. Mails name it. Default: none.
 	URL string
+	// SecondFactor says whose password alone is not enough to sign in. Default: nobody's.
+	SecondFactor Demand
 }
+
+// Demand says who must use a second factor: an authenticator app or a passkey. What an identity provider or a proxy asks for is theirs.
+type Demand string
+
+// The demands.
+const (
+	OfNobody Demand = ""
+	OfAdmins Demand = "admins"
+	OfAll    Demand = "all"
+)
+
+// ErrLastFactor is the error of a change that would leave a person without the second factor that they must have.
+var ErrLastFactor = &checks.FieldError{Field: "second factor", Reason: "is required on this server: add another one first"}
+
+// NeedsFactor reports whether a person must use a second factor: a passkey, a provider and a proxy need no other.
+func (p *People) NeedsFactor(q Person) bool {
+	return q.HasPassword && (p.demand == OfAll || p.demand == OfAdmins && q.Admin)
+}
+
+// HasFactor reports whether the person has an authenticator app or a passkey.
+func (p Person) HasFactor() bool { return p.HasTOTP || len(p.Passkeys) > 0 }
 
 // People is safe for concurrent use.
 type People struct {
@@ -232,6 +255,7 @@ type People struct {
 	url    string
 	queued atomic.Bool   // a change has queued a mail
 	woken  chan struct{} // wakes Run
+	demand Demand
 }
 
 // New returns the people of the installation of a monitor, whose clock they go by. They write the audit log if the monitor does. A
@@ -246,11 +270,15 @@ func New(mon *monitor.Monitor, c *Config) (*People, error) {
 	if c.Hashing < 0 {
 		return nil, errors.New("people: Hashing is negative")
 	}
+	if c.SecondFactor != OfNobody && c.SecondFactor != OfAdmins && c.SecondFactor != OfAll {
+		return nil, fmt.Errorf("people: SecondFactor is unknown: %q", c.SecondFactor)
+	}
 	n := int64(cmp.Or(c.Hashing, min(4, max(1, runtime.NumCPU()/2))))
 	return &People{
 		mon: mon, db: mon.Installation().Records(), now: mon.Now, audit: mon.Installation().Audits(),
 		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people")),
 		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
 		keys: c.Keys, ownKey: secret.New(mon.Installation().Secret, "totp"), mail: c.Mail, url: c.URL, woken: make(chan struct{}, 1),
+		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n), demand: c.SecondFactor,
 	}, nil
 }

@@ -188,6 +188,16 @@ func (p *People) ChangePassword(ctx context.Context, id uuid.UUID, old, new, kee
 	return person, err
 }
 
+// ConfirmPassword verifies the password of somebody who is signed in, and returns the person as they were read. The error is
+// [ErrRefused] or a *[LimitedError].
+func (p *People) ConfirmPassword(ctx context.Context, id uuid.UUID, password string) (Person, error) {
+	d, err := p.confirm(ctx, id, password)
+	if err != nil {
+		return Person{}, err
+	}
+	return d.person(), nil
+}
+
 // confirm verifies the password of somebody who is signed in.
 func (p *People) confirm(ctx context.Context, id uuid.UUID, password string) (*document, error) {
 	d, err := p.document(ctx, id)
@@ -284,7 +294,7 @@ func plainCode(text string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", ""))
 }
 
-// RemoveTOTP turns the authenticator app off. The error is [ErrRefused] for a wrong password, or a *[LimitedError].
+// RemoveTOTP turns the authenticator app off. The error is [ErrRefused] for a wrong password, [ErrLastFactor], or a *[LimitedError].
 func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) error {
 	confirmed, err := p.confirm(ctx, id, password)
 	if err != nil {
@@ -294,7 +304,9 @@ func (p *People) RemoveTOTP(ctx context.Context, id uuid.UUID, password string) 
 		if d.Revision != confirmed.Revision {
 			return false, nil, ErrRefused
 		}
-		d.TOTP, d.Recovery = "", nil
+		if d.TOTP, d.Recovery = "", nil; p.NeedsFactor(d.person()) && len(d.Passkeys) == 0 {
+			return false, nil, ErrLastFactor
+		}
 		return false, []audit.Entry{p.note(ctx, uuid.Nil, "person.totp", d.Email, audit.Change{Field: "authenticator app", From: "(secret)"})}, nil
 	})
 }
