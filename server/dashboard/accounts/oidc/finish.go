@@ -41,12 +41,14 @@ func (e *Error) Unwrap() error { return e.err }
 func (e *Error) Page() (status int, text string) { return e.Status, e.Text }
 
 const (
-	textAway    = "The identity provider does not answer. Try again in a moment. Meanwhile, an administrator can let you in: rollcall user reset-password prints a link that works without the provider."
-	textStale   = "This sign-in took too long, was used before or began in another browser. Start again."
-	textDenied  = "The identity provider did not let you in. Ask its administrator for access to Rollcall."
-	textRefused = "The identity provider refused the sign-in. An administrator finds the reason in the server's log."
-	textWrong   = "The answer of the identity provider could not be verified. An administrator finds the reason in the server's log."
-	textNoEmail = "The identity provider sent no e-mail address for you. An administrator must configure it to send the claim email."
+	textAway       = "The identity provider does not answer. Try again in a moment. Meanwhile, an administrator can let you in: rollcall user reset-password prints a link that works without the provider."
+	textStale      = "This sign-in took too long, was used before or began in another browser. Start again."
+	textDenied     = "The identity provider did not let you in. Ask its administrator for access to Rollcall."
+	textRefused    = "The identity provider refused the sign-in. An administrator finds the reason in the server's log."
+	textWrong      = "The answer of the identity provider could not be verified. An administrator finds the reason in the server's log."
+	textNotAgain   = "The identity provider did not ask you to sign in again, so nothing is confirmed. Sign out there, and try again."
+	textNoAuthTime = "The identity provider does not say when you signed in there, so it cannot confirm anything. An administrator must configure it to send the claim auth_time."
+	textNoEmail    = "The identity provider sent no e-mail address for you. An administrator must configure it to send the claim email."
 )
 
 func refused(status int, text, format string, args ...any) error {
@@ -89,7 +91,37 @@ func (p *Provider) Finish(ctx context.Context, callback string, kept []byte, que
 	if err != nil {
 		return people.External{}, err
 	}
-	return p.person(ctx, known, token, id)
+	age, err := p.age(s, id)
+	if err != nil {
+		return people.External{}, err
+	}
+	who, err := p.person(ctx, known, token, id)
+	who.Age = age
+	return who, err
+}
+
+// clockSkew is how far the provider's clock may be behind ours when people sign in again.
+const clockSkew = time.Minute
+
+// age returns how long ago, in whole minutes, the person proved to the provider who they are, or 0 if it does not say. Who must do it again has done so
+// since the attempt began.
+func (p *Provider) age(s started, id *oidc.IDToken) (time.Duration, error) {
+	all := claims{}
+	if err := id.Claims(&all); err != nil {
+		return 0, refused(http.StatusBadGateway, textWrong, "the claims of the ID token: %w", err)
+	}
+	var seconds float64
+	said := json.Unmarshal(all["auth_time"], &seconds) == nil && seconds > 0 && seconds < 1<<40
+	at := time.Unix(int64(seconds), 0)
+	switch {
+	case s.Again.IsZero() && !said:
+		return 0, nil
+	case !s.Again.IsZero() && !said:
+		return 0, refused(http.StatusForbidden, textNoAuthTime, "the provider sent no claim auth_time, although max_age asks for it")
+	case !s.Again.IsZero() && at.Before(s.Again.Add(-clockSkew)):
+		return 0, refused(http.StatusForbidden, textNotAgain, "the person signed in at the provider at %s, before they were asked to again", at.UTC().Format(time.RFC3339))
+	}
+	return max(0, p.config.Now().Sub(at)).Truncate(time.Minute), nil
 }
 
 // redeem exchanges the code for tokens and verifies the ID token.

@@ -252,21 +252,35 @@ func (p *Provider) client(ctx context.Context) context.Context {
 // Name is the host of the provider, for a button.
 func (p *Provider) Name() string { return p.name }
 
-// started is a sign-in that has begun.
-type started struct{ State, Nonce, Verifier string }
+// started is a sign-in that has begun. Again is when, if the person must prove who they are at the provider, or the zero time.
+type started struct {
+	State, Nonce, Verifier string
+	Again                  time.Time `json:",omitzero"`
+}
 
 // Begin starts a sign-in that ends at a callback. It returns the address at the provider to which the browser goes, and what
 // [Provider.Finish] needs: only this browser may bring that back, and nobody may read it. An error is an [*Error].
 func (p *Provider) Begin(ctx context.Context, callback string) (to string, kept []byte, err error) {
+	return p.begin(ctx, callback, time.Time{})
+}
+
+// BeginAgain is Begin for a person who has signed in before, and must now prove to the provider who they are although it knows them.
+// Finish refuses an answer whose claim auth_time is missing, or of before.
+func (p *Provider) BeginAgain(ctx context.Context, callback string) (to string, kept []byte, err error) {
+	return p.begin(ctx, callback, p.config.Now(), oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+}
+
+func (p *Provider) begin(ctx context.Context, callback string, again time.Time, options ...oauth2.AuthCodeOption) (to string, kept []byte, err error) {
 	known, err := p.describe(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	s := started{State: oauth2.GenerateVerifier(), Nonce: oauth2.GenerateVerifier(), Verifier: oauth2.GenerateVerifier()}
+	s := started{State: oauth2.GenerateVerifier(), Nonce: oauth2.GenerateVerifier(), Verifier: oauth2.GenerateVerifier(), Again: again}
 	if kept, err = json.Marshal(s); err != nil {
 		return "", nil, err
 	}
-	return known.client(callback).AuthCodeURL(s.State, oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier)), kept, nil
+	options = append(options, oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier))
+	return known.client(callback).AuthCodeURL(s.State, options...), kept, nil
 }
 
 // client returns the client whose browsers come back to a callback.
