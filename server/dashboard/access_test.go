@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -182,6 +183,71 @@ func grantsOf(v *pagetest.Town, n int) map[pageAccess][]grant {
 type grant struct {
 	path string
 	form url.Values
+}
+
+// asked are actions that need a recent sign-in although they are for everybody with an account.
+var asked = []string{"POST /account/sessions", "POST /account/passkeys/delete"}
+
+// provesItself are actions of an account that need the password, or a passkey that was just created with it.
+var provesItself = []string{"POST /account/password", "POST /account/totp", "POST /account/totp/remove", "POST /account/passkeys", "POST /account/passkeys/options"}
+
+// TestRecentSignIn: what only owners and administrators may do, and what ends sessions and passkeys, asks everybody whose sign-in is older
+// than 15 minutes. Other actions ask nobody.
+func TestRecentSignIn(t *testing.T) {
+	keys, err := passkey.New("http://localhost")
+	pagetest.NoError(t, err)
+	v := pagetest.New(t).Town(accounts.Config{KeySignIn: true, Passkeys: keys})
+	c := v.Create(checks.Spec{Name: new("backup")})
+	v.Person("root@example.org", "")
+	victim := v.Person("victim@example.org", people.Viewer)
+	_, key, err := v.Mon.Project(v.Project.ID).CreateKey(t.Context(), checks.ReadOnly)
+	pagetest.NoError(t, err)
+	root, admin := v.As("root@example.org"), v.Owner()
+	fill := strings.NewReplacer("{project}", v.Project.ID.String(), "{check}", c.UniqueKey(), "{person}", victim.ID.String(), "{key}", key.ID.String(), "{page}", "new", "{channel}", "new", "{window}", uuid.NewString(), "{part}", "times")
+	form := url.Values{
+		"kind": {"read-only"}, "name": {"backups"}, "email": {victim.Email}, "role": {"owner"}, "do": {"admin"}, "id": {"others"},
+	}
+	v.Advance(15*time.Minute - time.Second)
+	root.Get(v.Path("keys")).Is(http.StatusOK)
+	root.Post(v.Path("keys"), url.Values{"kind": {"read-only"}}).Is(http.StatusOK).Has("Your new")
+	v.Advance(time.Second)
+	before := rights(v)
+	for _, b := range map[string]*pagetest.Browser{"person": root, "key": admin} {
+		b.Get(v.Path("keys")).Is(http.StatusForbidden).Has("Confirm it’s you").HasNo(v.Project.PingKey, key.Hint)
+		b.Get(v.Path("settings")).Is(http.StatusOK)
+	}
+	for _, pattern := range dashboard.Patterns(v.Pages) {
+		method, path, _ := strings.Cut(fill.Replace(pattern), " ")
+		need, _ := accessOf(pattern)
+		if method != http.MethodPost || need == everybody || slices.Contains(provesItself, pattern) {
+			continue
+		}
+		must := need == owners || need == members || need == admins || slices.Contains(asked, pattern)
+		for name, b := range map[string]*pagetest.Browser{"person": root, "key": admin} {
+			if name == "key" && need != owners && must {
+				continue // which gets 403 in any case
+			}
+			a := b.Post(path, form)
+			asks := a.Status == http.StatusForbidden && strings.Contains(a.Body, "Confirm it’s you")
+			if asks != must {
+				t.Errorf("%s of a %s: status %d, asks %t, want %t", pattern, name, a.Status, asks, must)
+			}
+			if must && strings.Contains(a.Body, `value="read-only"`) {
+				t.Errorf("%s: the page that asks has what was typed in the clear", pattern)
+			}
+		}
+	}
+	if now := rights(v); now != before {
+		t.Errorf("rights have changed from\n%s\nto\n%s", before, now)
+	}
+	// The API asks nobody, and neither does a program with its own sign-in.
+	program := v.NewPages(func(c *pagetest.Config) {
+		c.Authorize = func(*http.Request) (server.Access, error) {
+			return server.Access{Name: "a user", Projects: []server.ProjectAccess{{ProjectID: v.Project.ID, Right: checks.Own}}}, nil
+		}
+	})
+	v.Web.Config.Handler = program
+	v.Browser().Post(v.Path("keys"), url.Values{"kind": {"read-only"}}).Is(http.StatusOK).Has("Your new")
 }
 
 // rights lists who has which right: projects, keys and people.

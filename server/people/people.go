@@ -276,8 +276,7 @@ func New(mon *monitor.Monitor, c *Config) (*People, error) {
 	n := int64(cmp.Or(c.Hashing, min(4, max(1, runtime.NumCPU()/2))))
 	return &People{
 		mon: mon, db: mon.Installation().Records(), now: mon.Now, audit: mon.Installation().Audits(),
-		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people")),
-		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n),
+		log:  cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "people")),
 		keys: c.Keys, ownKey: secret.New(mon.Installation().Secret, "totp"), mail: c.Mail, url: c.URL, woken: make(chan struct{}, 1),
 		hashing: semaphore.NewWeighted(n), waiting: semaphore.NewWeighted(9 * n), demand: c.SecondFactor,
 	}, nil

@@ -13,16 +13,20 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
+// accountRoutes adds the pages of an account. What changes the password or the app asks for the password, and so needs no recent
+// sign-in beside that.
 func (a *Accounts) accountRoutes() {
 	for pattern, h := range map[string]ui.Handler{
 		"GET /account": a.accountPage, "POST /account": a.saveAccount, "POST /account/password": a.changePassword,
 		"GET /account/totp": a.totpPage, "POST /account/totp": a.confirmTOTP, "POST /account/totp/remove": a.removeTOTP,
-		"POST /account/sessions": a.endSessions,
+		"POST /account/sessions": ui.Recent(a.endSessions),
 	} {
 		a.site.Look(pattern, personal(h))
 	}
@@ -61,6 +65,8 @@ type accountView struct {
 	FirstPages []choice
 	// OffersPasskeys says that there is a page of passkeys.
 	OffersPasskeys bool
+	// NeedsFactor says that the person must have a second factor.
+	NeedsFactor bool
 	// At names the form that was refused, and Problem says why.
 	At      string
 	Problem ui.Problem
@@ -90,7 +96,7 @@ func (a *Accounts) showAccount(q *ui.Request, status int, at string, problem ui.
 	if err != nil {
 		return err
 	}
-	view := accountView{Person: person, At: at, Problem: problem, OffersPasskeys: a.Passkeys != nil, Zones: schedule.Zones(), FirstPages: []choice{
+	view := accountView{Person: person, At: at, Problem: problem, OffersPasskeys: a.Passkeys != nil, NeedsFactor: a.people.NeedsFactor(person), Zones: schedule.Zones(), FirstPages: []choice{
 		{"", "Overview"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
 		{"checks", "Checks of the first project"}, {"board", "Board of the first project"},
 	}}
@@ -142,6 +148,13 @@ func (a *Accounts) saveAccount(q *ui.Request) error {
 // changePassword changes the password. The other sessions of the person end, and this one continues.
 func (a *Accounts) changePassword(q *ui.Request) error {
 	form, id := q.R.PostForm, q.Access.Person.ID
+	before, err := a.sessions.Current(q.R)
+	if errors.Is(err, server.ErrSignedOut) { // a proxy vouches for the person
+		before, err = strong, nil
+	}
+	if err != nil {
+		return err
+	}
 	person, err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
 	if problem, status := refusal(q, err, "The current password is wrong."); problem != "" {
 		return a.showAccount(q, status, "password", ui.Problem{Text: problem, Field: "old"})
@@ -152,7 +165,7 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	err = a.start(q, person, false)
+	err = a.start(q, person, sessions.Session{Strong: before.Strong})
 	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, ui.SignIn{})
 	}

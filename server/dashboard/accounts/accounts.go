@@ -90,6 +90,7 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
 	site.AddTemplates(templates, a.templateFuncs())
 	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, session.Recheck
+	site.Prover = a
 	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()
 	a.accountRoutes()
@@ -97,7 +98,7 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 	a.peopleRoutes()
 	a.passkeyRoutes()
 	site.Look("GET /projects", a.projectsPage)
-	site.Look("POST /projects", admin(a.createProject))
+	site.Look("POST /projects", admin(ui.Recent(a.createProject)))
 }
 
 // ways says how people can sign in here. Without people, a key is all that anybody has.
@@ -122,7 +123,9 @@ func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
 func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
 	if a.header != nil {
 		if person, err := a.byHeader(w, r); err == nil {
-			return a.access(r.Context(), person)
+			access, err := a.access(r.Context(), person)
+			access.Elsewhere = true
+			return access, err
 		} else if !errors.Is(err, server.ErrSignedOut) {
 			return ui.Access{}, err
 		}
@@ -138,7 +141,12 @@ func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access,
 	if err != nil {
 		return ui.Access{}, err
 	}
-	return a.access(r.Context(), person)
+	access, err := a.access(r.Context(), person)
+	access.Person.ProvedAt = current.ProvedAt
+	if !current.Strong && a.people.NeedsFactor(person) {
+		access.Projects, access.Person.Admin, access.Only = nil, false, factorPages
+	}
+	return access, err
 }
 
 // access returns what a person may see and change, the projects by name.

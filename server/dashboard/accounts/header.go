@@ -96,7 +96,7 @@ func (a *Accounts) byHeader(w http.ResponseWriter, r *http.Request) (people.Pers
 	case session.AskedByPage(r):
 		return person, nil
 	}
-	if err := a.start(q, person, false); !errors.Is(err, people.ErrChanged) {
+	if err := a.start(q, person, strong); !errors.Is(err, people.ErrChanged) {
 		return person, err
 	}
 	return person, nil // the next request begins the session
@@ -124,7 +124,8 @@ func (a *Accounts) createByHeader(r *http.Request, email string) (people.Person,
 	return person, err
 }
 
-// personOf returns the person of a session.
+// personOf returns the person of a session. The error is [server.ErrSignedOut] for one that began with a password alone although the
+// person must use a second factor, and has one.
 func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request, current sessions.Session) (people.Person, error) {
 	if current.Pending || current.Person == uuid.Nil {
 		return people.Person{}, server.ErrSignedOut
@@ -135,6 +136,9 @@ func (a *Accounts) personOf(w http.ResponseWriter, r *http.Request, current sess
 	}
 	if err != nil {
 		return people.Person{}, err
+	}
+	if !current.Strong && a.people.NeedsFactor(person) && person.HasFactor() {
+		return people.Person{}, server.ErrSignedOut
 	}
 	return person, a.sessions.Renew(w, r, current)
 }

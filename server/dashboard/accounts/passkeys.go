@@ -50,7 +50,7 @@ func (a *Accounts) passkeyRoutes() {
 	a.words[http.MethodPost]["passkey-options"] = a.passkeyOptions
 	for pattern, h := range map[string]ui.Handler{
 		"GET /account/passkeys": a.passkeysPage, "POST /account/passkeys": a.addPasskey, "POST /account/passkeys/options": a.newPasskeyOptions,
-		"POST /account/passkeys/delete": a.deletePasskey,
+		"POST /account/passkeys/delete": ui.Recent(a.deletePasskey),
 	} {
 		a.site.Look(pattern, personal(h))
 	}
@@ -112,11 +112,27 @@ func (a *Accounts) passkeyOptions(q *ui.Request) error {
 // signInByPasskey signs in the owner of a passkey. No code follows, because a passkey verifies its user.
 func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	person, err := a.byPasskey(q, q.R.PostForm.Get("answer"))
+	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
+		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
+		return q.AskToSignIn(http.StatusForbidden, page)
+	}
+	if err != nil {
+		return err
+	}
+	return a.admit(q, person, strong, page)
+}
+
+// byPasskey returns the owner of the passkey with which the browser has answered. The error wraps [people.ErrRefused] or
+// [checks.ErrNotFound] if that proves nothing.
+func (a *Accounts) byPasskey(q *ui.Request, answer string) (person people.Person, err error) {
 	begun, err := a.takeCeremony(q, uuid.Nil)
-	var person people.Person
 	var used people.Passkey
+	if err == nil && a.Passkeys == nil {
+		err = people.ErrRefused
+	}
 	if err == nil {
-		person, used, err = a.Passkeys.FinishSignIn(begun.Kept, []byte(q.R.PostForm.Get("answer")), func(id []byte) (people.Person, error) {
+		person, used, err = a.Passkeys.FinishSignIn(begun.Kept, []byte(answer), func(id []byte) (people.Person, error) {
 			return a.people.ByPasskey(q.Ctx(), id)
 		})
 	}
@@ -131,13 +147,8 @@ func (a *Accounts) signInByPasskey(q *ui.Request) error {
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		q.LogRefusal("refused a passkey", err, "email", person.Email)
-		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
-		return q.AskToSignIn(http.StatusForbidden, page)
 	}
-	if err != nil {
-		return err
-	}
-	return a.admit(q, person, page)
+	return person, err
 }
 
 // passkeysView is the data of the page of passkeys.
@@ -146,6 +157,8 @@ type passkeysView struct {
 	Problem ui.Problem
 	// Own says that people add passkeys here, not at an identity provider.
 	Own bool
+	// Required says that the person can open nothing else before there is one, or an authenticator app.
+	Required bool
 }
 
 // ID names a passkey in a form.
@@ -161,7 +174,7 @@ func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: ui.Problem{Text: problem}, Own: person.Issuer == ""})
+	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: ui.Problem{Text: problem}, Own: person.Issuer == "", Required: len(q.Access.Only) > 0})
 }
 
 // newPasskeyOptions begins to add a passkey. It needs the password, so that an open browser does not suffice.
@@ -186,7 +199,10 @@ func (a *Accounts) newPasskeyOptions(q *ui.Request) error {
 		if err != nil {
 			return err
 		}
-	} else if a.header == nil || a.email(q.R) == "" {
+	} else if !q.Proved() {
+		http.Error(q.W, "You signed in too long ago for this. Sign out, sign in again, and add the passkey then.", http.StatusForbidden)
+		return nil
+	} else if !q.Access.Elsewhere {
 		if _, err := a.sessions.Current(q.R); err != nil { // the session ended before the person was read
 			return err
 		}
@@ -215,6 +231,9 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 	if err == nil {
 		added.Name, added.AddedAt = words.Name(words.Cut(q.R.PostForm.Get("name"), 100), "Passkey of "+browserOf(q.R.UserAgent())), q.Mon.Now()
 		err = a.people.AddPasskey(q.Ctx(), people.Person{ID: person.ID, Revision: begun.Revision}, added)
+	}
+	if err == nil && len(q.Access.Only) > 0 {
+		err = a.prove(q, people.Person{ID: person.ID, Revision: begun.Revision}, true)
 	}
 	if err == nil {
 		q.Notice("Added the passkey " + words.Short(added.Name) + ".")
@@ -246,7 +265,11 @@ func (a *Accounts) deletePasskey(q *ui.Request) error {
 	if i < 0 {
 		return checks.ErrNotFound
 	}
-	if err := a.people.DeletePasskey(q.Ctx(), person.ID, id); err != nil {
+	err = a.people.DeletePasskey(q.Ctx(), person.ID, id)
+	if errors.Is(err, people.ErrLastFactor) {
+		return a.showPasskeys(q, http.StatusConflict, lastFactor)
+	}
+	if err != nil {
 		return err
 	}
 	q.Notice("Deleted the passkey " + words.Short(person.Passkeys[i].Name) + ". Delete it on your device too.")

@@ -20,6 +20,9 @@ func (a *Accounts) peopleRoutes() {
 		"GET /people/{person}": a.personPage, "POST /people/{person}": a.changePerson,
 		"GET /people/{person}/delete": a.deletePage, "POST /people/{person}/delete": a.deletePerson,
 	} {
+		if strings.HasPrefix(pattern, http.MethodPost) {
+			h = ui.Recent(h)
+		}
 		a.site.Look(pattern, admin(h))
 	}
 }

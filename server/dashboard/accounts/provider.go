@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -28,6 +30,11 @@ type Provider interface {
 	Finish(ctx context.Context, callback string, kept []byte, query url.Values) (people.External, error)
 }
 
+// providerAgain is a [Provider] that can make people sign in there again. The answer tells when they have: Finish refuses one of before.
+type providerAgain interface {
+	BeginAgain(ctx context.Context, callback string) (to string, kept []byte, err error)
+}
+
 const (
 	attemptCookie = "rollcall_attempt"
 	// attemptAge is how long signing in at a provider may take.
@@ -39,17 +46,28 @@ type attempt struct {
 	Kept  []byte
 	Next  string
 	Until time.Time
+	// Person is who signs in again, or nobody.
+	Person uuid.UUID
 }
 
 func (a *Accounts) callback() string { return a.site.URL + "/signin/oidc/callback" }
 
 // beginProvider leads to the provider.
 func (a *Accounts) beginProvider(q *ui.Request) error {
-	to, kept, err := a.Provider.Begin(q.Ctx(), a.callback())
+	begun, begin := attempt{Next: ui.LocalPath(q.R.URL.Query().Get("next")), Until: q.Mon.Now().Add(attemptAge)}, a.Provider.Begin
+	if again, ok := a.Provider.(providerAgain); ok && q.R.URL.Query().Has("again") {
+		current, err := a.sessions.Current(q.R)
+		if err != nil {
+			return err
+		}
+		begun.Person, begin = current.Person, again.BeginAgain
+	}
+	to, kept, err := begin(q.Ctx(), a.callback())
 	if err != nil {
 		return a.providerFailed(q, err)
 	}
-	text, err := json.Marshal(attempt{Kept: kept, Next: ui.LocalPath(q.R.URL.Query().Get("next")), Until: q.Mon.Now().Add(attemptAge)})
+	begun.Kept = kept
+	text, err := json.Marshal(begun)
 	if err != nil {
 		return err
 	}
@@ -97,7 +115,12 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	if who.HasRoles && person.Admin && !who.Admin {
 		q.Notice("You are still an administrator, because there is no other. " + a.Provider.Name() + " does not give you that role: make someone else an administrator, or have it corrected there.")
 	}
-	return a.admit(q, person, ui.SignIn{Next: begun.Next})
+	if begun.Person != uuid.Nil && begun.Person != person.ID {
+		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "You signed in at " + a.Provider.Name() + " as somebody else. Sign in as yourself.", Next: begun.Next})
+	}
+	fresh := strong
+	fresh.ProvedAt = q.Mon.Now().Add(-who.Age)
+	return a.admit(q, person, fresh, ui.SignIn{Next: begun.Next})
 }
 
 // whyRefused says why a person whom the provider knows has no account here.

@@ -24,7 +24,8 @@ import (
 // city is a town whose people sign in at a provider.
 type city struct {
 	*pagetest.Town
-	idp *oidctest.Provider
+	idp      *oidctest.Provider
+	provider *oidc.Provider
 }
 
 var ann = oidctest.Person{Subject: "s-ann", Email: "ann@example.org", Name: "Ann", Groups: []string{"ops"}}
@@ -45,6 +46,7 @@ func newCity(t *testing.T, roles ...string) *city {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.provider = provider
 	c.Town = s.Town(accounts.Config{Provider: provider})
 	return c
 }

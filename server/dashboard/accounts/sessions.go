@@ -25,13 +25,26 @@ const (
 
 // start replaces the session of the request by a new one of a person as the sign-in has read them. A pending one waits for a code and
 // opens no page. The error is [people.ErrChanged] if the person has changed meanwhile.
-func (a *Accounts) start(q *ui.Request, person people.Person, pending bool) error {
-	fresh := sessions.Session{Person: person.ID, Revision: person.Revision, Pending: pending}
+func (a *Accounts) start(q *ui.Request, person people.Person, fresh sessions.Session) error {
+	fresh.Person, fresh.Revision = person.ID, person.Revision
 	err := a.sessions.Start(q, fresh, func(ctx context.Context, tx records.Tx) error { return a.people.Unchanged(ctx, tx, person) })
-	if err != nil || pending {
+	if err != nil || fresh.Pending {
 		return err
 	}
 	return a.remember(q, person.ID)
+}
+
+// strong is the session of somebody who gave more than a password.
+var strong = sessions.Session{Strong: true}
+
+// prove lets the session of the request go on after a person as they were read has proved who they are, by more than a password or not.
+func (a *Accounts) prove(q *ui.Request, person people.Person, strong bool) error {
+	current, err := a.sessions.Current(q.R)
+	if err != nil {
+		return err
+	}
+	current.Revision, current.Strong = person.Revision, current.Strong || strong
+	return a.sessions.Prove(q, current, func(ctx context.Context, tx records.Tx) error { return a.people.Unchanged(ctx, tx, person) })
 }
 
 // device returns the browser of a request, and who signed in to it last. Without a cookie that says so, it is the zero value.

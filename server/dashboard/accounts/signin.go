@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
@@ -66,10 +67,15 @@ func (a *Accounts) signIn(q *ui.Request) error {
 
 // enter begins the session of a person whose password is right, or asks for the code.
 func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) error {
-	if !person.HasTOTP {
-		return a.admit(q, person, page)
+	switch {
+	case person.HasTOTP:
+	case a.people.NeedsFactor(person) && len(person.Passkeys) > 0:
+		page.Problem = "This server requires a second factor: sign in with your passkey. If you have lost it, ask an administrator."
+		return q.AskToSignIn(http.StatusForbidden, page)
+	default:
+		return a.admit(q, person, sessions.Session{}, page)
 	}
-	err := a.start(q, person, true)
+	err := a.start(q, person, sessions.Session{Pending: true})
 	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, page)
 	}
@@ -80,8 +86,8 @@ func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) er
 }
 
 // admit begins the session of a person who has proved who they are.
-func (a *Accounts) admit(q *ui.Request, person people.Person, page ui.SignIn) error {
-	err := a.start(q, person, false)
+func (a *Accounts) admit(q *ui.Request, person people.Person, fresh sessions.Session, page ui.SignIn) error {
+	err := a.start(q, person, fresh)
 	if errors.Is(err, people.ErrChanged) {
 		return changedMeanwhile(q, page)
 	}
@@ -125,7 +131,7 @@ func (a *Accounts) giveCode(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.admit(q, people.Person{ID: current.Person, Revision: current.Revision}, page)
+	return a.admit(q, people.Person{ID: current.Person, Revision: current.Revision}, strong, page)
 }
 
 // refusal returns what a page says of a sign-in that was refused, and its status.

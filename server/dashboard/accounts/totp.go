@@ -25,6 +25,8 @@ type totpView struct {
 	// Kept is the secret, encrypted, for the form.
 	Kept    string
 	Problem ui.Problem
+	// Required says that the person can open nothing else before, and OffersPasskeys that a passkey does it too.
+	Required, OffersPasskeys bool
 }
 
 // begunTOTP is what the page keeps until the first code.
@@ -56,10 +58,11 @@ func (a *Accounts) totpPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showTOTP(q, http.StatusOK, totpView{TOTP: fresh, Kept: kept})
+	return a.showTOTP(q, http.StatusOK, totpView{TOTP: fresh, Kept: kept})
 }
 
-func showTOTP(q *ui.Request, status int, view totpView) (err error) {
+func (a *Accounts) showTOTP(q *ui.Request, status int, view totpView) (err error) {
+	view.Required, view.OffersPasskeys = len(q.Access.Only) > 0, a.Passkeys != nil
 	if view.QR, err = qrCode(view.URL); err != nil {
 		return err
 	}
@@ -92,18 +95,33 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 		problem, status = problemOf(field), http.StatusBadRequest
 	}
 	if problem.Text != "" {
-		return showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Problem: problem})
+		return a.showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Problem: problem})
 	}
 	if err != nil {
 		return err
 	}
+	if len(q.Access.Only) > 0 {
+		if person, err = a.account(q); err == nil {
+			err = a.prove(q, person, true)
+		}
+	}
+	if err != nil { // the next page asks to sign in; the codes are shown all the same
+		q.Log.WarnContext(q.Ctx(), "cannot continue a session after an authenticator app was set up", "error", err)
+	}
 	return q.Render("recovery", "Recovery codes", codes)
 }
+
+// lastFactor answers somebody who would remove the only second factor.
+const lastFactor = "This server requires a second factor. Set another one up before you remove this one."
 
 // removeTOTP turns the codes off. It needs the password, so that an open browser does not suffice.
 func (a *Accounts) removeTOTP(q *ui.Request) error {
 	err := a.people.RemoveTOTP(q.Ctx(), q.Access.Person.ID, q.R.PostForm.Get("password"))
-	if problem, status := refusal(q, err, "The password is wrong."); problem != "" {
+	problem, status := refusal(q, err, "The password is wrong.")
+	if errors.Is(err, people.ErrLastFactor) {
+		problem, status = lastFactor, http.StatusConflict
+	}
+	if problem != "" {
 		return a.showAccount(q, status, "totp", ui.Problem{Text: problem, Field: "totp-password"})
 	}
 	if err != nil {

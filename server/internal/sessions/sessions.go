@@ -33,6 +33,10 @@ type Session struct {
 	SeenAt    time.Time `json:"seen_at"`
 	Address   string    `json:"address"`
 	Agent     string    `json:"agent"`
+	// ProvedAt is when the person last proved to be who they are, if that was not at CreatedAt.
+	ProvedAt time.Time `json:"proved_at,omitzero"`
+	// Strong says that the person gave more than a password: a code, a passkey, or what a provider or a proxy asked for.
+	Strong bool `json:"strong,omitempty"`
 	// Pending says that the password was right and that the code is still missing.
 	Pending bool `json:"pending,omitempty"`
 	// Revision is people.Person.Revision as the sign-in has read it.
@@ -46,6 +50,8 @@ type Session struct {
 type Key struct {
 	Project uuid.UUID `json:"project"`
 	Key     uuid.UUID `json:"key"`
+	// At is when it was entered.
+	At time.Time `json:"at,omitzero"`
 }
 
 // ID returns the identifier of the session with a token.
@@ -63,6 +69,14 @@ func hashOf(token string) string {
 func Parse(r records.Record) (s Session, err error) {
 	err = json.Unmarshal(r.Value, &s)
 	s.ID, s.Until = r.Key[:IDLength], r.Until
+	if s.ProvedAt.IsZero() {
+		s.ProvedAt = s.CreatedAt
+	}
+	for i := range s.Keys {
+		if s.Keys[i].At.IsZero() { // of a version that did not note it
+			s.Keys[i].At = s.CreatedAt
+		}
+	}
 	return s, err
 }
 
@@ -113,6 +127,21 @@ func (s *Store) Open(ctx context.Context, token, former string, fresh Session, c
 			return err
 		}
 		return tx.SaveRecords(ctx, s.now(), records.Record{Kind: Kind, Key: hashOf(former)}, r)
+	})
+}
+
+// Replace is Open for a session that goes on under a new token. If the one with the token former has ended, the error is
+// [checks.ErrNotFound].
+func (s *Store) Replace(ctx context.Context, token, former string, next Session, check func(ctx context.Context, tx records.Tx) error) error {
+	return s.Open(ctx, token, former, next, func(ctx context.Context, tx records.Tx) error {
+		if err := check(ctx, tx); err != nil {
+			return err
+		}
+		found, err := tx.LockRecords(ctx, s.now(), records.Query{Kind: new(Kind), Key: new(hashOf(former))})
+		if err == nil && len(found) == 0 {
+			err = checks.ErrNotFound
+		}
+		return err
 	})
 }
 

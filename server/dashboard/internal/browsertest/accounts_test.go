@@ -11,7 +11,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
+	"github.com/rollcall-dev/rollcall/server/dashboard/accounts/passkey"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
@@ -283,4 +286,74 @@ func TestPagesOfPeople(t *testing.T) {
 	} {
 		inspect(t, page, path)
 	}
+}
+
+// TestConfirmInBrowser creates a key with a last day an hour after signing in: the page that asks who it is holds what was chosen.
+func TestConfirmInBrowser(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", "")
+	page := s.as("ann@example.org")
+	page.Tolerate("status of 403")
+	page.Go(s.path("keys"))
+	page.WaitText("h1", "Keys")
+	browsertest.Eval[any](page, "expires.value = '2027-03-31'")
+	s.advance(time.Hour)
+	page.Submit("button[value=read-ids]")
+	page.WaitText("h1", "Confirm it’s you")
+	page.Type("#confirm-password", "wrong")
+	page.Submit("form:has(#confirm-password) button")
+	page.WaitText("main", "The password is wrong.")
+	page.Axe()
+	page.Fits()
+	page.Type("#confirm-password", password)
+	page.Submit("form:has(#confirm-password) button")
+	page.WaitText("main", "Your new read-ids key")
+	page.WaitText("main", "31 Mar 2027")
+	inspectHere(page)
+	s.advance(time.Hour)
+	page.Go(s.path("keys"))
+	inspectHere(page)
+	page.NoScript()
+	page.Go(s.path("keys"))
+	page.Type("#confirm-password", password)
+	page.Submit("form:has(#confirm-password) button")
+	page.WaitText("h1", "Keys")
+}
+
+// TestFactorInBrowser: who must have a second factor is led to set it up, and then goes on.
+func TestFactorInBrowser(t *testing.T) {
+	t.Parallel()
+	keys, err := passkey.New("http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{T: t, store: dbtest.SQLite(t).Open(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0", host: "localhost", accounts: &accounts.Config{Passkeys: keys}, demand: people.OfAdmins}
+	s.open()
+	s.person("ann@example.org", "")
+	page := s.as("ann@example.org")
+	page.WaitText("h1", "Set up an authenticator app")
+	inspectHere(page)
+	page.Go("/account/passkeys")
+	page.WaitText("main", "requires a second factor")
+	inspectHere(page)
+	s.setUpApp(page)
+	page.Go("/projects")
+	page.WaitText("h1", "Projects")
+	page.Go("/account")
+	page.WaitText("main", "the app stays on")
+}
+
+// inspectHere looks at the page that a browser shows on a desktop and on a phone, in both themes.
+func inspectHere(page *browsertest.Page) {
+	for _, dark := range []bool{false, true} {
+		page.Dark(dark)
+		for _, size := range []browsertest.Size{browsertest.Wide, browsertest.Narrow} {
+			page.Resize(size)
+			page.Fits()
+			page.Targets()
+			page.Axe()
+		}
+	}
+	page.Resize(browsertest.Wide)
 }

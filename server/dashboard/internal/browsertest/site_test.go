@@ -57,6 +57,8 @@ type site struct {
 	// accounts configures accounts, if there are any, and host takes the place of the address in the URL.
 	accounts *accounts.Config
 	host     string
+	// demand says who must use a second factor.
+	demand people.Demand
 }
 
 func newSite(t *testing.T) *site {
@@ -116,7 +118,7 @@ func (s *site) start() {
 	s.must(err)
 	pages := &dashboard.Config{PushKey: pushKey}
 	if s.accounts != nil {
-		s.people, err = people.New(s.mon, &people.Config{Logger: slog.New(slog.DiscardHandler)})
+		s.people, err = people.New(s.mon, &people.Config{Logger: slog.New(slog.DiscardHandler), SecondFactor: s.demand})
 		s.must(err)
 		pages.Accounts = accounts.New(s.people, s.accounts)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -73,6 +74,40 @@ func TestKeyScopes(t *testing.T) {
 	if _, err := s.Pages.SignInLink(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("link: %v", err)
 	}
+}
+
+// TestKeysExpire creates a key with a last day, in the zone of the viewer. The page says when it ends; from then on it neither signs in
+// nor keeps anybody signed in, and its links do not work.
+func TestKeysExpire(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.Owner().In("Asia/Tokyo")
+	page := b.Post(s.Path("keys"), url.Values{"kind": {"read-only"}, "expires": {"2026-11-30"}}).Is(http.StatusOK).Has("It expires on", "30 Nov 2026 23:59:59")
+	_, rest, _ := strings.Cut(page.Body, `id="fresh-key" tabindex="0">`)
+	text, _, _ := strings.Cut(rest, "<")
+	key, err := s.Mon.Projects().Authenticate(t.Context(), text)
+	pagetest.NoError(t, err)
+	if want := time.Date(2026, 11, 30, 14, 59, 59, 0, time.UTC); !key.ExpiresAt.Equal(want) {
+		t.Errorf("the key expires at %s, want %s", key.ExpiresAt, want)
+	}
+	b.Get(s.Path("keys")).Is(http.StatusOK).Has("in 8 days", "never")
+	for _, wrong := range []string{"2026-11-21", "2040-01-01", "tomorrow", "2026-13-01", "<script>"} {
+		b.Post(s.Path("keys"), url.Values{"kind": {"read-only"}, "expires": {wrong}}).Is(http.StatusBadRequest).Has("The last day must be").HasNo("Your new", "<script>")
+	}
+	reader := s.SignedIn(text)
+	link, err := s.Pages.SignInLink(t.Context(), text)
+	pagetest.NoError(t, err)
+	s.Advance(key.ExpiresAt.Sub(s.Now()) - time.Second)
+	reader.Get(s.Path("")).Is(http.StatusOK)
+	s.Advance(time.Second)
+	reader.Get(s.Path("")).Is(http.StatusSeeOther)
+	s.Browser().Get(link).Is(http.StatusForbidden)
+	s.Browser().Post("/signin", url.Values{"key": {text}}).Is(http.StatusForbidden).Has("This key has expired")
+	if _, err := s.Pages.SignInLink(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("link: %v", err)
+	}
+	owner := s.Owner()
+	owner.Get(s.Path("keys")).Is(http.StatusOK).Has("expired", key.Hint)
+	owner.Post(s.Path("keys/"+key.ID.String()+"/revoke"), nil).Is(http.StatusSeeOther)
 }
 
 // TestRotatePingKey replaces the ping key: pages show the new one, and pings with the old one are refused.

@@ -1,17 +1,22 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (s *Sessions) keyRoutes() {
-	s.site.Own("GET /projects/{project}/keys", s.keysPage)
+	s.site.Own("GET /projects/{project}/keys", ui.Recent(s.keysPage)) // it shows the ping key
 	s.site.Own("POST /projects/{project}/keys", s.createKey)
 	s.site.Own("GET /projects/{project}/keys/{key}/revoke", s.revokePage)
 	s.site.Own("POST /projects/{project}/keys/{key}/revoke", s.revokeKey)
@@ -25,8 +30,12 @@ type keysView struct {
 	// Fresh is the text of a key that was just made, or "".
 	Fresh      string
 	FreshScope checks.Scope
-	Scopes     []checks.Scope
-	PingBase   string
+	FreshUntil time.Time
+	// Today bounds the last day of a new key, and Expires is one that was refused, for Problem.
+	Today, Expires string
+	Problem        ui.Problem
+	Scopes         []checks.Scope
+	PingBase       string
 }
 
 // keyRow is an API key in the list.
@@ -50,8 +59,12 @@ func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
 	for _, key := range list {
 		view.Keys = append(view.Keys, keyRow{Key: key, Own: slices.Contains(own, key.ID)})
 	}
-	view.Scopes, view.PingBase = checks.Scopes(), q.Config.PingBaseURL
-	return q.Render("keys", "Keys", view)
+	view.Scopes, view.PingBase, view.Today = checks.Scopes(), q.Config.PingBaseURL, q.Mon.Now().In(q.Clock().Zone).Format(time.DateOnly)
+	status := http.StatusOK
+	if view.Problem.Text != "" {
+		status = http.StatusBadRequest
+	}
+	return q.RenderStatus(status, "keys", "Keys", view)
 }
 
 // ownKeys returns the keys that the viewer is signed in with.
@@ -71,17 +84,39 @@ func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
 }
 
 // createKey makes a key and answers with the page that shows it. It is the only answer that ever does, and browsers do
-// not store it.
+// not store it. A form without a kind comes from who had to confirm before the page of keys.
 func (s *Sessions) createKey(q *ui.Request) error {
-	scope := checks.Scope(q.R.PostForm.Get("kind"))
+	if !q.R.PostForm.Has("kind") {
+		return q.Redirect("/projects/%s/keys", q.Project.ID)
+	}
+	scope, day := checks.Scope(q.R.PostForm.Get("kind")), strings.TrimSpace(q.R.PostForm.Get("expires"))
 	if !slices.Contains(checks.Scopes(), scope) {
 		return ui.ErrBadForm
 	}
-	text, _, err := q.Mon.Project(q.Project.ID).CreateKey(q.Ctx(), scope)
+	expires, err := endOf(day, q.Clock().Zone)
+	text := ""
+	if err == nil {
+		text, _, err = q.Mon.Project(q.Project.ID).CreateKeyUntil(q.Ctx(), scope, expires)
+	}
+	if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "expires" {
+		return s.showKeys(q, keysView{Expires: words.Cut(day, 20), Problem: ui.Problem{Text: "The last day " + field.Reason + ".", Field: "expires"}})
+	}
 	if err != nil {
 		return err
 	}
-	return s.showKeys(q, keysView{Fresh: text, FreshScope: scope})
+	return s.showKeys(q, keysView{Fresh: text, FreshScope: scope, FreshUntil: expires})
+}
+
+// endOf returns the last second of a day as browsers send it, or the zero time for "".
+func endOf(day string, zone *time.Location) (time.Time, error) {
+	if day == "" {
+		return time.Time{}, nil
+	}
+	begin, err := time.ParseInLocation(time.DateOnly, day, zone)
+	if err != nil {
+		return time.Time{}, &checks.FieldError{Field: "expires", Reason: "must be a date such as 2027-03-31"}
+	}
+	return begin.AddDate(0, 0, 1).Add(-time.Second), nil
 }
 
 // revokeView is the data of the page that asks before a key is revoked.
@@ -101,7 +136,10 @@ func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
 		return view, checks.ErrNotFound
 	}
 	view.Key, view.Own = list[i], slices.Contains(s.ownKeys(q), list[i].ID)
-	view.LastAdmin = view.Scope.Right().Owns() && !slices.ContainsFunc(list, func(k checks.Key) bool { return k.Scope.Right().Owns() && k.ID != view.ID })
+	now := q.Mon.Now()
+	view.LastAdmin = view.Scope.Right().Owns() && !view.Expired(now) && !slices.ContainsFunc(list, func(k checks.Key) bool {
+		return k.Scope.Right().Owns() && k.ID != view.ID && !k.Expired(now)
+	})
 	return view, nil
 }
 

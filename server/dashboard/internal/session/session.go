@@ -40,8 +40,8 @@ const (
 	Idle, Lifetime = 12 * time.Hour, 30 * 24 * time.Hour
 	// pendingAge is how long a person has for the code after the password.
 	pendingAge = 10 * time.Minute
-	// keyIdle is how long a session with keys lasts after the last visit. It has no other end than that of its keys.
-	keyIdle = 14 * 24 * time.Hour
+	// keyIdle is how long a session with keys lasts after the last visit, and KeyLifetime how long a key signs in in any case.
+	keyIdle, KeyLifetime = 14 * 24 * time.Hour, 90 * 24 * time.Hour
 	// A visit is noted if the last one was noted so long ago, so that not every page writes.
 	noted, keyNoted = 5 * time.Minute, 24 * time.Hour
 )
@@ -83,33 +83,64 @@ func until(c sessions.Session) time.Time {
 	case c.Pending:
 		return c.CreatedAt.Add(pendingAge)
 	case len(c.Keys) > 0:
-		return c.SeenAt.Add(keyIdle)
+		return earlier(c.SeenAt.Add(keyIdle), c.Keys[0].At.Add(KeyLifetime)) // the newest
 	}
-	end := c.SeenAt.Add(Idle)
-	if last := c.CreatedAt.Add(Lifetime); last.Before(end) {
-		return last
+	return earlier(c.SeenAt.Add(Idle), c.CreatedAt.Add(Lifetime))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	return end
+	return a
 }
 
 // Start replaces the session of the browser by a new one, under a new token. If check fails in its transaction, Start changes nothing
 // and returns that error.
 func (s *Sessions) Start(q *ui.Request, fresh sessions.Session, check func(ctx context.Context, tx records.Tx) error) error {
+	fresh.CreatedAt = q.Mon.Now()
+	err := s.begin(q, fresh, s.store.Open, check)
+	if err == nil && !fresh.Pending {
+		s.log(q, "signed in", fresh)
+	}
+	return err
+}
+
+// log logs what has become of the session of a request, which names who has it.
+func (s *Sessions) log(q *ui.Request, what string, of sessions.Session) {
+	who := []any{"person", of.Person}
+	if len(of.Keys) > 0 {
+		who = []any{"key", of.Keys[0].Key, "project", of.Keys[0].Project}
+	}
+	s.site.Log.InfoContext(q.Ctx(), what, append(who, "session", s.ID(q.R), "address", q.Address(q.R))...)
+}
+
+// Prove lets the session of the browser go on under a new token, because its person has just proved who they are. The error is that of
+// check in its transaction, or [server.ErrSignedOut] if the session has ended meanwhile.
+func (s *Sessions) Prove(q *ui.Request, current sessions.Session, check func(ctx context.Context, tx records.Tx) error) error {
+	current.ProvedAt = q.Mon.Now()
+	err := s.begin(q, current, s.store.Replace, check)
+	if errors.Is(err, checks.ErrNotFound) {
+		err = server.ErrSignedOut
+	}
+	if err == nil {
+		s.log(q, "confirmed a session", current)
+	}
+	return err
+}
+
+type opener func(ctx context.Context, token, former string, fresh sessions.Session, check func(ctx context.Context, tx records.Tx) error) error
+
+// begin gives the browser a new token, which is that of the request from then on.
+func (s *Sessions) begin(q *ui.Request, fresh sessions.Session, open opener, check func(ctx context.Context, tx records.Tx) error) error {
 	now := q.Mon.Now()
-	fresh.CreatedAt, fresh.SeenAt, fresh.Address, fresh.Agent = now, now, q.Address(q.R), words.Cut(q.R.UserAgent(), maxAgent)
+	fresh.SeenAt, fresh.Address, fresh.Agent = now, q.Address(q.R), words.Cut(q.R.UserAgent(), maxAgent)
 	fresh.Until = until(fresh)
 	token := rand.Text() + rand.Text()
-	if err := s.store.Open(q.Ctx(), token, q.Kept(q.R, cookie), fresh, check); err != nil {
+	if err := open(q.Ctx(), token, q.Kept(q.R, cookie), fresh, check); err != nil {
 		return err
 	}
-	q.Keep(q.W, cookie, token, fresh.Until.Sub(now))
-	if !fresh.Pending {
-		who := []any{"person", fresh.Person}
-		if len(fresh.Keys) > 0 {
-			who = []any{"key", fresh.Keys[0].Key, "project", fresh.Keys[0].Project}
-		}
-		s.site.Log.InfoContext(q.Ctx(), "signed in", append(who, "session", sessions.ID(token), "address", fresh.Address)...)
-	}
+	q.KeepNow(cookie, token, fresh.Until.Sub(now))
 	return nil
 }
 
@@ -163,7 +194,8 @@ func (s *Sessions) access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 
 // OfKeys returns what the keys of a session allow. The error is [server.ErrSignedOut] if none exists any more.
 func (s *Sessions) OfKeys(w http.ResponseWriter, r *http.Request, current sessions.Session) (ui.Access, error) {
-	access := ui.Access{Keys: map[uuid.UUID]checks.Key{}}
+	now := s.site.Mon.Now()
+	access := ui.Access{Keys: map[uuid.UUID]checks.Key{}, Entered: map[uuid.UUID]time.Time{}}
 	known := map[uuid.UUID][]checks.Key{}
 	var valid []sessions.Key
 	for _, ref := range current.Keys {
@@ -175,11 +207,11 @@ func (s *Sessions) OfKeys(w http.ResponseWriter, r *http.Request, current sessio
 			known[ref.Project] = list
 		}
 		i := slices.IndexFunc(known[ref.Project], func(k checks.Key) bool { return k.ID == ref.Key })
-		if i < 0 {
+		if i < 0 || known[ref.Project][i].Expired(now) || !now.Before(ref.At.Add(KeyLifetime)) {
 			continue
 		}
 		valid = append(valid, ref)
-		add(&access, known[ref.Project][i])
+		add(&access, known[ref.Project][i], ref.At)
 	}
 	if len(valid) == 0 {
 		return ui.Access{}, server.ErrSignedOut
@@ -188,13 +220,14 @@ func (s *Sessions) OfKeys(w http.ResponseWriter, r *http.Request, current sessio
 	return access, s.Renew(w, r, current)
 }
 
-// add adds what a key allows to what others do. Of two keys of a project, the one that allows more counts.
-func add(access *ui.Access, key checks.Key) {
+// add adds what a key allows, which was entered at an instant, to what others do. Of two keys of a project, the one that allows more
+// counts.
+func add(access *ui.Access, key checks.Key, at time.Time) {
 	right := key.Scope.Right()
 	if right <= access.Right(key.ProjectID) {
 		return
 	}
-	access.Keys[key.ProjectID] = key
+	access.Keys[key.ProjectID], access.Entered[key.ProjectID] = key, at
 	i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == key.ProjectID })
 	if i < 0 {
 		i = len(access.Projects)

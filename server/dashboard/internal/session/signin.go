@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ var errUsedLink = errors.New("the link has expired or was already used")
 
 // SignInRoutes adds the pages that sign in with a key and sign out, for a site without accounts.
 func (s *Sessions) SignInRoutes() {
-	s.site.Authorize, s.site.Recheck = s.access, Recheck
+	s.site.Authorize, s.site.Recheck, s.site.Prover = s.access, Recheck, s
 	s.site.Ways = func(context.Context) (ui.Ways, error) { return ui.Ways{Key: true}, nil }
 	s.site.Public("GET /signin", signInPage)
 	s.site.Public("POST /signin", s.SignIn)
@@ -92,7 +93,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 		return checks.Key{}, err
 	}
 	i := slices.IndexFunc(keys, func(k checks.Key) bool { return k.ID == uuid.UUID(body[24:40]) })
-	if i < 0 {
+	if i < 0 || keys[i].Expired(s.site.Mon.Now()) {
 		return checks.Key{}, checks.ErrNotFound
 	}
 	first, err := s.store.Spend(ctx, "signin-link:"+hex.EncodeToString(body[40:]), time.Unix(int64(binary.BigEndian.Uint64(body)), 0))
@@ -118,8 +119,7 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held"), ByKey: true}
 	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		q.LogRefusal("refused a sign-in", "unknown API key")
-		page.Problem = "This key is not valid."
+		page.Problem = wrongKey(q, err)
 		return q.AskToSignIn(http.StatusForbidden, page)
 	}
 	if err != nil {
@@ -135,14 +135,44 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 	return q.Enter(page, fmt.Sprintf("/projects/%s/overview", key.ProjectID))
 }
 
+// wrongKey logs why a key was refused, and returns what the page says.
+func wrongKey(q *ui.Request, err error) string {
+	if errors.Is(err, checks.ErrKeyExpired) {
+		q.LogRefusal("refused a sign-in", "expired API key")
+		return "This key has expired. Ask someone who owns the project for a new one."
+	}
+	q.LogRefusal("refused a sign-in", "unknown API key")
+	return "This key is not valid."
+}
+
+// ConfirmWays says that the holder of a key confirms with a key that owns the project.
+func (s *Sessions) ConfirmWays(_ *ui.Request, page *ui.Confirmation) error {
+	page.Key = true
+	return nil
+}
+
+// Confirm takes a key that owns the project, as a sign-in does.
+func (s *Sessions) Confirm(q *ui.Request, given url.Values) (problem string, status int, err error) {
+	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(given.Get("confirm-key")))
+	switch {
+	case errors.Is(err, checks.ErrNotFound):
+		return wrongKey(q, err), http.StatusForbidden, nil
+	case err != nil:
+		return "", 0, err
+	case key.ProjectID != q.Project.ID || !key.Scope.Right().Owns():
+		return "This is not an admin key of this project.", http.StatusForbidden, nil
+	}
+	return "", 0, s.startWith(q, key)
+}
+
 // startWith begins a session with a key, and with those that the browser has signed in with before.
 func (s *Sessions) startWith(q *ui.Request, key checks.Key) error {
 	current, err := s.Current(q.R)
 	if err != nil && !errors.Is(err, server.ErrSignedOut) {
 		return err
 	}
-	ref := sessions.Key{Project: key.ProjectID, Key: key.ID}
-	others := slices.DeleteFunc(current.Keys, func(k sessions.Key) bool { return k == ref })
+	ref := sessions.Key{Project: key.ProjectID, Key: key.ID, At: q.Mon.Now()}
+	others := slices.DeleteFunc(current.Keys, func(k sessions.Key) bool { return k.Key == ref.Key })
 	keys := append([]sessions.Key{ref}, others...)
 	return s.Start(q, sessions.Session{Keys: keys[:min(len(keys), maxKeys)]}, nil)
 }

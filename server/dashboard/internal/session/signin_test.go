@@ -57,6 +57,31 @@ func TestSessionExpires(t *testing.T) {
 	b.Get(s.Path("")).Is(http.StatusSeeOther)
 }
 
+// TestKeySessionEnds: a key signs in for 90 days, however often its holder comes back, and whatever other keys are entered later.
+func TestKeySessionEnds(t *testing.T) {
+	s := pagetest.New(t)
+	other, otherKeys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	pagetest.NoError(t, err)
+	b := s.SignedIn(s.Keys.ReadOnly)
+	for day := range 89 {
+		if day == 60 {
+			b.Post("/signin", url.Values{"key": {otherKeys.ReadOnly}}).Is(http.StatusSeeOther)
+		}
+		s.Advance(24 * time.Hour)
+		b.Get(s.Path("")).Is(http.StatusOK)
+	}
+	s.Advance(24 * time.Hour)
+	b.Get(s.Path("")).Is(http.StatusNotFound)
+	b.Get("/projects/" + other.ID.String() + "/").Is(http.StatusOK)
+	s.Advance(-time.Hour) // the clock is set back
+	b.Get("/projects/" + other.ID.String() + "/").Is(http.StatusOK)
+	for range 61 {
+		s.Advance(24 * time.Hour)
+		b.Get("/")
+	}
+	b.Get("/projects/" + other.ID.String() + "/").Is(http.StatusSeeOther)
+}
+
 // TestVisitsOfKeys: pages write nothing for a session but once a day, also those that an open page asks for. The stream never does.
 func TestVisitsOfKeys(t *testing.T) {
 	var writes atomic.Int64

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,6 +18,12 @@ import (
 type Access struct {
 	server.Access
 	Keys map[uuid.UUID]checks.Key // the API key for each project, if the viewer has signed in with keys
+	// Entered is when each of Keys was entered.
+	Entered map[uuid.UUID]time.Time
+	// Elsewhere says that a proxy vouches for the person with each request, so that the pages do not ask who they are.
+	Elsewhere bool
+	// Only lists the paths of the only pages that the viewer may open, and the others lead to the first. nil is all.
+	Only []string
 	// Person is who has signed in with an account, or nil. Name is the e-mail address then.
 	Person *Person
 }
@@ -27,6 +34,8 @@ type Person struct {
 	Name, Email string
 	// Admin says that the person owns every project and manages people.
 	Admin bool
+	// ProvedAt is when the person has last proved who they are.
+	ProvedAt time.Time
 	// Zone is an IANA time zone and Clock 12 or 24, or the zero value for those of the browser.
 	Zone  string
 	Clock int

@@ -264,6 +264,19 @@ func (s *Site) Keep(w http.ResponseWriter, name, value string, age time.Duration
 	http.SetCookie(w, c)
 }
 
+// KeepNow is Keep for a cookie that counts for the rest of this request, too.
+func (q *Request) KeepNow(name, value string, age time.Duration) {
+	q.Keep(q.W, name, value, age)
+	others := q.R.Cookies()
+	q.R.Header.Del("Cookie")
+	for _, c := range others {
+		if c.Name != q.cookieName(name) {
+			q.R.AddCookie(c)
+		}
+	}
+	q.R.AddCookie(&http.Cookie{Name: q.cookieName(name), Value: value})
+}
+
 // documentTitle is the title of a page in the browser, which begins with how many checks are down.
 func documentTitle(p *page) string {
 	parts := []string{p.Title}

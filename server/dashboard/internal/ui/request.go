@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,6 +47,8 @@ type Request struct {
 	Refresh bool
 	// Check is the check of the page, on pages below /checks/.
 	Check checks.Check
+	// given is what the page "prove" has sent, or nil.
+	given url.Values
 }
 
 // Ctx is the context of the request.
@@ -89,6 +92,9 @@ func signedIn(h Handler, least checks.Right) Handler {
 		if q.Access, err = q.Authorize(q.W, q.R); err != nil {
 			return err
 		}
+		if only := q.Access.Only; len(only) > 0 && !slices.Contains(only, q.route) {
+			return q.restrict()
+		}
 		if text := q.R.PathValue("check"); text != "" {
 			if err := q.openCheck(text); err != nil {
 				return err
@@ -123,6 +129,17 @@ func signedIn(h Handler, least checks.Right) Handler {
 	}
 }
 
+// restrict leads a viewer who may open only some pages to the first of them. What they have sent is kept.
+func (q *Request) restrict() error {
+	to := q.Base + q.Access.Only[0]
+	if q.R.Method != http.MethodPost {
+		q.Lead(to)
+		return nil
+	}
+	page := errorPage{Title: "Second factor required", Text: "This server requires a second factor. Set one up, and then send this again.", Held: q.Held(), To: q.R.URL.RequestURI(), SignIn: to, SignInText: "Set it up in another tab"}
+	return q.RenderStatus(http.StatusForbidden, "error", page.Title, page)
+}
+
 // tooManyError reports that a viewer asks for more than Config.RateLimit pages.
 type tooManyError struct{ wait time.Duration }
 
@@ -138,6 +155,7 @@ func counted(h Handler) Handler {
 			if err := q.R.ParseForm(); err != nil {
 				return FormError(err)
 			}
+			q.takeGiven()
 			if err := q.takeHeld(); err != nil {
 				return err
 			}
@@ -239,8 +257,8 @@ func (s *Site) fail(q *Request, err error) {
 }
 
 // errorPage is the data of the page of an error. Held is the form that can be sent again, and To where. SignIn is where the
-// viewer signs in before, or "".
-type errorPage struct{ Title, Text, Held, To, SignIn string }
+// viewer signs in before, or "", with the words of that link.
+type errorPage struct{ Title, Text, Held, To, SignIn, SignInText string }
 
 // logOutage logs that the database or the object storage is unavailable. Every request fails then, so few are logged.
 func (s *Site) logOutage(q *Request, lines *limit.Lines, err error) {

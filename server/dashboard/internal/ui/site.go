@@ -63,6 +63,8 @@ type Site struct {
 	Authorize func(http.ResponseWriter, *http.Request) (Access, error)
 	// LastPerson is who signed in to the browser of a request last, or nobody. It is nil without accounts.
 	LastPerson func(*http.Request) uuid.UUID
+	// Prover asks viewers who have not signed in recently who they are. It is nil if people sign in to the program.
+	Prover Prover
 	// Ways are the ways to sign in that the page offers.
 	Ways func(context.Context) (Ways, error)
 	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
@@ -186,8 +188,13 @@ func (s *Site) Look(pattern string, h Handler) { s.handle(pattern, signedIn(h, c
 // Change registers a page or an action of a project, {project}, or of a check, {check}, for those who may edit it.
 func (s *Site) Change(pattern string, h Handler) { s.handle(pattern, signedIn(h, checks.Edit)) }
 
-// Own registers a page or an action of a project, {project}, for its owners.
-func (s *Site) Own(pattern string, h Handler) { s.handle(pattern, signedIn(h, checks.Own)) }
+// Own registers a page or an action of a project, {project}, for its owners. Actions of owners need a recent sign-in: see [Recent].
+func (s *Site) Own(pattern string, h Handler) {
+	if strings.HasPrefix(pattern, http.MethodPost) {
+		h = Recent(h)
+	}
+	s.handle(pattern, signedIn(h, checks.Own))
+}
 
 func (s *Site) handle(pattern string, h Handler) {
 	s.Patterns = append(s.Patterns, pattern)
