@@ -31,6 +31,8 @@ type signInFlags struct {
 	OIDCClientSecret string     `name:"oidc-client-secret" secret:"" group:"Signing in:" placeholder:"TEXT" help:"Secret of the client. A public client has none."`
 	OIDCRoles        []roleRule `name:"oidc-roles" group:"Signing in:" placeholder:"CLAIM:VALUE=ROLE@PROJECT" help:"Roles that the identity provider's claims give at each sign-in, separated by commas: owner, editor or viewer of a project, or of every project with @*; or admin, without a project. Examples: groups:ops=owner@payments and groups:root=admin. Default: owners give roles on the pages."`
 
+	RequireMFA string `name:"require-mfa" default:"none" enum:"none,admins,all" group:"Signing in:" placeholder:"none|admins|all" help:"Who must use an authenticator app or a passkey beside a password: nobody, administrators, or all. Those without one set it up at their next sign-in, and can do nothing else before. It is not for who signs in with an identity provider, by a proxy or with API keys."`
+
 	AuthHeader string `group:"Signing in:" placeholder:"NAME" help:"HTTP header with the e-mail address of the person that a proxy has signed in, such as Remote-Email. Rollcall believes it only from --trusted-proxies, which must remove it from the requests of clients."`
 
 	EncryptionKey string `secret:"" group:"Signing in:" placeholder:"TEXT" help:"Key that encrypts the secrets of authenticator apps in the database, at least 16 characters, the same on all servers. Several, separated by commas, replace a key: the first encrypts, the others only decrypt. Default: a file beside the SQLite file, with .key after its name; on PostgreSQL --secret-key, or else a key in the database, which the log warns of."`
@@ -62,7 +64,7 @@ func (f *signInFlags) accounts(ctx context.Context, known *people.People, byKey 
 
 // newPeople creates the people of the installation.
 func (s *service) newPeople() (err error) {
-	config := &people.Config{Logger: s.log, URL: string(s.BaseURL), Keys: s.keys}
+	config := &people.Config{Logger: s.log, URL: string(s.BaseURL), Keys: s.keys, SecondFactor: s.SignIn.demand()}
 	if s.Notifiers.MailHost != "" {
 		mail, err := s.Notifiers.Mail()
 		if err != nil {
@@ -106,6 +108,14 @@ func (s *service) keys(_ context.Context, create bool) (keys [][]byte, err error
 		})
 	}
 	return keys, nil
+}
+
+// demand returns who must use a second factor.
+func (f *signInFlags) demand() people.Demand {
+	if f.RequireMFA == "none" {
+		return people.OfNobody
+	}
+	return people.Demand(f.RequireMFA)
 }
 
 // roleRule is one rule of --oidc-roles.
