@@ -142,7 +142,7 @@ func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access,
 		return ui.Access{}, err
 	}
 	access, err := a.access(r.Context(), person)
-	access.Person.ProvedAt = current.ProvedAt
+	access.Person.ProvedAt = current.Proved()
 	if !current.Strong && a.people.NeedsFactor(person) {
 		access.Projects, access.Person.Admin, access.Only = nil, false, factorPages
 	}

@@ -90,6 +90,8 @@ func TestConfirm(t *testing.T) {
 	stolen.SetCookies(before)
 	stolen.Get("/account").Is(http.StatusSeeOther)
 	b.Post(v.Path("ping-key"), nil).Is(http.StatusSeeOther)
+	v.Serve(v.Accounts(accounts.Config{KeySignIn: true})) // another server, or this one after a restart
+	b.Post(v.Path("ping-key"), nil).Is(http.StatusSeeOther)
 
 	// A form without fields, and a page.
 	v.Advance(time.Hour)

@@ -103,9 +103,10 @@ type personView struct {
 	Roles    []projectRole
 	Sessions int
 	Fresh    *invitation
-	Self     bool
-	Problem  ui.Problem
-	Typed    string // the address that confirms the deletion
+	// Self says that it is the viewer, and NeedsFactor that the person must have a second factor.
+	Self, NeedsFactor bool
+	Problem           ui.Problem
+	Typed             string // the address that confirms the deletion
 }
 
 // projectRole is the role of a person in a project.
@@ -123,7 +124,7 @@ func (a *Accounts) personPage(q *ui.Request) error {
 }
 
 func (a *Accounts) showPerson(q *ui.Request, status int, view personView) error {
-	view.Self = view.ID == q.Access.Person.ID
+	view.Self, view.NeedsFactor = view.ID == q.Access.Person.ID, a.people.NeedsFactor(view.Person)
 	list, err := a.people.Sessions(q.Ctx(), view.ID)
 	if err != nil {
 		return err

@@ -69,15 +69,23 @@ func hashOf(token string) string {
 func Parse(r records.Record) (s Session, err error) {
 	err = json.Unmarshal(r.Value, &s)
 	s.ID, s.Until = r.Key[:IDLength], r.Until
-	if s.ProvedAt.IsZero() {
-		s.ProvedAt = s.CreatedAt
-	}
-	for i := range s.Keys {
-		if s.Keys[i].At.IsZero() { // of a version that did not note it
-			s.Keys[i].At = s.CreatedAt
-		}
-	}
 	return s, err
+}
+
+// Proved returns when the person last proved to be who they are.
+func (s *Session) Proved() time.Time {
+	if s.ProvedAt.IsZero() {
+		return s.CreatedAt
+	}
+	return s.ProvedAt
+}
+
+// Entered returns when a key of the session was entered.
+func (s *Session) Entered(k Key) time.Time {
+	if k.At.IsZero() { // by a version that did not note it
+		return s.CreatedAt
+	}
+	return k.At
 }
 
 func (s *Session) record(token string) (records.Record, error) {

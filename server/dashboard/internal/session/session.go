@@ -83,7 +83,7 @@ func until(c sessions.Session) time.Time {
 	case c.Pending:
 		return c.CreatedAt.Add(pendingAge)
 	case len(c.Keys) > 0:
-		return earlier(c.SeenAt.Add(keyIdle), c.Keys[0].At.Add(KeyLifetime)) // the newest
+		return earlier(c.SeenAt.Add(keyIdle), c.Entered(c.Keys[0]).Add(KeyLifetime)) // the newest
 	}
 	return earlier(c.SeenAt.Add(Idle), c.CreatedAt.Add(Lifetime))
 }
@@ -207,6 +207,7 @@ func (s *Sessions) OfKeys(w http.ResponseWriter, r *http.Request, current sessio
 			known[ref.Project] = list
 		}
 		i := slices.IndexFunc(known[ref.Project], func(k checks.Key) bool { return k.ID == ref.Key })
+		ref.At = current.Entered(ref)
 		if i < 0 || known[ref.Project][i].Expired(now) || !now.Before(ref.At.Add(KeyLifetime)) {
 			continue
 		}

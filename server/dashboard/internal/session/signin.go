@@ -172,6 +172,9 @@ func (s *Sessions) startWith(q *ui.Request, key checks.Key) error {
 		return err
 	}
 	ref := sessions.Key{Project: key.ProjectID, Key: key.ID, At: q.Mon.Now()}
+	for i := range current.Keys {
+		current.Keys[i].At = current.Entered(current.Keys[i])
+	}
 	others := slices.DeleteFunc(current.Keys, func(k sessions.Key) bool { return k.Key == ref.Key })
 	keys := append([]sessions.Key{ref}, others...)
 	return s.Start(q, sessions.Session{Keys: keys[:min(len(keys), maxKeys)]}, nil)
