@@ -251,7 +251,7 @@ func (c *conforming) check(r *http.Request, sent []byte, response *http.Response
 }
 
 // everywhere lists the headers that any answer may have; the start of the document says which.
-var everywhere = []string{"Accept-Ranges", "Access-Control-", "Cache-Control", "Connection", "Content-", "Date", "Referrer-Policy", "Vary", "X-Content-Type-Options"}
+var everywhere = []string{"Accept-Ranges", "Access-Control-", "Cache-Control", "Connection", "Content-", "Date", "Referrer-Policy", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
 
 // checkHeaders reports a header of an answer that the document lacks.
 func (o *operation) checkHeaders(response *http.Response) error {
