@@ -90,7 +90,7 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
 	site.AddTemplates(templates, a.templateFuncs())
 	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, session.Recheck
-	site.Prover = a
+	site.Prover = prover{a}
 	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()
 	a.accountRoutes()

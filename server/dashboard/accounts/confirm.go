@@ -17,8 +17,11 @@ var factorPages = []string{
 	"/account/totp", "/account/passkeys", "/account/passkeys/options",
 }
 
+// prover is the [ui.Prover] of accounts.
+type prover struct{ *Accounts }
+
 // ConfirmWays says how a person, or the holder of a key, can prove who they are.
-func (a *Accounts) ConfirmWays(q *ui.Request, page *ui.Confirmation) error {
+func (a prover) ConfirmWays(q *ui.Request, page *ui.Confirmation) error {
 	if q.Access.Person == nil {
 		return a.sessions.ConfirmWays(q, page)
 	}
@@ -35,7 +38,7 @@ func (a *Accounts) ConfirmWays(q *ui.Request, page *ui.Confirmation) error {
 }
 
 // Confirm verifies a password, a code or a passkey of the person who sends a request.
-func (a *Accounts) Confirm(q *ui.Request, given url.Values) (problem string, status int, err error) {
+func (a prover) Confirm(q *ui.Request, given url.Values) (problem string, status int, err error) {
 	if q.Access.Person == nil {
 		return a.sessions.Confirm(q, given)
 	}
