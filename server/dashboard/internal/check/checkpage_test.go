@@ -51,7 +51,7 @@ func TestCheckPage(t *testing.T) {
 func TestKin(t *testing.T) {
 	s, _ := pagetest.WithReceiver(t)
 	s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
-	dump := s.Create(checks.Spec{Name: new("Dump <b>"), Slug: new("dump")})
+	dump := s.Create(checks.Spec{Name: new("Dump <b>"), Slug: new("dump"), Channels: new("*")})
 	nameless := s.Create(checks.Spec{})
 	upload := s.Create(checks.Spec{Name: new("Upload"), Channels: new("*"), After: new("dump," + nameless.ID.String())})
 	quietly := s.Create(checks.Spec{Name: new("Quietly"), RecordOnly: new(true)})

@@ -94,7 +94,7 @@ func TestLatePages(t *testing.T) {
 			shown               string
 			logged              []string
 		}{
-			{"/integrations", "Channels", "", 503, "Temporarily unavailable", []string{"cannot answer a request", "/integrations", "context deadline exceeded"}},
+			{"/integrations", "Channels", "", 503, "Took too long", []string{"cannot answer a request", "/integrations", "context deadline exceeded"}},
 			{"/import", "", "Projects", 200, "Import", []string{"a request took too long", "/import"}},
 			{"/integrations", "", "", 200, "Integrations", nil},
 		} {
