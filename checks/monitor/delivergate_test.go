@@ -263,7 +263,7 @@ func TestAwayForReminders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
-				o.change(t, c, checks.Spec{RepeatEvery: new(4 * time.Hour)})
+				o.change(t, c, checks.Spec{RepeatEvery: new(4 * time.Hour), Grace: new(time.Minute)})
 				o.set(answer(errors.New("away")))
 				o.ping(t, c.ID, pings.Failure)
 				for range 11 {
