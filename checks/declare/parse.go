@@ -211,8 +211,11 @@ func (p *parser) name(n *yaml.Node, field string, rule func(field, name string) 
 func projectName(_, name string) error { return checks.ValidateProjectName(name) }
 
 func (p *parser) checks(n *yaml.Node, project *Project) {
+	before := p.checked
 	if p.checked += len(follow(n).Content); p.checked > MaxChecks {
-		p.add(position(n), "the file has %d checks, the maximum is %d: split it, for example by project", p.checked, MaxChecks)
+		if before <= MaxChecks { // say it once
+			p.add(position(n), "the file has more than %d checks, the maximum: split it, for example by project", MaxChecks)
+		}
 		return
 	}
 	seen := make(names)

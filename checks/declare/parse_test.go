@@ -102,7 +102,7 @@ f.yaml:9:41: the value of to must have one of the keys env and file`,
 }
 
 func TestParseBounds(t *testing.T) {
-	_, err := parse(t, "checks:\n"+strings.Repeat("- 1\n", 100_000))
+	_, err := parse(t, "checks:\n"+strings.Repeat("- 1\n", declare.MaxChecks))
 	list, _ := errors.AsType[declare.Errors](err)
 	if len(list) != 100 {
 		t.Errorf("%d errors", len(list))
@@ -134,7 +134,7 @@ func TestParseBounds(t *testing.T) {
 		fmt.Fprintf(&shared, "- {<<: *p, name: p%d}\n", i)
 	}
 	_, err = parse(t, shared.String())
-	if err == nil || !strings.HasSuffix(err.Error(), many) || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), ": the file has more than 20000 checks, ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a list of checks merged into many projects: %v", err)
 	}
 	// A list of aliases to a list of entries must not multiply them.
@@ -171,7 +171,7 @@ func TestManyChecks(t *testing.T) {
 			t.Errorf("%s: %d bytes for %d of text", name, used, len(text))
 		}
 	}
-	if _, err := parse(t, repeat(declare.MaxChecks, "projects:\n- name: a\n  checks: [{slug: a}]\n- name: b\n  checks:\n", "  - slug: c%d\n", "")); err == nil || !strings.Contains(err.Error(), "the file has 20001 checks, the maximum is 20000") {
+	if _, err := parse(t, repeat(declare.MaxChecks, "projects:\n- name: a\n  checks: [{slug: a}]\n- name: b\n  checks:\n", "  - slug: c%d\n", "")); err == nil || !strings.Contains(err.Error(), "the file has more than 20000 checks, ") {
 		t.Errorf("too many checks: %.200v", err)
 	}
 	prose := strings.Repeat("Copies the tables, views, and indexes [all of them]. ", 5)
