@@ -198,6 +198,12 @@ func TestLockedSQLite(t *testing.T) {
 			t.Errorf("while the file is locked: %v", err)
 		case <-time.After(250 * time.Millisecond):
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // behind the one that waits
+		err = write(ctx)
+		cancel()
+		if fault, _ := errors.AsType[store.Fault](err); fault != "is locked by another process" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("behind another transaction: %v", err)
+		}
 		_, err = other.ExecContext(t.Context(), "ROLLBACK")
 		must(t, err)
 		must(t, <-written)

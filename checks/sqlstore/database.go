@@ -93,6 +93,9 @@ func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx s
 			attempt--
 			continue
 		}
+		if !locked(err) && s.writer.held.Load() != nil {
+			s.writer.held.Store(nil)
+		}
 		if t.direct && err != nil {
 			if ctx = s.detour(ctx, err); !committing {
 				continue
@@ -160,6 +163,9 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 	case s.writing <- struct{}{}:
 		return func() { <-s.writing }, nil
 	case <-ctx.Done():
+		if held := s.writer.held.Load(); held != nil {
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), translate(*held))
+		}
 		return nil, ctx.Err()
 	}
 }

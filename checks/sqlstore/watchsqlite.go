@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -17,6 +18,8 @@ type sqliteWriter struct {
 	conn     *bun.Conn // nil if none is reserved, or it was lost
 	reserved int       // how often a connection was reserved
 	patience int       // the busy timeout of the pool, in milliseconds
+	// held is what SQLite said last, as long as another process keeps its lock: what waits for the transaction that waits says it, too.
+	held atomic.Pointer[error]
 }
 
 // dataVersion changes when another connection than the reserved one has committed.
@@ -54,7 +57,11 @@ const busyStep = 100
 // waits reports whether a transaction that began at an instant must be tried again, because another process writes. The caller holds
 // Store.writing.
 func (w *sqliteWriter) waits(err error, begin time.Time) bool {
-	return w.conn != nil && locked(err) && time.Since(begin) < time.Duration(w.patience)*time.Millisecond
+	if w.conn == nil || !locked(err) {
+		return false
+	}
+	w.held.Store(&err)
+	return time.Since(begin) < time.Duration(w.patience)*time.Millisecond
 }
 
 // restTime is longer than the 25 ms that SQLite lets pass at most before it looks again whether another process still writes.
