@@ -110,10 +110,8 @@ func TestEverythingIsRemoved(t *testing.T) {
 // furniture is what a project has of everything.
 type furniture struct {
 	*monitor.Project
-	project, key         uuid.UUID
-	channels             []uuid.UUID
-	checks, keys, pages  []uuid.UUID
-	windows, maintenance []uuid.UUID
+	project, key                           uuid.UUID
+	channels, checks, keys, pages, windows []uuid.UUID
 }
 
 // furnish creates a project with something in each table.

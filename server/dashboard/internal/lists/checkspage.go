@@ -154,22 +154,6 @@ func (v checksView) Listed() int { return v.matching - v.folded }
 // Matches counts the checks that the query selects, on all pages.
 func (v checksView) Matches() int { return v.matching }
 
-// tagsOf returns all tags of the rows, sorted.
-func tagsOf(rows []ui.Row) []string {
-	seen := map[string]bool{}
-	var tags []string
-	for _, r := range rows {
-		for _, tag := range r.Tags {
-			if !seen[tag] {
-				seen[tag] = true
-				tags = append(tags, tag)
-			}
-		}
-	}
-	slices.Sort(tags)
-	return tags
-}
-
 // Snoozes are how long the selected checks may be snoozed.
 func (v checksView) Snoozes() []ui.Choice { return ui.SnoozeChoices }
 
