@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -21,11 +20,20 @@ func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
 	return Backlog(b), err
 }
 
-// Connections returns the state of the pool of connections to the database, and how much memory a session of PostgreSQL has for
-// one, in bytes, without what sessions share. That is 0 for SQLite, and if the user of the database may not see it: it must be a
-// superuser or a member of pg_read_all_stats.
-func (m *Monitor) Connections(ctx context.Context) (stats sql.DBStats, session int64) {
-	return m.store.Connections(ctx)
+// Connections is the state of the pool of connections to the database.
+type Connections struct {
+	// InUse and Idle are how many connections there are, and Max how many there may be, or 0 for any number.
+	InUse, Idle, Max int
+	// Waited is how long callers have waited for a connection, all together, since the store was opened.
+	Waited time.Duration
+	// Session is how much memory a session of PostgreSQL has for one connection, in bytes, without what sessions share. It is 0
+	// for SQLite, and if the user of the database may not see it: it must be a superuser or a member of pg_read_all_stats.
+	Session int64
+}
+
+// Connections returns the state of the pool of connections to the database.
+func (m *Monitor) Connections(ctx context.Context) Connections {
+	return Connections(m.store.Connections(ctx))
 }
 
 // OldestHealthy returns when the alert became due that waits the longest for this process although its channel is healthy,

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net"
 	"strconv"
@@ -127,24 +126,25 @@ func (s *database) askWorkers(ctx context.Context) (all int, away []string, err 
 }
 
 // Connections asks a session how much memory it has, if the user may know: a superuser, or a member of pg_read_all_stats.
-func (s *database) Connections(ctx context.Context) (stats sql.DBStats, session int64) {
-	stats = s.db.DB.Stats()
+func (s *database) Connections(ctx context.Context) store.Connections {
+	stats := s.db.DB.Stats()
+	c := store.Connections{InUse: stats.InUse, Idle: stats.Idle, Max: stats.MaxOpenConnections, Waited: stats.WaitDuration}
 	if !s.d.postgres {
-		return stats, 0
+		return c
 	}
 	sees := s.seesMemory.Load()
 	if sees == nil {
 		sees = new(bool)
 		if err := s.db.DB.QueryRowContext(ctx, `SELECT has_table_privilege('pg_catalog.pg_backend_memory_contexts', 'SELECT')
 			AND has_function_privilege('pg_catalog.pg_get_backend_memory_contexts()', 'EXECUTE')`).Scan(sees); err != nil {
-			return stats, 0
+			return c
 		}
 		s.seesMemory.Store(sees)
 	}
 	if *sees { // an error leaves 0
-		_ = s.db.DB.QueryRowContext(ctx, "SELECT sum(total_bytes)::bigint FROM pg_catalog.pg_backend_memory_contexts").Scan(&session)
+		_ = s.db.DB.QueryRowContext(ctx, "SELECT sum(total_bytes)::bigint FROM pg_catalog.pg_backend_memory_contexts").Scan(&c.Session)
 	}
-	return stats, session
+	return c
 }
 
 // Durability asks the database for the settings that the package comment requires. On SQLite, each connection has its own: that

@@ -19,7 +19,6 @@ package metrics
 
 import (
 	"context"
-	"database/sql"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -58,7 +57,7 @@ var _ source = (*monitor.Monitor)(nil)
 
 // pool is what [Metrics] reads of the connections to the database, if the source has any.
 type pool interface {
-	Connections(ctx context.Context) (stats sql.DBStats, session int64)
+	Connections(ctx context.Context) monitor.Connections
 }
 
 var _ pool = (*monitor.Monitor)(nil)
@@ -81,8 +80,7 @@ type Metrics struct {
 	now     func() time.Time
 	backlog monitor.Backlog
 	known   bool // whether the last read of the backlog succeeded
-	pool    sql.DBStats
-	memory  int64     // of a session
+	pool    monitor.Connections
 	read    time.Time // time of the last read
 }
 
@@ -337,10 +335,10 @@ func (m *Metrics) collectPool(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(m.conns, prometheus.GaugeValue, float64(m.pool.InUse), "in_use")
 	to <- prometheus.MustNewConstMetric(m.conns, prometheus.GaugeValue, float64(m.pool.Idle), "idle")
-	to <- prometheus.MustNewConstMetric(m.connsMax, prometheus.GaugeValue, float64(m.pool.MaxOpenConnections))
-	to <- prometheus.MustNewConstMetric(m.connWait, prometheus.CounterValue, m.pool.WaitDuration.Seconds())
-	if m.memory > 0 {
-		to <- prometheus.MustNewConstMetric(m.session, prometheus.GaugeValue, float64(m.memory))
+	to <- prometheus.MustNewConstMetric(m.connsMax, prometheus.GaugeValue, float64(m.pool.Max))
+	to <- prometheus.MustNewConstMetric(m.connWait, prometheus.CounterValue, m.pool.Waited.Seconds())
+	if m.pool.Session > 0 {
+		to <- prometheus.MustNewConstMetric(m.session, prometheus.GaugeValue, float64(m.pool.Session))
 	}
 }
 
@@ -354,7 +352,7 @@ func (m *Metrics) refresh() {
 	backlog, err := m.source.Backlog(ctx)
 	m.backlog, m.known = backlog, err == nil
 	if p, ok := m.source.(pool); ok {
-		m.pool, m.memory = p.Connections(ctx)
+		m.pool = p.Connections(ctx)
 	}
 	m.read = time.Now()
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,9 +49,8 @@ type Health interface {
 	// that do not answer. It takes a few seconds at most, while the database itself answers. If one server keeps all,
 	// Workers returns 0 and asks nobody.
 	Workers(ctx context.Context) (all int, away []string, err error)
-	// Connections returns the state of the pool of connections, and how much memory the session of one has, in bytes, or 0 if the
-	// database does not say. It asks the database for no more than that.
-	Connections(ctx context.Context) (stats sql.DBStats, session int64)
+	// Connections returns the state of the pool of connections. It asks the database for the memory of a session alone.
+	Connections(ctx context.Context) Connections
 	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
 	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 	// Durability says which setting of the database lets a crash of the machine lose what was committed, or "". A database in
@@ -68,4 +66,11 @@ type Health interface {
 	GivenUp(ctx context.Context) (list []channels.Channel, sent time.Time, err error)
 	// DueChannels is that of [Courier].
 	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]DueChannel, error)
+}
+
+// Connections is that of package monitor.
+type Connections struct {
+	InUse, Idle, Max int
+	Waited           time.Duration
+	Session          int64
 }

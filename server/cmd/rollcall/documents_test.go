@@ -389,6 +389,7 @@ func TestDocumentFlags(t *testing.T) {
 		"retry", "retry-connrefused", "data-binary", "post301", "post302", "post303", "max-redirs", // curl
 		"format", "file", "clean", "if-exists", "single-transaction", "no-owner", "dbname", // pg_dump, pg_restore
 		"restart", "read-only", "cap-drop", "user", // docker run
+		"stored",                // the load tool
 		"now", "ignore-missing", // systemctl enable, sha256sum
 	} {
 		known[other] = true
