@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +62,7 @@ func TestLines(t *testing.T) {
 // make no more lines than a few do.
 func TestRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedText
 		log := slog.New(slog.NewTextHandler(&out, nil))
 		var r Repeats
 		counted := func() (lines, events int) {
@@ -81,11 +82,11 @@ func TestRepeats(t *testing.T) {
 			r.Log(log, slog.LevelWarn, "192.0.2.1", "refused", "address", "192.0.2.1")
 		}
 		if lines, _ := counted(); lines != 1 {
-			t.Errorf("%d lines at once, want 1: %s", lines, &out)
+			t.Errorf("%d lines at once, want 1: %s", lines, out.String())
 		}
 		time.Sleep(time.Hour)
 		if lines, events := counted(); lines != 2 || events != 1000 {
-			t.Errorf("%d lines about %d events, want 2 about 1000: %s", lines, events, &out)
+			t.Errorf("%d lines about %d events, want 2 about 1000: %s", lines, events, out.String())
 		}
 		out.Reset()
 		for i := range 10_000 {
@@ -100,6 +101,30 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("%d keys are remembered", len(r.known))
 		}
 	})
+}
+
+// lockedText is a log that timers write.
+type lockedText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lockedText) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
 }
 
 // TestNames logs each name once, and no more names than clients may fill the log with.
