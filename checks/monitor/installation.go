@@ -30,14 +30,6 @@ func (i *Installation) Secret(ctx context.Context, name string) (string, error) 
 	return s.Value, err
 }
 
-// Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,
-// one is the first. Use it for what may happen only once, such as the use of a link.
-func (i *Installation) Once(ctx context.Context, name string) (first bool, err error) {
-	mine := randomText(52)
-	stored, err := i.store.Setting(ctx, i.now(), store.Setting{Name: name, Value: mine})
-	return stored.Value == mine, err
-}
-
 // Records returns the store of records, for the packages that keep people, their sessions and the like, and for the notes that
 // programs on one database leave for each other. The kinds of records belong to those packages.
 func (i *Installation) Records() records.Store { return recordStore{i.store} }

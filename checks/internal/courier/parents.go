@@ -94,21 +94,21 @@ func Parents(ctx context.Context, s follows, projectID uuid.UUID, now time.Time,
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[uuid.UUID]Parent, len(found))
 	var down []uuid.UUID
 	for _, c := range found {
-		if byID[c.ID] = (Parent{Check: c}); c.Stored == checks.StatusDown {
+		if c.Stored == checks.StatusDown {
 			down = append(down, c.ID)
 		}
 	}
+	var told map[uuid.UUID]bool
 	if len(down) > 0 {
-		told, err := s.Told(ctx, down, now.Add(-doubt), now)
-		if err != nil {
+		if told, err = s.Told(ctx, down, now.Add(-doubt), now); err != nil {
 			return nil, err
 		}
-		for id := range told {
-			byID[id] = Parent{byID[id].Check, true}
-		}
+	}
+	byID := make(map[uuid.UUID]Parent, len(found))
+	for _, c := range found {
+		byID[c.ID] = Parent{c, told[c.ID]}
 	}
 	parents := make(map[uuid.UUID][]Parent, len(of))
 	for follower, nodes := range of {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -121,11 +118,7 @@ type trouble struct {
 	failing        bool // as the log says
 	begins, giveUp pacer
 	failed, sent   int // attempts since the last line
-	last           time.Time
 }
-
-// forgetTrouble is how long after its last failure a channel has no trouble any more, and may be gone.
-const forgetTrouble = 24 * time.Hour
 
 // pacer lets a line pass, and then none for a pause that doubles from a minute to an hour while lines go on.
 type pacer struct {
@@ -154,7 +147,6 @@ func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
 	case t == nil && s.err == nil:
 		return
 	case t == nil:
-		maps.DeleteFunc(l.troubles, func(_ uuid.UUID, t *trouble) bool { return now.Sub(t.last) > forgetTrouble })
 		t = &trouble{}
 		l.troubles[s.ChannelID] = t
 		l.troubled.Store(true)
@@ -166,7 +158,7 @@ func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
 			line, level, t.failing = "alerts to a channel arrive again", slog.LevelInfo, false
 		}
 	} else {
-		t.failed, t.last = t.failed+1, now
+		t.failed++
 		switch {
 		case r.State == checks.DeliveryFailed && t.giveUp.pass(now):
 			line = "an alert was given up"

@@ -137,20 +137,19 @@ func firstTag(c checks.Check) string {
 // byName returns checks in the order of their names. Those without runs, which have little to show, come last if idleLast is set.
 func byName(list []checks.Check, idleLast bool) []checks.Check {
 	type place struct {
-		idle bool
+		idle int // 1 for one that comes last
 		name string
 		at   int
 	}
 	places := make([]place, len(list)) // a check is too large to be moved about
 	for i, c := range list {
-		idle := c.Stored == checks.StatusPaused || c.Stored == checks.StatusNew
-		places[i] = place{idleLast && idle, strings.ToLower(c.DisplayName()), i}
+		places[i] = place{0, strings.ToLower(c.DisplayName()), i}
+		if idleLast && (c.Stored == checks.StatusPaused || c.Stored == checks.StatusNew) {
+			places[i].idle = 1
+		}
 	}
 	slices.SortFunc(places, func(a, b place) int {
-		if a.idle != b.idle {
-			return map[bool]int{false: -1, true: 1}[a.idle]
-		}
-		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(list[a.at].ID[:], list[b.at].ID[:]))
+		return cmp.Or(a.idle-b.idle, strings.Compare(a.name, b.name), bytes.Compare(list[a.at].ID[:], list[b.at].ID[:]))
 	})
 	sorted := make([]checks.Check, len(list))
 	for i, p := range places {
