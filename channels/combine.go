@@ -12,7 +12,8 @@ import (
 // whose [Type] combines them. id is its idempotency key, and url the address of a page about all of them, or "".
 //
 // Combined has them, in the order of their instants. Check stands for all: its Name counts them, and its ID is that of no check.
-// At is the earliest instant. Reminder is the lowest number of all, so it is 0 if one of them is no reminder. Reason is that of all, or says that there are several. Over is set if all have recovered.
+// At is the earliest instant. Reminder is the lowest number of all, so it is 0 if one of them is no reminder. Reason is that of all,
+// or says that there are several. Over is set if all have recovered.
 func Combine(id, url string, list []Notification) Notification {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Notification) int { return a.At.Compare(b.At) })

@@ -197,8 +197,8 @@ func randomText(n int) string {
 }
 
 // Authenticate returns the API key with this text, of a project or of the installation, or [checks.ErrNotFound]: for one that has
-// expired [checks.ErrKeyExpired], which wraps it, with the key. It looks up a hash of the text, so its timing does not reveal how much of the text is
-// right. A key that another process revokes stays valid for up to 5 seconds.
+// expired [checks.ErrKeyExpired], which wraps it, with the key. It looks up a hash of the text, so its timing does not reveal how
+// much of the text is right. A key that another process revokes stays valid for up to 5 seconds.
 func (s *Projects) Authenticate(ctx context.Context, text string) (key checks.Key, err error) {
 	defer describe(&err, "api", "key")
 	if len(text) != keyLength {

@@ -268,7 +268,7 @@ type gathering struct {
 
 	saved, deleted []*store.Locked
 	entries        []audit.Entry
-	release        func(ctx context.Context) error // nil if nothing is to be released
+	release        func(ctx context.Context) error // of what the gate keeps back; nil for none
 
 	channels *[]channels.Channel // of the project, once they were read
 	account  *int                // the checks of the account, once they were counted

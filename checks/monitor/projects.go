@@ -264,7 +264,7 @@ func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 	return about("project", id, err)
 }
 
-// removeChecks removes checks of a project that is to be deleted, until it has no more than a transaction can remove.
+// removeChecks removes checks of a project before it is deleted itself, until one transaction can remove the others.
 func (s *Projects) removeChecks(ctx context.Context, project uuid.UUID) error {
 	ids, err := s.store.FindChecks(ctx, project, store.Match{})
 	if err != nil {

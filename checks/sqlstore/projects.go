@@ -108,7 +108,8 @@ func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	return translate(err)
 }
 
-// DeleteProject removes a project and all that belongs to it, and its account with the last project. PrunePings removes the logs of its checks.
+// DeleteProject removes a project and all that belongs to it, and its account with the last project. PrunePings removes the logs
+// of its checks.
 func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err

@@ -13,8 +13,8 @@
 // There are three ways to sign in:
 //
 //   - With an API key of a project: a read-only key views, a read-write key also edits, and an admin key also manages the keys
-//     and the project itself. The session ends 14 days after the last visit, 90 days after the key was entered, when the key is revoked or expires, and at
-//     sign-out. The database keeps it, so its end holds at once on every server. [Dashboard.SignInLink] makes a link that signs in once.
+//     and the project itself. The session ends 14 days after the last visit, 90 days after the key was entered, when the
+//     key is revoked or expires, and at sign-out. The database keeps it, so its end holds at once on every server. [Dashboard.SignInLink] makes a link that signs in once.
 //   - With an account, if Config.Accounts is set: see package server/dashboard/accounts. People have roles in projects, and
 //     administrators manage people. Programs without accounts do not link that package.
 //   - At the program, if server.Config.Authorize is set: it says who sends a request, and with which rights ([checks.Right]).

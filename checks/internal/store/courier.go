@@ -42,8 +42,8 @@ type Courier interface {
 	// Related is that of [Lookup].
 	Related(ctx context.Context, projectID uuid.UUID, names []string) ([]selection.Node, error)
 	// Told returns those of some checks that are down with an alert about the present outage that was sent, or is on its way: raised
-	// after fresh, or not kept back any more since then, or waiting for a check that it follows in turn, or
-	// for a step of the escalation policy.
+	// after fresh, or not kept back any more since then, or waiting for a check that it follows in turn, or for a step of the
+	// escalation policy.
 	Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Time) (map[uuid.UUID]bool, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.

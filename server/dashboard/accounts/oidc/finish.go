@@ -103,8 +103,8 @@ func (p *Provider) Finish(ctx context.Context, callback string, kept []byte, que
 // clockSkew is how far the provider's clock may be behind ours when people sign in again.
 const clockSkew = time.Minute
 
-// age returns how long ago, in whole minutes, the person proved to the provider who they are, or 0 if it does not say. Who must do it again has done so
-// since the attempt began.
+// age returns how long ago, in whole minutes, the person proved to the provider who they are, or 0 if it does not say.
+// Who must do it again has done so since the attempt began.
 func (p *Provider) age(s started, id *oidc.IDToken) (time.Duration, error) {
 	all := claims{}
 	if err := id.Claims(&all); err != nil {
