@@ -248,8 +248,9 @@ func TestStateOfNewerVersion(t *testing.T) {
 	})
 }
 
-// TestPingsAreHot pings checks on PostgreSQL, one by one and in batches. Once the states have their size, each update of them stays in its
-// page and touches no index, and no ping writes to the settings.
+// TestPingsAreHot pings checks on PostgreSQL, one by one and in batches. Once the states have their size, updates of them stay in their
+// page and touch no index, and no ping writes to the settings. An update still leaves its page while a snapshot of another session keeps
+// old versions there, as each ANALYZE of autovacuum does: a few may. With an index on what a ping changes, none would be HOT.
 func TestPingsAreHot(t *testing.T) {
 	pool := dbtest.PostgreSQL(t).Plain(t).Bun(t)
 	pool.SetMaxOpenConns(1) // whose session counts
@@ -291,8 +292,8 @@ func TestPingsAreHot(t *testing.T) {
 		round()
 	}
 	states2, hot2 := updates("rollcall_states")
-	if all, hot := states2-states, hot2-hotStates; all != rounds*(2*len(ids)+1) || hot < all {
-		t.Errorf("%d of %d updates of states were HOT", hot, all)
+	if all, hot := states2-states, hot2-hotStates; all != rounds*(2*len(ids)+1) || hot < all*3/4 {
+		t.Errorf("%d of %d updates of states were HOT, want three of four at least", hot, all)
 	}
 	if after, _ := updates("rollcall_checks"); after != settings {
 		t.Errorf("pings have updated the settings of checks %d times", after-settings)
