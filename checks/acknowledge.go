@@ -65,13 +65,16 @@ func (c Check) Acknowledge(spec AckSpec, now time.Time) (Check, Effects, error) 
 	case before.By != "" && !spec.TakeOver:
 		return c, Effects{}, fmt.Errorf("%w by %s since %s", ErrAcknowledged, before.By, prose.Time(before.At, "2006-01-02 15:04", c.TZ))
 	}
-	settled.Ack = ack
+	settled.Ack, settled.Alerting.Remind = ack, false
 	return settled.review(ack.At, &effects), effects, nil
 }
 
-// Unacknowledge gives an outage back, so that reminders and escalation go on. Without an acknowledgement it changes nothing.
+// Unacknowledge gives an outage back: a reminder says so, and the escalation policy begins again. Without an acknowledgement it changes nothing.
 func (c Check) Unacknowledge(now time.Time) (Check, Effects) {
 	c, effects := c.Settle(now)
+	if c.Acknowledged(now) != (gate.Ack{}) {
+		c.Alerting.Returned, c.Alerting.Remind = instant(now), c.Alerting.Failures == 0
+	}
 	if !c.Ack.At.IsZero() {
 		c.Ack = gate.Ack{}
 		c = c.review(instant(now), &effects)

@@ -51,17 +51,21 @@ type alerting struct {
 	RepeatFrom time.Time `json:"repeat_from,omitzero"`
 	// Reminders counts the reminders since the alert.
 	Reminders int `json:"reminders,omitzero"`
+	// Returned is when the last acknowledgement of the outage ended, and Remind says that no reminder has followed since.
+	Returned time.Time `json:"returned,omitzero"`
+	Remind   bool      `json:"remind,omitzero"`
+	// Owed says of a check that was paused after an alert that it was down that no alert has said since that it is up.
+	Owed bool `json:"owed,omitzero"`
 	// Next is the instant at which an alert may be due if nothing happens before, or the zero time.
 	Next time.Time `json:"next,omitzero"`
 }
 
 // enter gives a check the status that a transition leads to, and raises the alert about it or starts to wait for it.
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
-	alerted := c.Stored == StatusDown && c.Alerting.Failures == 0
-	held := c.Alerting.HeldSince
+	owed, held := c.owed(), c.Alerting.HeldSince
 	c.Stored, c.StoredSince, c.Ack = t.To, t.At, gate.Ack{}
 	effects.Transitions = append(effects.Transitions, t)
-	c.Alerting = alerting{Since: t.At, HeldSince: held}
+	c.Alerting = alerting{Since: t.At, HeldSince: held, Owed: owed}
 	switch {
 	case t.To == StatusDown:
 		c.Alerting.Failures, c.Alerting.FailedAt, c.Alerting.ExpectedAt = 1, t.At, t.At
@@ -69,12 +73,17 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
 		return c.raise(now, effects)
-	case alerted || !held.IsZero():
+	case owed || !held.IsZero():
 		return c.raise(now, effects)
 	}
 	// No alert said that it was down, so none says that it is up.
 	c.Alerting = alerting{}
 	return c
+}
+
+// owed reports whether an alert has said that the check is down, and none since that it is up.
+func (c Check) owed() bool {
+	return c.Alerting.Owed || c.Stored == StatusDown && c.Alerting.Failures == 0
 }
 
 // failed counts a failure.
@@ -91,17 +100,17 @@ func (c Check) review(now time.Time, effects *Effects) Check {
 	switch {
 	case c.Stored == StatusDown && c.Alerting.Failures > 0, c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero():
 		return c.raise(now, effects)
-	case c.Stored == StatusDown && c.RepeatEvery > 0:
+	case c.Stored == StatusDown && (c.RepeatEvery > 0 || !c.Ack.At.IsZero() || !c.Alerting.Returned.IsZero()):
 		return c.remind(now, effects)
 	}
-	c.Alerting = alerting{}
+	c.Alerting = alerting{Owed: c.Alerting.Owed}
 	return c
 }
 
 // Policies returns the alert rules of the check and the acknowledgement of its outage, as package gate asks for them. Those of its
 // project are not among them. Quiet hours that cannot be evaluated are none: better an alert at night than no alert.
 func (c Check) Policies() gate.Policies {
-	p := gate.Policies{AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, RecordOnly: c.RecordOnly, Ack: c.Ack}
+	p := gate.Policies{AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, RecordOnly: c.RecordOnly, Ack: c.Ack, Returned: c.Alerting.Returned}
 	if c.QuietHours != "" {
 		hours := c.compiled().hours
 		p.Quiet = &hours
@@ -191,34 +200,64 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 	}
 	effects.Alerts = append(effects.Alerts,
 		Alert{RaisedAt: now, Status: c.Stored, At: c.Alerting.Since, Since: c.Alerting.HeldSince})
-	if c.Stored == StatusDown && c.RepeatEvery > 0 {
-		c.Alerting = alerting{Since: c.Alerting.Since, RepeatFrom: now, Next: now.Add(c.RepeatEvery)}
-	} else {
-		c.Alerting = alerting{}
+	since := c.Alerting.Since
+	if c.Alerting = (alerting{}); c.Stored == StatusDown && (c.RepeatEvery > 0 || !c.Ack.At.IsZero()) {
+		if c.Alerting.Since = since; !c.Ack.Active(now) {
+			c.Alerting.Returned = c.Ack.Until
+		}
+		c = c.next(now, now)
 	}
 	return c
 }
 
-// remind raises a reminder that the check is still down, unless the gate says that it is too early or drops it. A reminder that
-// comes late does not delay those after it.
+// remind raises a reminder that the check is still down, unless the gate says that it is too early or drops it: after RepeatEvery, and
+// at the end of an acknowledgement. A reminder that comes late does not delay those after it.
 func (c Check) remind(now time.Time, effects *Effects) Check {
-	a := c.Alerting
-	if a.RepeatFrom.IsZero() { // the rule was set after the alert
-		a.RepeatFrom = now
+	from := c.Alerting.RepeatFrom
+	if from.IsZero() { // the rule was set after the alert
+		from = now
 	}
-	switch d := gate.Decide(gate.Event{Kind: gate.Reminder, Last: a.RepeatFrom}, c.Policies(), now); {
+	if end := c.Ack.Until; !end.IsZero() && !now.Before(end) && !end.Equal(c.Alerting.Returned) {
+		c.Alerting.Returned, c.Alerting.Remind = end, true
+	}
+	returned := c.Alerting.Remind
+	if !returned && c.RepeatEvery == 0 {
+		return c.next(from, now)
+	}
+	e := gate.Event{Kind: gate.Reminder}
+	if !returned {
+		e.Last = from
+	}
+	switch d := gate.Decide(e, c.Policies(), now); {
+	case returned && d.Action != gate.Send:
+		c.Alerting.Next = d.Until
+		return c
 	case d.Action == gate.Wait:
 	case !d.Until.IsZero(): // dropped in quiet hours
-		a.RepeatFrom = d.Until
+		from = d.Until
 	default:
-		a.RepeatFrom = now.Add(-(now.Sub(a.RepeatFrom) % c.RepeatEvery))
+		if returned {
+			from = now
+		} else {
+			from = now.Add(-(now.Sub(from) % c.RepeatEvery))
+		}
 		if d.Action == gate.Send {
-			a.Reminders++
+			c.Alerting.Reminders, c.Alerting.Remind = c.Alerting.Reminders+1, false
 			effects.Alerts = append(effects.Alerts,
-				Alert{RaisedAt: now, Status: StatusDown, At: a.Since, Reminder: a.Reminders})
+				Alert{RaisedAt: now, Status: StatusDown, At: c.Alerting.Since, Reminder: c.Alerting.Reminders})
 		}
 	}
-	a.Next = a.RepeatFrom.Add(c.RepeatEvery)
-	c.Alerting = a
+	return c.next(from, now)
+}
+
+// next sets when the next reminder may be due: RepeatEvery after an instant, or at the end of the acknowledgement.
+func (c Check) next(from, now time.Time) Check {
+	a := &c.Alerting
+	if a.RepeatFrom, a.Next = (time.Time{}), (time.Time{}); c.RepeatEvery > 0 {
+		a.RepeatFrom, a.Next = from, from.Add(c.RepeatEvery)
+	}
+	if end := c.Ack.Until; end.After(now) && (a.Next.IsZero() || end.Before(a.Next)) {
+		a.Next = end
+	}
 	return c
 }

@@ -145,7 +145,14 @@ func TestAlertsWithoutRules(t *testing.T) { // down always; up only after down
 		"down, paused, up": {
 			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
 			{at: "01 12:01", do: "pause"},
-			{at: "01 12:02", do: "success"},
+			{at: "01 12:02", do: "success", want: tell("up 01 12:02")},
+			{at: "01 12:03", do: "success"},
+		},
+		"down, paused, down, up": {
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 12:01", do: "pause"},
+			{at: "01 12:02", do: "fail", want: tell("down 01 12:02")},
+			{at: "01 12:03", do: "success", want: tell("up 01 12:03")},
 		},
 		"a run that does not end": {
 			{at: "01 12:00", do: "start"},
@@ -335,8 +342,8 @@ func TestRepeatEvery(t *testing.T) {
 			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
 			{at: "01 13:00", want: tell("down 01 12:00 reminder 1")},
 			{at: "01 13:59", do: "ack"},
-			{at: "01 15:59"},
-			{at: "01 16:00", want: tell("down 01 12:00 reminder 2")},
+			{at: "01 15:58"},
+			{at: "01 15:59", want: tell("down 01 12:00 reminder 2")},
 			{at: "01 16:30", do: "ack"},
 			{at: "01 17:30", do: "success", want: tell("up 01 17:30")},
 			{at: "01 18:00", do: "success"},
@@ -346,7 +353,8 @@ func TestRepeatEvery(t *testing.T) {
 				{at: "01 12:00", do: "fail"},
 				{at: "01 12:10", do: "ack"},
 				{at: "01 12:40", do: "fail", want: tell("down 01 12:00")},
-				{at: "01 14:40", want: tell("down 01 12:00 reminder 1")},
+				{at: "01 14:10", want: tell("down 01 12:00 reminder 1")},
+				{at: "01 15:10", want: tell("down 01 12:00 reminder 2")},
 			}},
 		"shortened": {repeat(5 * time.Hour), []happening{
 			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},

@@ -20,7 +20,6 @@ type person struct {
 	acts  []act
 	done  int
 	rules alertRules
-	steps []int // of the integrations; none for no policy
 
 	status          string
 	success         int  // the last
@@ -28,13 +27,14 @@ type person struct {
 	expected        int  // the ping that was missed last, or the failure
 	raised          bool // the alert that the check is down
 	unreported      bool // something that quiet hours kept back is not told yet
-	reminded, acked int  // the last reminder, or -1; the end of the acknowledgement
+	reminded, acked int  // the last reminder, or -1; the end of the acknowledgement, or -1
+	returned        bool // an acknowledgement has ended, and no reminder followed
 
-	desks [3]struct {
-		waits, told bool
-		from        int
-	}
-	log []string
+	waits, told bool // for the alert
+	word        int  // when something was told last
+	next        int  // a reminder that waits until then, or -1
+	early       bool // it waits because something was told shortly before
+	log         []string
 }
 
 func (p *person) covered(minute int) bool {
@@ -56,41 +56,53 @@ func (p *person) covered(minute int) bool {
 	return false
 }
 
-// blocked reports whether the rules forbid to tell an integration in this minute that the check is down, or still is.
-func (p *person) blocked(desk, minute int, reminder bool) bool {
+// blocked reports whether the rules forbid to tell in this minute that the check is down, or still is.
+func (p *person) blocked(minute int, reminder bool) bool {
 	parent := parentAt(p.acts, minuteOf(minute))
-	if p.rules.until(minute) > minute || p.covered(minute) || parent.Down || !reminder && !parent.Late.IsZero() {
-		return true
-	}
-	after := 0
-	if desk < len(p.steps) {
-		after = p.steps[desk]
-	}
-	if minute < p.acked && (reminder || after > 0) {
-		return true
-	}
-	from := p.desks[desk].from
-	for p.covered(from) {
-		from++
-	}
-	return after > 0 && minute < from+after
+	return p.rules.until(minute) > minute || p.covered(minute) || parent.Down || !reminder && !parent.Late.IsZero()
 }
 
-// tell tells those who wait, if the rules allow it in this minute.
-func (p *person) tell(minute int) {
-	for i := range p.desks {
-		switch d := &p.desks[i]; {
-		case d.waits && p.rules.only:
-			d.waits = false
-		case d.waits && !p.blocked(i, minute, false):
-			p.say(minute, gate.Down, i)
-			d.waits, d.told = false, true
+// tell tells what waits, if the rules allow it in this minute, or if they have been released just now.
+func (p *person) tell(minute int, released bool) {
+	switch {
+	case p.waits && p.rules.only:
+		p.waits = false
+	case p.waits && !p.blocked(minute, false):
+		p.say(minute, gate.Down)
+		p.waits, p.told = false, true
+	}
+	if p.next >= 0 && (released || minute >= p.next) {
+		p.remind(minute)
+	}
+}
+
+func (p *person) say(minute int, kind gate.Kind) {
+	p.word, p.next = minute, -1
+	p.log = append(p.log, fmt.Sprintf("%s: %d", minuteOf(minute).Format("02 15:04:05"), kind))
+}
+
+// remind tells that the check is still down, unless something was told shortly before. Without the rule, no other reminder follows,
+// so it waits.
+func (p *person) remind(minute int) {
+	again := p.next >= 0
+	switch last := p.next; {
+	case !again && p.word == minute:
+	case p.status != "down" || !p.told || p.rules.only || again && p.early && p.rules.repeat == 0:
+		p.next = -1
+	case 10*(minute-p.word) < 9*p.rules.repeat:
+		if p.next = p.word + p.rules.repeat; p.next < last {
+			p.next = last
 		}
+		p.early = true
+	case minute < p.acked:
+		p.next = -1
+	case p.blocked(minute, true) && p.rules.repeat > 0:
+		p.next = -1
+	case p.blocked(minute, true):
+		p.next, p.early = minute, false
+	default:
+		p.say(minute, gate.Reminder)
 	}
-}
-
-func (p *person) say(minute int, kind gate.Kind, desk int) {
-	p.log = append(p.log, fmt.Sprintf("%s: %d to %d", minuteOf(minute).Format("02 15:04:05"), kind, desk))
 }
 
 // review raises what is due by the rules of the check.
@@ -101,12 +113,17 @@ func (p *person) review(minute int) {
 	case p.status == "down" && !p.raised && p.failures >= p.rules.after && isQuiet, p.status == "up" && p.unreported && isQuiet:
 		p.unreported = true
 	case p.status == "down" && !p.raised && p.failures >= p.rules.after:
-		p.raised, p.unreported, p.reminded = true, false, minute
-		for i := range p.desks {
-			p.desks[i].waits, p.desks[i].from = true, minute
-		}
+		p.raised, p.unreported, p.reminded, p.waits, p.next = true, false, minute, true, -1
 	case p.status == "up" && p.unreported:
 		p.up(minute, true)
+	case p.status == "down" && p.raised && p.returned && (p.rules.only || isQuiet):
+	case p.status == "down" && p.raised && p.returned:
+		if p.returned, p.reminded = false, minute; !p.waits {
+			p.remind(minute)
+		}
+		if p.rules.repeat == 0 {
+			p.reminded = -1
+		}
 	case p.status == "down" && p.raised && p.rules.repeat == 0:
 		p.reminded = -1
 	case p.status == "down" && p.raised && p.reminded < 0:
@@ -117,30 +134,23 @@ func (p *person) review(minute int) {
 		for p.reminded+p.rules.repeat <= minute {
 			p.reminded += p.rules.repeat
 		}
-		for i, d := range p.desks {
-			if !d.waits && !p.rules.only && !p.blocked(i, minute, true) {
-				p.desks[i].told = true
-				p.say(minute, gate.Reminder, i)
-			}
+		if !p.waits && minute >= p.acked && p.next < 0 {
+			p.remind(minute)
 		}
 	}
 }
 
-// up tells everybody who knows of the outage, or all if quiet hours kept something back, that it is over.
+// up tells who knows of the outage, or whatever they know if quiet hours kept something back, that it is over.
 func (p *person) up(minute int, all bool) {
-	for i := range p.desks {
-		d := &p.desks[i]
-		if d.told || all && !d.waits {
-			p.say(minute, gate.Up, i)
-		}
-		d.waits, d.told = false, false
+	if p.told || all && !p.waits {
+		p.say(minute, gate.Up)
 	}
-	p.unreported = false
+	p.waits, p.told, p.unreported, p.next = false, false, false, -1
 }
 
 func (p *person) fail(minute, expected int) {
 	if p.status != "down" {
-		p.status, p.failures, p.raised = "down", 0, false
+		p.status, p.failures, p.raised, p.returned = "down", 0, false, false
 	}
 	p.failures++
 	p.expected = expected
@@ -154,8 +164,11 @@ func (p *person) minute(minute int) {
 	case p.status == "down" && minute == p.expected+60+10:
 		p.fail(minute, p.expected+60)
 	}
+	if minute == p.acked && p.status == "down" && p.raised {
+		p.returned = true
+	}
 	p.review(minute)
-	p.tell(minute)
+	p.tell(minute, false)
 }
 
 func (p *person) apply(a act) {
@@ -174,22 +187,25 @@ func (p *person) apply(a act) {
 		p.fail(a.at, a.at)
 	case "rules":
 		if p.raised && p.status == "down" && p.rules.only && !a.rule.only { // as new
-			p.raised, p.unreported, p.failures, p.expected = false, true, max(a.rule.after, 1), a.at
+			p.returned, p.raised, p.unreported, p.failures, p.expected = false, false, true, max(a.rule.after, 1), a.at
 		}
 		p.rules = a.rule
 		p.review(a.at)
 	case "ack":
 		if p.status == "down" {
-			if p.acked = a.at + a.long; a.long == 0 {
+			if p.acked, p.returned = a.at+a.long, false; a.long == 0 {
 				p.acked = never
 			}
 		}
 	case "unack":
+		if p.status == "down" && a.at < p.acked {
+			p.returned = p.raised
+			p.acked = -1
+			p.review(a.at)
+		}
 		p.acked = -1
-	case "steps":
-		p.steps = a.step[:]
 	}
-	p.tell(a.at)
+	p.tell(a.at, slices.Contains(releasing, a.do))
 }
 
 // TestAlertsFollowTheRules lets the state machine and the gate, and a person who applies the rules minute by minute, handle the
@@ -202,7 +218,7 @@ func TestAlertsFollowTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		acts := drawActs(t)
-		o, p := &office{T: t, acts: acts, check: c, now: midnight}, &person{acts: acts, reminded: -1, acked: -1, success: -never}
+		o, p := &office{T: t, acts: acts, check: c, now: midnight}, &person{acts: acts, reminded: -1, acked: -1, next: -1, success: -never}
 		minute := 0
 		for _, a := range acts {
 			o.apply(a)
@@ -216,10 +232,8 @@ func TestAlertsFollowTheRules(t *testing.T) {
 		if diff := cmp.Diff(p.log, o.log); diff != "" {
 			t.Fatalf("(-person +code):\n%s\n%+v", diff, acts)
 		}
-		for i, l := range o.lines {
-			if waits := o.check.Alerting.Failures > 0; o.check.Stored == checks.StatusDown && !l.told && !l.dropped && !waits {
-				t.Fatalf("integration %d was never told: %+v", i, l)
-			}
+		if waits := o.check.Alerting.Failures > 0; o.check.Stored == checks.StatusDown && !o.line.told && !o.line.dropped && !waits {
+			t.Fatalf("nobody was ever told: %+v", o.line)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -20,10 +19,9 @@ func minuteOf(n int) time.Time { return midnight.Add(time.Duration(n) * time.Min
 // act is something that people, jobs and the hosts of other checks do.
 type act struct {
 	at   int
-	do   string // "success", "fail", "log", "rules", "ack", "unack", "window", "recurring", "end", "steps", or what a parent is
+	do   string // "success", "fail", "log", "rules", "ack", "unack", "window", "recurring", "end", or what a parent is
 	long int    // minutes of an acknowledgement or of windows, or until the deadline of a parent; 0 for none
 	rule alertRules
-	step [2]int // minutes after which the two integrations of the policy are notified
 }
 
 // alertRules are those of a check: repeat is in minutes, quiet counts in quietTexts, and only is record-only.
@@ -54,7 +52,7 @@ func drawActs(t *rapid.T) (acts []act) {
 	for range rapid.IntRange(1, 25).Draw(t, "acts") {
 		at += rapid.SampledFrom([]int{0, 1, 5, 10, 30, 70, 200}).Draw(t, "minutes")
 		a := act{at: at, do: rapid.SampledFrom([]string{
-			"success", "success", "fail", "fail", "fail", "log", "rules", "ack", "unack", "window", "window", "recurring", "end", "steps",
+			"success", "success", "fail", "fail", "fail", "log", "rules", "ack", "unack", "window", "window", "recurring", "end",
 			"parent up", "parent late", "parent down",
 		}).Draw(t, "act")}
 		switch a.do {
@@ -65,8 +63,6 @@ func drawActs(t *rapid.T) (acts []act) {
 			}
 		case "ack", "window", "recurring", "parent late":
 			a.long = rapid.SampledFrom([]int{0, 1, 10, 60, 300}).Draw(t, "long")
-		case "steps":
-			a.step = [2]int{rapid.SampledFrom([]int{0, 15}).Draw(t, "first"), rapid.SampledFrom([]int{0, 15, 120}).Draw(t, "second")}
 		}
 		acts = append(acts, a)
 	}
@@ -124,19 +120,15 @@ func parentAt(acts []act, now time.Time) (p gate.Parent) {
 	return p
 }
 
-// integrations are one of each step, and one that no step names.
-var integrations = []uuid.UUID{{1}, {2}, {3}}
-
-// office is the code: the state machine of the check and, for each integration, a line of alerts that asks the gate.
+// office is the code: the state machine of the check, and a line of alerts that asks the gate.
 type office struct {
 	*rapid.T
 	acts  []act
 	done  int // acts
-	steps []gate.Step
 	plans []gate.Window
 	check checks.Check
 	now   time.Time
-	lines [3]line
+	line  line
 	log   []string
 }
 
@@ -144,12 +136,15 @@ type line struct {
 	pending []queued
 	raised  time.Time // the newest alert that the check is down
 	told    bool
-	dropped bool // that alert, because the check only records
+	at      time.Time // when it was told last
+	early   bool      // it was too early for the first, a reminder
+	dropped bool      // that alert, because the check only records
 }
 
 type queued struct {
 	kind  gate.Kind
 	since bool // it sums up what was held back
+	from  time.Time
 	due   time.Time
 	held  bool
 }
@@ -157,37 +152,40 @@ type queued struct {
 // raise puts the alerts of an event into the lines.
 func (o *office) raise(effects checks.Effects) {
 	for _, a := range effects.Alerts {
-		q := queued{kind: gate.Down, since: !a.Since.IsZero()}
+		q := queued{kind: gate.Down, since: !a.Since.IsZero(), from: a.RaisedAt}
 		switch {
 		case a.Reminder > 0:
 			q.kind = gate.Reminder
 		case a.Status == checks.StatusUp:
 			q.kind = gate.Up
 		}
-		for i := range o.lines {
-			if q.kind == gate.Down {
-				o.lines[i].raised = a.RaisedAt
-			}
-			o.lines[i].pending = append(o.lines[i].pending, q)
+		if q.kind == gate.Down {
+			o.line.raised = a.RaisedAt
 		}
+		o.line.pending = append(o.line.pending, q)
 	}
 }
 
 // pass asks about what is due.
 func (o *office) pass() {
-	for i := range o.lines {
-		for o.passFirst(i) {
-		}
+	for o.passFirst() {
 	}
 }
 
-// passFirst asks about the first alert of a line, and reports whether to go on with the line.
-func (o *office) passFirst(i int) bool {
-	l := &o.lines[i]
+// passFirst asks about the first alert of the line, and reports whether to go on.
+func (o *office) passFirst() bool {
+	l := &o.line
 	if len(l.pending) == 0 {
 		return false
 	}
 	q := &l.pending[0]
+	if q.held && len(l.pending) > 1 && q.kind == gate.Reminder { // what waits waits for nobody
+		l.pending = slices.Delete(l.pending, 0, 1)
+		if l.pending[0].kind == gate.Reminder {
+			l.pending[0] = *q
+		}
+		return true
+	}
 	if q.held && len(l.pending) > 1 {
 		next := 1
 		if l.pending[1].kind == gate.Up && !l.told { // it does not know of this outage, nor of one before whose end quiet hours held back
@@ -206,11 +204,20 @@ func (o *office) passFirst(i int) bool {
 		return true
 	}
 	p := o.check.Policies()
-	p.Windows, p.Parents, p.Steps = o.plans, []gate.Parent{{Name: "fine"}, parentAt(o.acts, o.now)}, o.steps
-	e := gate.Event{Kind: q.kind, At: l.raised, Check: o.check.ID, Channel: integrations[i]}
+	p.Windows, p.Parents = o.plans, []gate.Parent{{Name: "fine"}, parentAt(o.acts, o.now)}
+	e := gate.Event{Kind: q.kind, At: l.raised, Check: o.check.ID}
+	if q.kind == gate.Reminder {
+		if !l.at.Before(q.from) || q.held && p.RepeatEvery == 0 && l.early {
+			l.pending = l.pending[1:]
+			return true
+		}
+		if l.early = l.at.Add(p.RepeatEvery * 9 / 10).After(o.now); l.early {
+			e.Last = l.at
+		}
+	}
 	switch d := gate.Decide(e, p, o.now); d.Action {
 	case gate.Wait:
-		if q.kind != gate.Down || !d.Until.After(o.now) {
+		if q.kind == gate.Up || !d.Until.After(o.now) {
 			o.Fatalf("at %v: %+v %+v", o.now, e, d)
 		}
 		q.held, q.due = true, d.Until
@@ -221,8 +228,8 @@ func (o *office) passFirst(i int) bool {
 		if q.kind == gate.Down && l.told && !q.since || q.kind == gate.Up && !l.told && !q.since {
 			o.Fatalf("at %v: %+v is told twice, or of nothing: %q\n%+v", o.now, q, o.log, o.acts)
 		}
-		l.told, l.dropped = q.kind != gate.Up, false
-		o.log = append(o.log, fmt.Sprintf("%s: %d to %d", o.now.Format("02 15:04:05"), q.kind, i))
+		l.told, l.at, l.dropped = q.kind != gate.Up, o.now, false
+		o.log = append(o.log, fmt.Sprintf("%s: %d", o.now.Format("02 15:04:05"), q.kind))
 	}
 	l.pending = l.pending[1:]
 	return true
@@ -244,16 +251,17 @@ func (o *office) wait(until time.Time) {
 		if wake := o.check.Wake(); !wake.IsZero() {
 			next = earlierOf(next, wake)
 		}
-		for _, l := range o.lines {
-			for _, q := range l.pending {
-				next = earlierOf(next, q.due)
-			}
+		for _, q := range o.line.pending {
+			next = earlierOf(next, q.due)
 		}
 		if !next.After(o.now) {
 			o.Fatalf("at %v: to be done at %v", o.now, next)
 		}
 	}
 }
+
+// releasing are the acts that make what is held due.
+var releasing = []string{"rules", "ack", "unack", "window", "recurring", "end"}
 
 func (o *office) apply(a act) {
 	o.wait(minuteOf(a.at))
@@ -273,21 +281,14 @@ func (o *office) apply(a act) {
 		}
 	case "unack":
 		o.check, effects = o.check.Unacknowledge(o.now)
-	case "steps":
-		o.steps = nil
-		for i, after := range a.step {
-			o.steps = append(o.steps, gate.Step{After: time.Duration(after) * time.Minute, Channels: integrations[i : i+1]})
-		}
 	}
 	if err != nil {
 		o.Fatal(err)
 	}
 	o.raise(effects)
-	if slices.Contains([]string{"rules", "ack", "unack", "window", "recurring", "end", "steps"}, a.do) { // release what is held
-		for i := range o.lines {
-			for j := range o.lines[i].pending {
-				o.lines[i].pending[j].due = o.now
-			}
+	if slices.Contains(releasing, a.do) {
+		for i := range o.line.pending {
+			o.line.pending[i].due = o.now
 		}
 	}
 	o.pass()

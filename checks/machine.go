@@ -263,13 +263,13 @@ func (c Check) endRuns(ping *pings.Ping) Check {
 }
 
 // Pause turns monitoring off until the check is resumed or, without ManualResume, pinged. It ends the run in progress
-// and drops alerts that are held back and the acknowledgement. Pings received before it no longer change the status.
+// and drops alerts that are held back and the acknowledgement. Those who were notified that the check is down hear of its recovery. Pings received before it no longer change the status.
 func (c Check) Pause(now time.Time) (Check, Effects) {
 	now = instant(now)
 	c, effects := c.Settle(now)
+	c.Alerting, c.Ack = alerting{Owed: c.owed()}, gate.Ack{}
 	c.StoredSince = later(now, c.newest())
 	c.Stored = StatusPaused
-	c.Alerting, c.Ack = alerting{}, gate.Ack{}
 	c.Runs = c.Runs.Only()
 	return c, effects
 }

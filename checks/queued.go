@@ -49,9 +49,9 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 // about a failure until the check fails again or is pinged in time, that about a success until it is pinged in time.
 func (c Check) enterQuietly(t Transition) Check {
 	before := c.Alerting
-	alerted := c.Stored == StatusDown && before.Failures == 0
+	owed := c.owed()
 	c.Stored, c.StoredSince, c.Ack = t.To, t.At, gate.Ack{}
-	c.Alerting = alerting{Since: t.At, HeldSince: before.HeldSince}
+	c.Alerting = alerting{Since: t.At, HeldSince: before.HeldSince, Owed: owed}
 	if !before.HeldSince.IsZero() {
 		c.Alerting.Next = before.Next // the end of the quiet hours
 	}
@@ -62,7 +62,7 @@ func (c Check) enterQuietly(t Transition) Check {
 			c.Alerting.Next, _ = c.nextFailure()
 		}
 	case !before.HeldSince.IsZero():
-	case alerted:
+	case owed:
 		c.Alerting.HeldSince = t.At
 	default: // nobody was notified that it was down
 		c.Alerting = alerting{}

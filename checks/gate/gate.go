@@ -37,8 +37,10 @@ const (
 // Event is an alert that wants to leave, with what is known about its check.
 type Event struct {
 	Kind Kind
-	// At is when the alert about the status was raised, also for a reminder: the steps of an escalation policy count from then.
+	// At is when the alert about the status was raised, also for a reminder.
 	At time.Time
+	// Clock is that of the outage, as the last question about it has returned it. The zero value is one of which nobody has asked.
+	Clock Clock
 	// Last is when the alert or reminder before a reminder was due: its RepeatEvery counts from then. The zero time means long ago.
 	Last time.Time
 	// Failures are the failures in a row until now, and NextFailure is when the next one follows without a ping, or the zero time
@@ -66,8 +68,10 @@ type Policies struct {
 	Quiet *quiet.Hours
 	// RecordOnly says that the check never alerts.
 	RecordOnly bool
-	// Ack is the acknowledgement of the outage, or the zero value.
-	Ack Ack
+	// Ack is the acknowledgement of the outage, or the zero value. Returned is when the last one ended, or the zero time: the escalation
+	// policy begins again then.
+	Ack      Ack
+	Returned time.Time
 	// Windows are the maintenance windows and snoozes of the project, with those that ended since the alert was raised.
 	Windows []Window
 	// Parents are the checks that the check follows.
@@ -134,10 +138,10 @@ const (
 	ByMaintenance Why = "maintenance"
 	BySnooze      Why = "snooze"
 	ByParent      Why = "after" // a check that it follows is down or late, or came up
+	ByQuiet       Why = "quiet_hours"
 	ByAck         Why = "acknowledged"
 	ByStep        Why = "escalation" // it is not the turn of the integration yet
-	ByQuiet       Why = "quiet_hours"
-	ByStorm       Why = "storm" // it is sent with others
+	ByStorm       Why = "storm"      // it is sent with others
 )
 
 // Decision is what the gate decides about an alert.
@@ -150,6 +154,8 @@ type Decision struct {
 	// of a parent, or who has acknowledged the outage. Both are "" for Send, and Name is "" for a policy without a name.
 	Why  Why
 	Name string
+	// Clock is that of the outage at the question, for the next one. Without steps it is the zero value.
+	Clock Clock
 }
 
 // How long an alert waits at most before it is asked again, where no policy says when it may leave.
@@ -165,59 +171,70 @@ const (
 // Decide decides whether, when and to whom an alert leaves. Each policy has its say in the order of the constants above, and the
 // first that keeps the alert back or drops it decides:
 //
-//   - [Down] waits for more failures in a row, for the end of the windows that cover the check, for its parents, for the
-//     step of its integration, and for the end of quiet hours. An acknowledgement keeps only the later steps of an escalation back.
-//   - [Reminder] waits until RepeatEvery has passed, and is then sent or dropped.
+//   - [Down] waits for more failures in a row, for the end of the windows that cover the check, for its parents, for the end of quiet
+//     hours, and for the step of its integration. An acknowledgement keeps only the later steps of an escalation back.
+//   - [Reminder] waits until RepeatEvery has passed and for the step of its integration. What else would keep it back drops it,
+//     because the next one follows anyway. Without RepeatEvery none does, and it waits; an acknowledgement drops it all the same,
+//     because at its end there is another.
 //   - [Up] waits for the end of quiet hours, and for nothing else. Ask only about one whose Down left.
 //
 // A check that only records drops Down and Reminder. Whatever the policies, what waits has an instant at which to ask again.
 func Decide(e Event, p Policies, now time.Time) Decision {
-	if e.Kind != Up {
-		switch {
-		case p.RecordOnly:
-			return Decision{Action: Drop, Why: ByCheck}
-		case e.Kind == Down && e.Failures < p.AlertAfter && now.Before(e.NextFailure):
-			return Decision{Action: Wait, Until: e.NextFailure, Why: ByFailures}
-		case e.Kind == Reminder && !e.Last.IsZero() && now.Before(e.Last.Add(p.RepeatEvery)):
-			return Decision{Action: Wait, Until: e.Last.Add(p.RepeatEvery), Why: ByRepeat}
-		}
-		if len(p.Windows)+len(p.Parents)+len(p.Steps) > 0 || !p.Ack.At.IsZero() {
-			if d := p.keep(e, now); d.Why != "" {
-				return d
-			}
+	if e.Kind == Up {
+		return p.quiet(now)
+	}
+	switch {
+	case p.RecordOnly:
+		return Decision{Action: Drop, Why: ByCheck}
+	case e.Kind == Down && e.Failures < p.AlertAfter && now.Before(e.NextFailure):
+		return Decision{Action: Wait, Until: e.NextFailure, Why: ByFailures}
+	case e.Kind == Reminder && !e.Last.IsZero() && now.Before(e.Last.Add(p.RepeatEvery)):
+		return Decision{Action: Wait, Until: e.Last.Add(p.RepeatEvery), Why: ByRepeat}
+	}
+	d := p.hold(e, now)
+	var clock Clock
+	if len(p.Steps) > 0 {
+		clock = e.clock(p, d, now)
+	}
+	if d.Why == "" && (len(p.Steps) > 0 || !p.Ack.At.IsZero()) {
+		d = p.escalate(e, clock.Zero, now)
+	}
+	if e.Kind == Reminder && d.Action == Wait && d.Why != ByStep && (p.RepeatEvery > 0 || d.Why == ByAck) {
+		if d.Action = Drop; d.Why != ByQuiet {
+			d.Until = time.Time{}
 		}
 	}
+	d.Clock = clock
+	return d
+}
+
+// hold returns what keeps back each alert that a check is down, whatever its integration. Why is "" if nothing does.
+func (p Policies) hold(e Event, now time.Time) Decision {
+	if len(p.Windows) > 0 {
+		if w, end := during(p.Windows, e, now); !end.IsZero() {
+			why := ByMaintenance
+			if w.Kind == Snooze {
+				why = BySnooze
+			}
+			return Decision{Action: Wait, Until: end, Why: why, Name: w.Note}
+		}
+	}
+	if d := p.follow(e, now); d.Why != "" {
+		return d
+	}
+	return p.quiet(now)
+}
+
+// quiet waits for the end of quiet hours.
+func (p Policies) quiet(now time.Time) Decision {
 	if p.Quiet == nil {
 		return Decision{}
 	}
 	end, isQuiet := p.Quiet.Until(now)
-	switch {
-	case !isQuiet:
+	if !isQuiet {
 		return Decision{}
-	case e.Kind == Reminder:
-		return Decision{Action: Drop, Until: end, Why: ByQuiet}
 	}
 	return Decision{Action: Wait, Until: end, Why: ByQuiet}
-}
-
-// keep returns what keeps back or drops an alert that a check is down, of the policies of its project and its acknowledgement.
-// Why is "" if nothing does.
-func (p Policies) keep(e Event, now time.Time) (d Decision) {
-	if w, end := during(p.Windows, e, now); !end.IsZero() {
-		d = Decision{Until: end, Why: ByMaintenance, Name: w.Note}
-		if w.Kind == Snooze {
-			d.Why = BySnooze
-		}
-	} else if d = p.follow(e, now); d.Why == "" {
-		d = p.escalate(e, now)
-	}
-	if d.Why != "" {
-		d.Action = Wait
-		if e.Kind == Reminder { // never kept back: the next one follows anyway
-			d.Action, d.Until = Drop, time.Time{}
-		}
-	}
-	return d
 }
 
 // follow waits for a parent that is down, and with an alert that is due before a late parent's deadline for that. After a parent that
@@ -239,13 +256,14 @@ func (p Policies) follow(e Event, now time.Time) Decision {
 		if ask := now.Add(AskParent); !until.After(now) || until.After(ask) {
 			until = ask
 		}
-		return Decision{Until: until, Why: ByParent, Name: parent.Name}
+		return Decision{Action: Wait, Until: until, Why: ByParent, Name: parent.Name}
 	}
 	return Decision{}
 }
 
-// escalate waits for the step of the integration. An acknowledgement drops reminders, and keeps all steps but the first back.
-func (p Policies) escalate(e Event, now time.Time) Decision {
+// escalate waits for the step of the integration, which counts from an instant. An acknowledgement drops reminders, and keeps all steps
+// but the first back.
+func (p Policies) escalate(e Event, from, now time.Time) Decision {
 	after, found := time.Duration(0), false
 	for _, step := range p.Steps {
 		if slices.Contains(step.Channels, e.Channel) && (!found || step.After < after) {
@@ -257,14 +275,13 @@ func (p Policies) escalate(e Event, now time.Time) Decision {
 		if !p.Ack.Until.IsZero() {
 			until = p.Ack.Until
 		}
-		return Decision{Until: until, Why: ByAck, Name: p.Ack.By}
-	}
-	from := e.At
-	if _, end := during(p.Windows, e, from); !end.IsZero() { // what a window has kept back is alerted at its end as new
-		from = end
+		return Decision{Action: Wait, Until: until, Why: ByAck, Name: p.Ack.By}
 	}
 	if turn := from.Add(after); after > 0 && now.Before(turn) {
-		return Decision{Until: turn, Why: ByStep}
+		if ask := now.Add(AskParent); len(p.Parents) > 0 && ask.Before(turn) { // what a parent does meanwhile stops the clock
+			turn = ask
+		}
+		return Decision{Action: Wait, Until: turn, Why: ByStep}
 	}
 	return Decision{}
 }

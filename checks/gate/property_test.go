@@ -80,24 +80,37 @@ func clock(minute int) string { return at(minute - 12*60).Format("15:04") }
 // noon, although it is asked for the first time then.
 func (d drawn) waits(minute int) bool {
 	e, p := d.event, d.policies
-	now, from := at(minute), e.At
+	now := at(minute)
 	covered := func(t time.Time) bool {
 		return slices.ContainsFunc(p.Windows, func(w gate.Window) bool {
 			return !t.Before(w.Start) && t.Before(w.End) && !slices.Equal(w.Tags, []string{"us"})
 		})
 	}
-	for covered(from) {
-		from = from.Add(time.Minute)
+	tooFew := func(t time.Time) bool { return e.Failures < p.AlertAfter && e.NextFailure.After(t) }
+	held := func(minute int) bool {
+		today := (36*60 + minute) % (24 * 60)
+		isQuiet := d.quiet[0] <= today && today < d.quiet[1]
+		if d.quiet[0] > d.quiet[1] {
+			isQuiet = today >= d.quiet[0] || today < d.quiet[1]
+		}
+		return isQuiet || covered(at(minute)) || minute < max(d.late, d.up) && minute >= 0 && !tooFew(at(minute))
 	}
-	today := (12*60 + minute) % (24 * 60)
-	isQuiet := d.quiet[0] <= today && today < d.quiet[1]
-	if d.quiet[0] > d.quiet[1] {
-		isQuiet = today >= d.quiet[0] || today < d.quiet[1]
+	if tooFew(now) || held(minute) {
+		return true
 	}
-	return isQuiet || covered(now) ||
-		e.Failures < p.AlertAfter && e.NextFailure.After(now) ||
-		minute < max(d.late, d.up) ||
-		len(p.Steps) > 0 && p.Steps[0].After > 0 && (from.Add(p.Steps[0].After).After(now) || p.Ack.Until.After(now))
+	if len(p.Steps) == 0 || p.Steps[0].After == 0 {
+		return false
+	}
+	begin, free := int(e.At.Sub(noon)/time.Minute), 0
+	if !p.Ack.At.IsZero() {
+		begin = max(begin, int(p.Ack.Until.Sub(noon)/time.Minute))
+	}
+	for m := begin; m < minute; m++ {
+		if !held(m) {
+			free++
+		}
+	}
+	return p.Ack.Until.After(now) || time.Duration(free)*time.Minute < p.Steps[0].After
 }
 
 // property compares what becomes of an alert with the plain model, minute by minute. Whoever asks at noon and then always at Until sends
@@ -112,6 +125,9 @@ func property(t *rapid.T) {
 			}
 		}
 		p.Parents = d.parents(now)
+		if !p.Ack.Active(now) {
+			p.Returned = p.Ack.Until
+		}
 		decision := gate.Decide(d.event, p, now)
 		if want := d.waits(int(now.Sub(noon) / time.Minute)); (decision.Action == gate.Wait) != want || decision.Action == gate.Drop {
 			t.Fatalf("at %v: %+v, want that it waits: %v", now, decision, want)
@@ -122,7 +138,7 @@ func property(t *rapid.T) {
 		if !decision.Until.After(now) || decision.Until.After(now.Add(14*24*time.Hour)) || decision.Why == "" {
 			t.Fatalf("at %v: %+v", now, decision)
 		}
-		now = decision.Until
+		now, d.event.Clock = decision.Until, decision.Clock
 	}
 }
 

@@ -120,10 +120,14 @@ func (s *service) storeChannel(ctx context.Context, list []channels.Channel, c c
 			return err
 		}
 		stored, found := channelByID(list, c.ID)
-		if !found {
-			return s.note(ctx, tx, aboutChannel(c, "channel.create", s.channelChanges(stored, c)...))
+		action, note := "channel.create", s.note
+		if found {
+			action, note = "channel.update", s.noteChanged
 		}
-		return s.noteChanged(ctx, tx, aboutChannel(c, "channel.update", s.channelChanges(stored, c)...))
+		if err := note(ctx, tx, aboutChannel(c, action, s.channelChanges(stored, c)...)); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, c.ProjectID, s.now()) // a member of a group, or what checks await, may have missed alerts
 	})
 }
 

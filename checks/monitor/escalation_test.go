@@ -177,7 +177,8 @@ func TestEscalationChanged(t *testing.T) {
 		p.after(t, 30*time.Minute, "pager: job down", "pager: twin down")
 		p.clock.Set(noon.Add(40 * time.Minute))
 		p.set(t, step(0, p.mail), step(2*time.Hour, p.boss))
-		p.after(t, 3*time.Hour)
+		p.after(t, 2*time.Hour-time.Second)
+		p.after(t, 2*time.Hour, "boss: twin down") // boss has the other
 	})
 }
 
@@ -206,25 +207,30 @@ func TestEscalationUp(t *testing.T) {
 	})
 }
 
-// TestEscalationReminders sends reminders to those that have the alert.
+// sweep looks at the deadlines and reminders at a time after noon before it delivers what is due.
+func (p policy) sweep(t *testing.T, after time.Duration, want ...string) {
+	t.Helper()
+	p.clock.Set(noon.Add(after))
+	_, err := p.Sweep(t.Context())
+	must(t, err)
+	p.after(t, after, want...)
+}
+
+// TestEscalationReminders sends reminders to those that have the alert, counted from when they got it.
 func TestEscalationReminders(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		spec := checks.Spec{Name: new("job"), Channels: new(""), RepeatEvery: new(25 * time.Minute)}
 		p.ping(t, p.outbox.create(t, spec).ID, pings.Failure)
-		remind := func(after time.Duration, want ...string) {
-			t.Helper()
-			p.clock.Set(noon.Add(after))
-			_, err := p.Sweep(t.Context())
-			must(t, err)
-			p.after(t, after, want...)
-		}
-		remind(0, "mail: job down")
-		remind(15*time.Minute, "pager: job down")
-		remind(25*time.Minute, "mail: job down", "pager: job down")
-		remind(50*time.Minute, "mail: job down", "pager: job down")
-		remind(time.Hour, "boss: job down")
-		remind(75*time.Minute, "boss: job down", "mail: job down", "pager: job down")
+		p.sweep(t, 0, "mail: job down")
+		p.sweep(t, 15*time.Minute, "pager: job down")
+		p.sweep(t, 25*time.Minute, "mail: job down")
+		p.sweep(t, 40*time.Minute, "pager: job down")
+		p.sweep(t, 50*time.Minute, "mail: job down")
+		p.sweep(t, time.Hour, "boss: job down")
+		p.sweep(t, 65*time.Minute, "pager: job down")
+		p.sweep(t, 75*time.Minute, "mail: job down")
+		p.sweep(t, 85*time.Minute, "boss: job down")
 	})
 }
 
@@ -285,7 +291,7 @@ func TestEscalationText(t *testing.T) {
 	})
 }
 
-// TestEscalationAcknowledged keeps later steps back while somebody has the outage, and goes on after that.
+// TestEscalationAcknowledged keeps later steps back while somebody has the outage, and begins again after that.
 func TestEscalationAcknowledged(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
@@ -296,14 +302,18 @@ func TestEscalationAcknowledged(t *testing.T) {
 		_, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{For: 30 * time.Minute})
 		must(t, err)
 		p.after(t, 15*time.Minute)
-		p.after(t, 35*time.Minute, "pager: job down") // the acknowledgement has ended
-		p.clock.Set(noon.Add(40 * time.Minute))
+		p.sweep(t, 35*time.Minute, "mail: job down") // the acknowledgement has ended
+		p.after(t, 49*time.Minute)
+		p.after(t, 50*time.Minute, "pager: job down")
+		p.clock.Set(noon.Add(55 * time.Minute))
 		_, err = p.Acknowledge(t.Context(), c.ID, checks.AckSpec{})
 		must(t, err)
 		p.after(t, 2*time.Hour)
 		p.clock.Set(noon.Add(3 * time.Hour))
 		_, err = p.Unacknowledge(t.Context(), c.ID)
 		must(t, err)
-		p.after(t, 3*time.Hour, "boss: job down")
+		p.after(t, 3*time.Hour, "mail: job down")
+		p.after(t, 3*time.Hour+15*time.Minute, "pager: job down")
+		p.after(t, 4*time.Hour, "boss: job down")
 	})
 }

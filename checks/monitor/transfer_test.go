@@ -46,8 +46,7 @@ func TestTransfer(t *testing.T) {
 		if _, err := o.CheckBySlug(t.Context(), o.project.ID, "job"); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("the slug in the old project: error %v", err)
 		}
-		o.deliver(t) // the alert to the old channel is gone
-		o.states(t)
+		o.deliver(t, "theirs: job down") // the alert to the old channel is gone
 		o.clock.Advance(time.Minute)
 		o.ping(t, c.ID, pings.Success)
 		o.deliver(t, "theirs: job up")

@@ -21,11 +21,13 @@ import (
 // selectAlerts reads deliveries, each with its channel, its flip and the instants of the flips around it, the name of its
 // project, what is open at its receiver, and what the gate needs: whether there may be policies of the project, which may have
 // ended since the alert was raised, and whether it dropped the alert before.
-const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
+const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
 		coalesce(pr.storm_checks, 5) AS storm_checks, coalesce(pr.storm_window, 60) AS storm_window,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
-		f.at AS flip_at, f.up AS flip_up, f.reason,
+		f.at AS flip_at, f.up AS flip_up, f.reason, f.clock,
+		CASE WHEN d.reminder > 0 THEN (SELECT max(o.finished_at) FROM ` + before + ` AND o.state = 'sent') END AS told_at,
+		CASE WHEN d.reminder > 0 THEN (SELECT count(*) FROM ` + before + ` AND o.state IN ('sent', 'failed') AND o.reminder > 0) ELSE 0 END AS reminders,
 		d.recipient = '' AND EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.state = 'pending'
 			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS divided,
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
@@ -45,6 +47,10 @@ const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since
 	LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
 	WHERE d.id IN (?) AND (ch.id IS NOT NULL OR d.channel_id = ?)`
 
+// before selects the deliveries o of the line of d about the same flip.
+const before = `rollcall_deliveries AS o WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id
+	AND o.flip_id = d.flip_id AND o.recipient IN ('', d.recipient) AND o.id < d.id`
+
 // dropped says that the gate has dropped a delivery o.
 const dropped = `(o.state = 'skipped' AND o.held <> '')`
 
@@ -58,6 +64,9 @@ type alertRow struct {
 	FlipAt  int64      `bun:"flip_at"`
 	FlipUp  bool       `bun:"flip_up"`
 	Reason  string     `bun:"reason"`
+	Clock   string     `bun:"clock"`
+	ToldAt  int64      `bun:"told_at"`
+	Sent    int64      `bun:"reminders"`
 	Divided bool       `bun:"divided"`
 	DownAt  int64      `bun:"down_at"`
 	UpAt    int64      `bun:"up_at"`
@@ -71,9 +80,10 @@ type alertRow struct {
 
 // alert returns the alert of a row, as far as that holds it.
 func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error) {
+	claimed.Reminder = int(min(r.Reminder, r.Sent+1))
 	a = store.Alert{
-		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Reminder: int(r.Reminder),
-		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
+		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Told: instant(r.ToldAt),
+		Flip:   store.AlertFlip{ID: r.FlipID, At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason), Clock: clockOf(r.Clock)},
 		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open, Unheard: r.Unheard,
 		Storm: gate.Storm{Checks: r.StormChecks, Window: time.Duration(r.StormWindow) * time.Second},
 	}
@@ -113,7 +123,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 			return nil, err
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
-		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
+		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Early(a.CreatedAt) || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
 		if a.Channel.Kind == channels.Group {
 			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}

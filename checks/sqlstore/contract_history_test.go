@@ -31,7 +31,7 @@ func testAlerts(t *testing.T, f fixture) {
 	got := list[1]
 	same(t, "check", got.Check.ID, c.ID)
 	same(t, "channel", got.Channel, ops)
-	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: flips.Failure})
+	same(t, "flip", got.Flip, store.AlertFlip{ID: got.Flip.ID, At: noon, Reason: flips.Failure})
 	if got.Project != f.project.Name || got.Check.NPings != 1 || !got.UpAt.IsZero() || !got.DownAt.IsZero() || len(got.Earlier) != 0 {
 		t.Errorf("alert %+v", got)
 	}

@@ -114,8 +114,10 @@ func testMoveWhileDelivering(t *testing.T, f fixture) {
 		wg.Wait()
 		moved := f
 		moved.project = other
-		if left := moved.history(t, checks.DeliveryQuery{Check: c.ID}); len(left) != 0 {
-			t.Fatalf("deliveries after the move: %+v, want none", left)
+		for _, left := range moved.history(t, checks.DeliveryQuery{Check: c.ID}) {
+			if left.ChannelID != group.ID || left.State == checks.DeliveryPending || left.ChannelName != "in another project" {
+				t.Fatalf("after the move: %+v, want only what somebody may have got", left)
+			}
 		}
 	}
 }

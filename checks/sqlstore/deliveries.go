@@ -43,14 +43,14 @@ type deliveryRow struct {
 
 // queuedColumns lists the columns that deliveryRow.queued reads. In RETURNING, SQLite wants them without a table.
 const (
-	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin, d.held, d.held_until, d.batch"
-	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done, recipient, origin, held, held_until, batch"
+	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done, d.recipient, d.origin, d.held, d.held_until, d.batch"
+	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, done, recipient, origin, held, held_until, batch"
 )
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
-		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
+		CreatedAt: instant(r.CreatedAt), Reminder: int(r.Reminder), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
 		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
 	}
 	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
@@ -71,9 +71,10 @@ func doneText(done []string) string {
 }
 
 // firstOfLine is the first of the pending deliveries of the check, the channel and the recipient of d. Only that one can be
-// claimed.
+// claimed. A reminder that the gate has kept back is behind all others, so that no alert waits for it.
 const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
-	AND h.check_id = d.check_id AND h.channel_id = d.channel_id AND h.recipient = d.recipient ORDER BY h.id LIMIT 1)`
+	AND h.check_id = d.check_id AND h.channel_id = d.channel_id AND h.recipient = d.recipient
+	ORDER BY h.reminder > 0 AND h.held <> '', h.id LIMIT 1)`
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
@@ -229,7 +230,7 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id
 			AND d.recipient = h.recipient AND d.state = 'pending'
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
-		WHERE h.id IN (?) ORDER BY d.id`
+		WHERE h.id IN (?) ORDER BY d.reminder > 0 AND d.held <> '', d.id`
 	if t.s.d.postgres {
 		query += " FOR UPDATE OF d"
 	}
@@ -259,14 +260,15 @@ type resultRow struct {
 	Held     string `json:"held"`
 	Until    int64  `json:"until"`
 	Batch    int64  `json:"batch"`
+	Reminder int    `json:"reminder"`
 }
 
 // resultRows reads an array of resultRow on each database.
 const (
-	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text, held text, until bigint, batch bigint)"
+	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text, held text, until bigint, batch bigint, reminder bigint)"
 	resultRowsSQLite   = `(SELECT value->>'delivery' AS delivery, value->>'claim' AS claim, value->>'state' AS state,
 		value->>'attempts' AS attempts, value->>'due' AS due, value->>'since' AS since, value->>'error' AS error, value->>'done' AS done,
-		value->>'held' AS held, value->>'until' AS until, value->>'batch' AS batch FROM json_each(?)) AS v`
+		value->>'held' AS held, value->>'until' AS until, value->>'batch' AS batch, value->>'reminder' AS reminder FROM json_each(?)) AS v`
 )
 
 // RecordResults writes the results whose deliveries are still pending under the same claim, or were sent.
@@ -278,7 +280,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
 			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done),
-			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil), Batch: r.Batch}
+			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil), Batch: r.Batch, Reminder: r.Reminder}
 		ids[i] = r.ID
 	}
 	list, err := json.Marshal(rows)
@@ -292,7 +294,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	var recorded []int64
 	// The list of IDs is redundant, but without it the planner may scan the table for the join.
 	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
-			held = v.held, held_until = nullif(v.until, 0), batch = nullif(v.batch, 0),
+			held = v.held, held_until = nullif(v.until, 0), batch = nullif(v.batch, 0), reminder = v.reminder,
 			attempts = CASE WHEN d.attempts = v.claim THEN v.attempts ELSE d.attempts END,
 			since = CASE WHEN d.attempts = v.claim THEN nullif(v.since, 0) ELSE d.since END,
 			finished_at = CASE WHEN v.state <> 'pending' THEN ? END
@@ -367,7 +369,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
-			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
+			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
 				AND o.created_at = d.created_at)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {

@@ -32,7 +32,7 @@ func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
 		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id, d.recipient, d.done, d.held, d.held_until, d.batch").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, c.slug AS check_slug").
-		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
+		ColumnExpr("CASE WHEN ch.project_id <> c.project_id THEN 'in another project' ELSE coalesce(ch.name, ?) END AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
 		ColumnExpr("(d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up, coalesce(f.reason, '') AS reason").
 		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").

@@ -2,13 +2,20 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/internal/selection"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 type escalationRow struct {
@@ -83,4 +90,104 @@ func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Ti
 				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND NOT coalesce(f.up, FALSE))`,
 		notNamed, micros(now), bun.List(to)).Exec(ctx)
 	return err
+}
+
+// clockOf reads the clock of an outage. What cannot be read is none: better a step too early than none.
+func clockOf(text string) (c gate.Clock) {
+	if text != "" && json.Unmarshal([]byte(text), &c) != nil {
+		return gate.Clock{}
+	}
+	return c
+}
+
+var updateClocks = statement{
+	sqlite: "UPDATE rollcall_flips SET clock = ? WHERE id = ?",
+	postgres: `UPDATE rollcall_flips AS f SET clock = v.clock FROM (SELECT unnest($1::text[]) AS clock, unnest($2::bigint[]) AS id) AS v
+		WHERE f.id = v.id AND f.id = ANY ($2::bigint[])`,
+}
+
+// SaveClocks writes the clocks of outages.
+func (t *transaction) SaveClocks(ctx context.Context, clocks map[int64]gate.Clock) error {
+	var rows [][]any
+	for _, id := range slices.Sorted(maps.Keys(clocks)) {
+		text, err := json.Marshal(clocks[id])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{string(text), id})
+	}
+	return t.exec(ctx, updateClocks, rows)
+}
+
+// ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
+// sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
+// keeping back a delivery that this does not see. It also adds what is missing; see tellMissing.
+func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
+	if err := t.lockProjects(ctx, "NO KEY UPDATE", projectID); err != nil {
+		return err
+	}
+	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET due_at = ?0, held_until = ?0
+		WHERE state = 'pending' AND due_at > ?0 AND due_at = held_until
+			AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = check_id AND c.project_id = ?1)`, micros(now), projectID).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	return t.tellMissing(ctx, projectID, now)
+}
+
+// tellMissing adds the deliveries of alerts that went out before an integration was assigned to a check that is down, to its group,
+// or named in the escalation policy. They count from the alert, so that the step is that of the others.
+func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now time.Time) error {
+	err := t.tell(ctx, projectID, now, `ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
+		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`)
+	if err != nil {
+		return err
+	}
+	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
+	for _, g := range list {
+		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
+			err = t.tell(ctx, projectID, now, `ch.id IN (?5) AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
+				WHERE g.check_id = c.id AND g.channel_id = ?6 AND g.flip_id = f.id AND g.state = 'sent')`, bun.List(members), g.ID)
+		}
+	}
+	return err
+}
+
+// tell adds a delivery of the alert to each integration ch that has none of a check c that is down since a flip f. to is a condition on
+// them, with the arguments from ?5 on.
+func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, to string, args ...any) error {
+	from := ` FROM rollcall_checks AS c
+		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up
+			AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = c.id ORDER BY l.at DESC, l.id DESC LIMIT 1)
+		JOIN rollcall_channels AS ch ON ` + to + `
+		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
+			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
+				AND NOT (o.state = 'skipped' AND o.error = ?2))`
+	args = append([]any{projectID, listCode(checks.StatusDown), notNamed, micros(now), gate.ByStep}, args...)
+	var down []uuid.UUID
+	if err := t.tx().NewRaw("SELECT DISTINCT c.uuid"+from, args...).Scan(ctx, &down); err != nil || len(down) == 0 {
+		return translate(err)
+	}
+	locked, err := t.LockChecks(ctx, down) // so that none comes up until the commit, without a word to those that are added
+	if err != nil {
+		return err
+	}
+	var alerted []int64
+	for _, l := range locked {
+		if l.Stored == checks.StatusDown && l.Alerting.Failures == 0 {
+			alerted = append(alerted, l.Row.(*lockedRow).id)
+		}
+	}
+	if len(alerted) == 0 {
+		return nil
+	}
+	insert := `INSERT INTO rollcall_deliveries (flip_id, check_id, reminder, state, created_at, channel_id, due_at, held, held_until)
+		SELECT f.id, c.id, 0, 'pending', coalesce((SELECT min(a.created_at) FROM rollcall_deliveries AS a
+			WHERE a.check_id = c.id AND a.flip_id = f.id AND a.reminder = 0 AND a.close = ''), f.at), ch.id, ?3, ?4, ?3` + from +
+		fmt.Sprintf(" AND c.id IN (?%d) ORDER BY c.id, ch.id", len(args))
+	if t.s.d.postgres {
+		insert += keepChannels
+	}
+	_, err = t.tx().NewRaw(insert, append(args, bun.List(alerted))...).Exec(ctx)
+	return translate(err)
 }

@@ -34,15 +34,16 @@ func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
 	}
 }
 
-// insertDeliveries adds a delivery of an alert for each channel of the check and of the escalation policy of its project. That of
+// insertDeliveries adds a delivery of an alert for each channel of the check and of the escalation policy of its project, and one that
+// the check is up for each channel that was notified of the outage before it was taken from the check. That of
 // a later step is kept back from the outset. The statement locks the channels: on PostgreSQL, another transaction could otherwise
 // delete one before the commit and leave its delivery behind.
 var insertDeliveries = statement{
 	sqlite: toChannels + `(SELECT ?1 AS flip_id, ?2 AS check_id, ?3 AS up, ?4 AS reminder, ?5 AS since, ?6 AS at) AS a
-		JOIN rollcall_channels AS ch ON ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = ?2 ` + ofPolicy + `?2)
+		JOIN rollcall_channels AS ch ON ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id ` + ofPolicy + `a.check_id ` + notified + `)
 		` + stepOfChannel + ` ORDER BY ch.id`,
 	postgres: toChannels + unnestedAlerts + ` CROSS JOIN LATERAL (
-			SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id ` + ofPolicy + `a.check_id) AS r
+			SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id ` + ofPolicy + `a.check_id ` + notified + `) AS r
 		JOIN rollcall_channels AS ch ON ch.id = r.channel_id ` + stepOfChannel + ` ORDER BY a.n, ch.id` + keepChannels,
 }
 
@@ -56,6 +57,14 @@ const (
 	toChannels = deliveriesOf + `ch.id, a.at + coalesce(e.after, 0), CASE WHEN e.after > 0 THEN '` + string(gate.ByStep) + `' ELSE '' END, a.at + e.after FROM `
 	ofPolicy   = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
+	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
+			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND o.flip_id = (SELECT l.id FROM rollcall_flips AS l
+				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)`
+
+	// saysDown says of a delivery o about a flip that it has told, or may have, that the check is down, and that nothing else followed.
+	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0)
+			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
+				AND k.id > o.id AND (k.close <> '' OR k.flip_id <> o.flip_id))`
 	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
 
 	// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.

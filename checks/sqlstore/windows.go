@@ -165,16 +165,3 @@ func (t *transaction) lockProjects(ctx context.Context, mode string, ids ...uuid
 	_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_projects WHERE id IN (?) ORDER BY id FOR "+mode, bun.List(ids)).Exec(ctx)
 	return translate(err)
 }
-
-// ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
-// sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
-// keeping back a delivery that this does not see.
-func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
-	if err := t.lockProjects(ctx, "NO KEY UPDATE", projectID); err != nil {
-		return err
-	}
-	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET due_at = ?0, held_until = ?0
-		WHERE state = 'pending' AND due_at > ?0 AND due_at = held_until
-			AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = check_id AND c.project_id = ?1)`, micros(now), projectID).Exec(ctx)
-	return translate(err)
-}

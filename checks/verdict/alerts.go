@@ -175,7 +175,7 @@ func (b *builder) reminders() {
 	}
 	list := b.deliveries(func(d checks.Delivery) bool { return d.Reminder > 0 && d.State == checks.DeliverySent })
 	next := b.Check.Alerting.Next
-	more := b.Check.RepeatEvery > 0 && !next.IsZero() && b.Check.Alerting.Failures == 0 && !b.Check.Ack.Active(next)
+	more := !next.IsZero() && b.Check.Alerting.Failures == 0 && !b.Check.Ack.Active(next)
 	switch {
 	case len(list) > 0:
 		last := list[len(list)-1]

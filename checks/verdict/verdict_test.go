@@ -320,7 +320,7 @@ func TestExplain(t *testing.T) {
 				"Acknowledged by Anna yesterday 03:30. *ops* was notified yesterday 03:20:00. Next run due at 03:00."},
 		{"acknowledged until a time", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).
 			acknowledge(checks.AckSpec{By: "Anna", For: 2 * time.Hour, Note: "the disk is full, a new one comes."}, at(22, 3, 30)).with(sent("ops", late)), at(22, 4, 0),
-			missed + "Acknowledged by Anna at 03:30 until 05:30: the disk is full, a new one comes. *ops* was notified at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
+			missed + "Acknowledged by Anna at 03:30 until 05:30: the disk is full, a new one comes. *ops* was notified at 03:20:00. The first reminder is due at 05:30. " + tomorrow},
 		{"held for a parent", daily().settle(late).with(held).after(gate.Parent{Name: "Dump", Down: true}, gate.Parent{Name: "other"}), at(22, 4, 0),
 			missed + "Its alert waits because Dump is down. " + tomorrow},
 		{"held for a late parent", daily().settle(late).with(held).after(gate.Parent{Name: "Dump", Late: at(22, 5, 0)}), at(22, 4, 0),

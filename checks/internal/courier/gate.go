@@ -44,18 +44,26 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 			return err
 		}
 		var results []store.DeliveryResult
+		clocks := make(map[int64]gate.Clock)
 		for _, a := range governed {
 			p := of(a)
 			for _, parent := range parents[a.Check.ID] {
 				p.Parents = append(p.Parents, parentOf(a, parent, p.Windows, now))
 			}
-			kept, leaves := keep(a, gate.Decide(eventOf(a), p, now), lines[a.ID], now)
+			d := gate.Decide(eventOf(a, now), p, now)
+			if d.Clock != (gate.Clock{}) && d.Clock != a.Flip.Clock {
+				clocks[a.Flip.ID] = d.Clock
+			}
+			kept, leaves := keep(a, d, lines[a.ID], now)
 			if results = append(results, kept...); leaves {
 				leave = append(leave, a)
 			}
 			if len(kept) > 0 {
 				changed = append(changed, Change{Project: a.Check.ProjectID, Check: a.Check.ID})
 			}
+		}
+		if err := tx.SaveClocks(ctx, clocks); err != nil {
+			return err
 		}
 		return tx.RecordResults(ctx, now, results)
 	})
@@ -94,24 +102,26 @@ func queued(alerts []store.Alert) []store.QueuedDelivery {
 // downs returns the alerts that a check is down.
 func downs(alerts []store.Alert) (ids []int64) {
 	for _, a := range alerts {
-		if eventOf(a).Kind == gate.Down {
+		if !a.Flip.Up && a.Reminder == 0 {
 			ids = append(ids, a.ID)
 		}
 	}
 	return ids
 }
 
-// eventOf returns an alert as the gate sees it.
-func eventOf(a store.Alert) gate.Event {
+// eventOf returns an alert as the gate sees it at an instant.
+func eventOf(a store.Alert, now time.Time) gate.Event {
 	e := gate.Event{
-		Kind: gate.Down, At: a.CreatedAt, Grace: a.Check.Grace, Reported: a.Flip.Reason == flips.Failure,
+		Kind: gate.Down, At: a.CreatedAt, Clock: a.Flip.Clock, Grace: a.Check.Grace, Reported: a.Flip.Reason == flips.Failure,
 		Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID,
 	}
 	switch {
 	case a.Flip.Up:
 		e.Kind = gate.Up
 	case a.Reminder > 0: // the alert was raised then or later; if it still waits, its reminders end with it
-		e.Kind, e.At = gate.Reminder, a.Flip.At
+		if e.Kind, e.At = gate.Reminder, a.Flip.At; a.Early(now) {
+			e.Last = a.Told
+		}
 	}
 	return e
 }
@@ -165,6 +175,12 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 	switch {
 	case a.Unheard:
 		return append(list, dropped(q, "the alert that it was down was not sent")), false
+	case a.Reminder > 0 && !a.Told.Before(a.CreatedAt):
+		return append(list, dropped(q, "an alert was sent after it was due")), false
+	case a.Reminder > 0 && !a.UpAt.IsZero() && a.Held != "":
+		return append(list, dropped(q, "the check is up")), false
+	case a.Held == gate.ByRepeat && a.Check.RepeatEvery == 0:
+		return append(list, dropped(q, "there are no reminders any more")), false
 	case d.Action == gate.Drop:
 		return append(list, dropped(q, d.Why.Words(d.Name))), false
 	case d.Action == gate.Wait:

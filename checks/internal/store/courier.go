@@ -51,7 +51,7 @@ type Courier interface {
 }
 
 // CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check to one channel, and for one Recipient, form a line in
-// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were
+// the order of their IDs, with the reminders that were Held at its end. Only the first of a line can be claimed, so alerts arrive in the order in which they were
 // raised. A delivery that becomes pending again takes the place of its ID.
 type CourierTx interface {
 	// ClaimDeliveries leases deliveries that are due and the first of their line: it adds 1 to Attempts, sets Due to the
@@ -77,6 +77,8 @@ type CourierTx interface {
 	Windows(ctx context.Context, f WindowFilter) ([]Window, error)
 	// Escalations is that of [Lookup].
 	Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid.UUID][]gate.Step, error)
+	// SaveClocks writes the clocks of outages, by the ID of their flips.
+	SaveClocks(ctx context.Context, clocks map[int64]gate.Clock) error
 	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
 	// of its claimed delivery.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)

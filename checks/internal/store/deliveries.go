@@ -29,6 +29,9 @@ type QueuedDelivery struct {
 	Attempts int
 	// CreatedAt is when the alert was raised.
 	CreatedAt time.Time
+	// Reminder is 0 for the alert itself and numbers a reminder from 1: as the check has raised it, but in an [Alert] without those before
+	// it in the line that were neither sent nor given up.
+	Reminder int
 	// Due is when a pending delivery may be claimed next. While it is being sent, that is the end of the lease. While it
 	// waits for an earlier one of its line, the store may put Due off, up to the end of that one's lease.
 	Due time.Time
@@ -66,7 +69,7 @@ type Handover struct {
 // DeliveryResult is what became of a claimed delivery.
 type DeliveryResult struct {
 	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error, Done, Held, HeldBy,
-	// HeldUntil and Batch.
+	// HeldUntil, Batch and Reminder.
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
@@ -148,8 +151,8 @@ type Alert struct {
 	Unheard bool
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
-	// Reminder is 0 for the alert itself and counts the reminders from 1.
-	Reminder int
+	// Told is when an alert or reminder about the same flip was sent last in the line of a reminder, or the zero time.
+	Told time.Time
 	// DownAt is when the check last went down before a flip up. UpAt is when it first came up after a flip down. Each
 	// is the zero time if there is no such flip.
 	DownAt, UpAt time.Time
@@ -167,15 +170,23 @@ type Alert struct {
 	BodyEnd []byte
 }
 
+// Early reports whether it is too early for a reminder at an instant: less than nine tenths of the time between two have passed since
+// one was sent last.
+func (a *Alert) Early(now time.Time) bool {
+	return a.Reminder > 0 && !a.Told.IsZero() && a.Told.Add(a.Check.RepeatEvery-a.Check.RepeatEvery/10).After(now)
+}
+
 // AlertEnd is how many bytes of the end of a body the courier gets: enough for [channels.MaxEnd] bytes of text in every
 // character set.
 const AlertEnd = 4 * channels.MaxEnd
 
-// AlertFlip is a flip with the reason of its [checks.Transition].
+// AlertFlip is a flip with the reason of its [checks.Transition] and, of one that is down, the clock of its outage.
 type AlertFlip struct {
+	ID     int64
 	At     time.Time
 	Up     bool
 	Reason flips.Reason
+	Clock  gate.Clock
 }
 
 // MaxEarlier bounds the earlier flips that an alert sums up. It sums up the newest.
