@@ -441,7 +441,10 @@ func (p *Project) restoring(before checks.State, at time.Time) edit {
 		if err := p.note(ctx, tx, aboutCheck(c, "check.restore")); err != nil {
 			return err
 		}
-		return tx.SaveChecks(ctx, []*store.Locked{l})
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, c.ProjectID, p.now()) // alerts may have ended in the pause
 	}
 }
 

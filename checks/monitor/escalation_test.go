@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -205,6 +206,143 @@ func TestEscalationUp(t *testing.T) {
 			t.Errorf("left: %+v", d)
 		}
 	})
+}
+
+// TestToldDuringOutage assigns integrations while a check is down: to it, to its group, in the policy, also one that is back, or that
+// heard only of recoveries before. Each gets the alert at its step, once, and hears of the end, also if it is taken away again.
+func TestToldDuringOutage(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		o.channel(t, "pager", "own", nil)
+		member := o.channel(t, "pager", "member", nil)
+		team := o.channel(t, channels.Group, "team", map[string]string{"channels": p.mail.ID.String()})
+		late, ups := o.channel(t, "pager", "late", nil), o.channel(t, "pager", "ups", map[string]string{"notify": "up"})
+		c := p.job(t, "job", "team,ups")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.clock.Set(noon.Add(20 * time.Minute))
+		assign := func(selection string) {
+			t.Helper()
+			_, err := p.Update(t.Context(), c.ID, checks.Spec{Channels: &selection})
+			must(t, err)
+		}
+		assign("team,own,ups")
+		p.after(t, 20*time.Minute, "own: job down", "pager: job down")
+		settings := func(c channels.Channel, settings map[string]string) {
+			t.Helper()
+			_, err := p.UpdateChannel(t.Context(), c.ID, func(c channels.Channel) (channels.Channel, error) {
+				c.Settings = settings
+				return c, nil
+			})
+			must(t, err)
+		}
+		settings(team, map[string]string{"channels": p.mail.ID.String() + "," + member.ID.String()})
+		settings(ups, nil)
+		p.after(t, 21*time.Minute, "member: job down", "ups: job down")
+		p.set(t, step(0, p.mail), step(30*time.Minute, late), step(35*time.Minute, p.boss))
+		assign("team,ups")
+		p.after(t, 29*time.Minute)
+		p.after(t, 30*time.Minute, "late: job down")
+		p.after(t, 35*time.Minute, "boss: job down")
+		p.set(t, step(40*time.Minute, p.boss))
+		assign("team,own")
+		p.after(t, time.Hour)
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, time.Hour, "boss: job up", "late: job up", "mail: job up", "member: job up", "own: job up", "pager: job up", "ups: job up")
+		p.ping(t, c.ID, pings.Failure)
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 2*time.Hour, "mail: job down", "mail: job up", "member: job down", "member: job up", "own: job down", "own: job up")
+	})
+}
+
+// TestOneClock keeps all alerts back for half an hour, 5 minutes after the first step: the others come half an hour later.
+func TestOneClock(t *testing.T) {
+	window := func(from, to time.Duration) gate.Window {
+		return gate.Window{Kind: gate.Maintenance, Start: noon.Add(from), End: noon.Add(to)}
+	}
+	for name, test := range map[string]struct {
+		spec      checks.Spec
+		first     time.Duration
+		hold, end func(t *testing.T, p policy, parent uuid.UUID) // after 5 and 35 minutes
+	}{
+		"a window":             {hold: func(t *testing.T, p policy, _ uuid.UUID) { p.window(t, window(5*time.Minute, 35*time.Minute)) }},
+		"a window from before": {first: 35 * time.Minute, hold: func(t *testing.T, p policy, _ uuid.UUID) {}},
+		"a window that somebody ends": {
+			hold: func(t *testing.T, p policy, _ uuid.UUID) { p.window(t, window(5*time.Minute, 3*time.Hour)) },
+			end:  func(t *testing.T, p policy, _ uuid.UUID) { p.unwindow(t) },
+		},
+		"quiet hours": {spec: checks.Spec{QuietHours: new("12:05-12:35")}},
+		"a parent": {spec: checks.Spec{After: new("dump")},
+			hold: func(t *testing.T, p policy, parent uuid.UUID) { p.ping(t, parent, pings.Failure) },
+			end:  func(t *testing.T, p policy, parent uuid.UUID) { p.ping(t, parent, pings.Success) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOutbox(t, nil, func(t *testing.T, o outbox) {
+				p := newPolicy(t, o)
+				dump := o.create(t, checks.Spec{Name: new("dump"), Slug: new("dump"), Channels: new(""), Timeout: new(24 * time.Hour)})
+				p.clock.Set(noon.Add(-time.Hour))
+				p.ping(t, dump.ID, pings.Success)
+				p.clock.Set(noon)
+				spec := test.spec
+				spec.Name, spec.Slug, spec.Channels, spec.Grace = new("job"), new("job"), new(""), new(time.Minute)
+				c := o.create(t, spec)
+				if test.first > 0 {
+					p.window(t, window(-time.Hour, test.first))
+				}
+				p.ping(t, c.ID, pings.Failure)
+				if test.first == 0 {
+					p.after(t, 0, "mail: job down")
+				}
+				run := func(from, to time.Duration) (got []string) {
+					for at := from; at < to; at += 30 * time.Second {
+						p.clock.Set(noon.Add(at))
+						_, err := p.Deliver(t.Context())
+						must(t, err)
+						for _, text := range p.received() {
+							if !strings.Contains(text, "dump") {
+								got = append(got, fmt.Sprint(text, " after ", at))
+							}
+						}
+					}
+					return got
+				}
+				got := run(0, 5*time.Minute)
+				if p.clock.Set(noon.Add(5 * time.Minute)); test.hold != nil {
+					test.hold(t, p, dump.ID)
+				}
+				got = append(got, run(5*time.Minute, 35*time.Minute)...)
+				if p.clock.Set(noon.Add(35 * time.Minute)); test.end != nil {
+					test.end(t, p, dump.ID)
+				}
+				got = append(got, run(35*time.Minute, 3*time.Hour)...)
+				want := []string{"pager: job down after 45m0s", "boss: job down after 1h30m0s"}
+				if name == "a parent" { // which the follower gives its grace of a minute after it came up
+					want = []string{"pager: job down after 46m0s", "boss: job down after 1h31m0s"}
+				}
+				if test.first > 0 {
+					want = []string{"mail: job down after 35m0s", "pager: job down after 50m0s", "boss: job down after 1h35m0s"}
+				}
+				equal(t, "received", got, want)
+			})
+		})
+	}
+}
+
+func (p policy) window(t *testing.T, w gate.Window) {
+	t.Helper()
+	_, err := p.AddWindow(t.Context(), w)
+	must(t, err)
+}
+
+func (p policy) unwindow(t *testing.T) {
+	t.Helper()
+	list, err := p.Windows(t.Context(), checks.WindowQuery{})
+	must(t, err)
+	for _, w := range list {
+		_, err := p.EndWindow(t.Context(), w.ID)
+		must(t, err)
+	}
 }
 
 // sweep looks at the deadlines and reminders at a time after noon before it delivers what is due.

@@ -60,6 +60,56 @@ func TestTransfer(t *testing.T) {
 	})
 }
 
+// TestTransferAlerted moves a check whose alert was sent: the new integration gets it, and both hear of the end.
+func TestTransferAlerted(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "old", nil)
+		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		_, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", nil)
+		must(t, err)
+		c := o.watched(t, "job")
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, "old: job down")
+		_, err = o.Transfer(t.Context(), c.ID, other.ID)
+		must(t, err)
+		o.deliver(t, "theirs: job down")
+		o.clock.Advance(time.Minute)
+		o.ping(t, c.ID, pings.Success)
+		_, err = o.Deliver(t.Context())
+		must(t, err)
+		got := o.received()
+		slices.Sort(got)
+		equal(t, "at the end", got, []string{"old: job up", "theirs: job up"})
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, "theirs: job down")
+	})
+}
+
+// TestPausedAlerted pauses checks that are down. After an undone pause, what waited for its step comes at its step; after another one,
+// those who know of the outage hear of the end.
+func TestPausedAlerted(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.clock.Set(noon.Add(5 * time.Minute))
+		before, err := p.Check(t.Context(), c.ID)
+		must(t, err)
+		paused, err := p.Pause(t.Context(), c.ID)
+		must(t, err)
+		p.after(t, 16*time.Minute)
+		_, err = p.Restore(t.Context(), c.ID, before.Check.State, paused.Check.StoredSince)
+		must(t, err)
+		p.after(t, 16*time.Minute, "pager: job down")
+		_, err = p.Pause(t.Context(), c.ID)
+		must(t, err)
+		p.after(t, 2*time.Hour)
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 2*time.Hour, "mail: job up", "pager: job up")
+	})
+}
+
 func TestTransferInFlight(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "old", map[string]string{"token": "1"})

@@ -135,35 +135,43 @@ func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now 
 	return t.tellMissing(ctx, projectID, now)
 }
 
-// tellMissing adds the deliveries of alerts that went out before an integration was assigned to a check that is down, to its group,
-// or named in the escalation policy. They count from the alert, so that the step is that of the others.
+// tellMissing adds the deliveries of alerts that an integration has missed: it was assigned to a check that is down, to its group, or
+// named in the escalation policy after the alert, or what waited for it ended in a pause that was undone. They count from the alert,
+// so that the step is that of the others.
 func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now time.Time) error {
-	err := t.tell(ctx, projectID, now, `ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
-		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`)
-	if err != nil {
+	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
+	var wants []uuid.UUID
+	for _, c := range list {
+		if c.Wants(channels.Down) {
+			wants = append(wants, c.ID)
+		}
+	}
+	if err != nil || len(wants) == 0 {
 		return err
 	}
-	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
+	err = t.tell(ctx, projectID, now, wants, `ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
+		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`)
 	for _, g := range list {
 		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
-			err = t.tell(ctx, projectID, now, `ch.id IN (?5) AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
-				WHERE g.check_id = c.id AND g.channel_id = ?6 AND g.flip_id = f.id AND g.state = 'sent')`, bun.List(members), g.ID)
+			err = t.tell(ctx, projectID, now, wants, `ch.id IN (?6) AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
+				WHERE g.check_id = c.id AND g.channel_id = ?5 AND g.flip_id = f.id AND g.state = 'sent')`, g.ID, bun.List(members))
 		}
 	}
 	return err
 }
 
-// tell adds a delivery of the alert to each integration ch that has none of a check c that is down since a flip f. to is a condition on
-// them, with the arguments from ?5 on.
-func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, to string, args ...any) error {
+// tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f. to is a
+// condition on them, with the arguments from ?5 on.
+func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, wants []uuid.UUID, to string, args ...any) error {
 	from := ` FROM rollcall_checks AS c
 		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up
 			AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = c.id ORDER BY l.at DESC, l.id DESC LIMIT 1)
-		JOIN rollcall_channels AS ch ON ` + to + `
+		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND NOT (o.state = 'skipped' AND o.error = ?2))`
-	args = append([]any{projectID, listCode(checks.StatusDown), notNamed, micros(now), gate.ByStep}, args...)
+				AND o.state <> 'skipped' AND o.close = '' AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> ''))`
+	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
 	if err := t.tx().NewRaw("SELECT DISTINCT c.uuid"+from, args...).Scan(ctx, &down); err != nil || len(down) == 0 {
 		return translate(err)
