@@ -540,6 +540,7 @@ func (s *spoolers) alerts(t *testing.T, id uuid.UUID) (list []string) {
 // database. They have it again one after the other, are killed meanwhile, and lose answers. Log, flips, state and alerts are
 // those of one server that was never without.
 func TestSpoolsAreOneServer(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(r *rapid.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
@@ -731,6 +732,7 @@ func TestSpoolEveryField(t *testing.T) {
 // TestSpoolsOfAnyCourse cuts servers off, kills them and loses answers at random, while a job reports in time through any
 // of them. Each ping that was taken is recorded once, and the check never goes down.
 func TestSpoolsOfAnyCourse(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(r *rapid.T) {
 		memory := dbtest.Memory(t)
 		s := &spoolers{

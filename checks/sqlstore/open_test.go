@@ -23,7 +23,7 @@ import (
 // TestOpenOwnPool opens a store on a pool that the program uses too, twice. Close leaves the pool open.
 func TestOpenOwnPool(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Plain(t).Bun(t)
+		pool := db.Empty(t).Bun(t)
 		_, err := pool.Exec("CREATE TABLE invoices (id INTEGER)")
 		must(t, err)
 		for range 2 {
@@ -46,7 +46,7 @@ func TestOpenOwnPool(t *testing.T) {
 // TestOpenRefuses passes the dialect of the other database, and no pool.
 func TestOpenRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Plain(t).Bun(t)
+		pool := db.Empty(t).Bun(t)
 		var other schema.Dialect = pgdialect.New()
 		if pool.Dialect().Name() == dialect.PG {
 			other = sqlitedialect.New()
@@ -74,7 +74,7 @@ func TestOpenRefuses(t *testing.T) {
 // forgotten.
 func TestNotMigrated(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		pool := db.Plain(t).Bun(t)
+		pool := db.Empty(t).Bun(t)
 		store, err := sqlstore.New(pool)
 		must(t, err)
 		mon := monitorOn(t, store)

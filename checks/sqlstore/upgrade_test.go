@@ -141,7 +141,7 @@ func (f *filled) migratesAfterAll(t *testing.T) {
 // TestMigrateTogether has several servers migrate an empty database at once.
 func TestMigrateTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
+		db = db.Empty(t)
 		var wg sync.WaitGroup
 		for range 6 {
 			store := unmigrated(t, db.Bun(t))
