@@ -185,11 +185,13 @@ func (s *spoolers) turn(t *testing.T) (down int) {
 	return down
 }
 
-// wait lets time pass, while the monitors work.
+// wait lets time pass, while the monitors work every other second.
 func (s *spoolers) wait(t *testing.T, seconds int) (down int) {
 	t.Helper()
-	for range seconds {
-		s.clock.Advance(time.Second)
+	for seconds > 0 {
+		step := min(seconds, 2)
+		seconds -= step
+		s.clock.Advance(time.Duration(step) * time.Second)
 		down += s.turn(t)
 	}
 	return down
