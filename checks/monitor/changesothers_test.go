@@ -75,6 +75,7 @@ func hears(t testing.TB, changes <-chan checks.Change, what string, wanted ...ch
 // TestChangesOfOthers has two servers on a database. On PostgreSQL one hears what the other has changed; on SQLite, that
 // something has changed.
 func TestChangesOfOthers(t *testing.T) {
+	t.Parallel() // it waits
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
 		changes := here.listens(t)
@@ -105,6 +106,7 @@ func TestChangesOfOthers(t *testing.T) {
 // TestOwnChangesDoNotEcho changes much on a server. Its subscriber hears precisely what, and never that anything may have
 // changed.
 func TestOwnChangesDoNotEcho(t *testing.T) {
+	t.Parallel() // it waits
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		here := newServer(t, db.Open(t))
 		changes := here.listens(t)
@@ -262,6 +264,7 @@ func TestSchemas(t *testing.T) {
 // TestPollsWithoutListener has a pool of the program's own, whose driver has no Listen. The server hears that something
 // has changed.
 func TestPollsWithoutListener(t *testing.T) {
+	t.Parallel() // it waits
 	db := dbtest.PostgreSQL(t)
 	there := newServer(t, db.Open(t))
 	pool, err := sql.Open("pgx", db.URL)
@@ -285,6 +288,7 @@ func (c deafConnector) Driver() driver.Driver { return deafDriver{c.Connector.Dr
 
 // TestPollsBehindPooler has a driver to which no notification arrives. It takes 5 seconds.
 func TestPollsBehindPooler(t *testing.T) {
+	t.Parallel() // it waits
 	db := dbtest.PostgreSQL(t)
 	there := newServer(t, db.Open(t))
 	config, err := pgx.ParseConfig(db.URL)

@@ -163,7 +163,7 @@ func TestHangingChannels(t *testing.T) {
 			return nil
 		})
 		defer start(t, o.Monitor)()
-		for range 60 {
+		for range 24 { // until the first attempts have timed out, and the second ones hang too
 			for _, c := range healthy {
 				o.ping(t, c.ID, pings.Failure)
 				o.ping(t, c.ID, pings.Success)

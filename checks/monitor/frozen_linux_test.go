@@ -39,6 +39,7 @@ func signalServer(t *testing.T, pid int, signal syscall.Signal) {
 // TestFrozenPostgreSQL freezes the whole database server during runs of a job. No ping is lost, and Stop, which is called
 // while the server is still frozen, records them and sends the alert.
 func TestFrozenPostgreSQL(t *testing.T) {
+	t.Parallel() // it waits
 	server := dbtest.Server(t)
 	store, err := postgres.Open(t.Context(), server.URL("postgres"))
 	must(t, err)
@@ -97,6 +98,7 @@ func TestFrozenPostgreSQL(t *testing.T) {
 // TestReadyWhilePostgreSQLHangs freezes PostgreSQL. Ready answers all callers before the driver gives up, and with a spool the monitor
 // stays ready.
 func TestReadyWhilePostgreSQLHangs(t *testing.T) {
+	t.Parallel() // it waits
 	server := dbtest.Server(t)
 	store, err := postgres.Open(t.Context(), server.URL("postgres"))
 	must(t, err)

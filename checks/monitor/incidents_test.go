@@ -341,6 +341,7 @@ func TestTestClosesIncident(t *testing.T) {
 // the end, when the rules are gone and the receiver is there, an incident is open if and only if the check is down.
 // Nothing is ever closed that was not opened, and there is never a second incident about a check.
 func TestIncidentsOfAnyCourse(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 		desk.refresh = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(rt, "refresh")

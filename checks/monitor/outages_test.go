@@ -52,7 +52,10 @@ func newBroken(t *testing.T) *faulty {
 	db := dbtest.PostgreSQL(t).Plain(t)
 	u, err := url.Parse(db.URL)
 	must(t, err)
-	b := &faulty{other: dbtest.PostgreSQL(t).Plain(t).Bun(t), name: strings.TrimPrefix(u.Path, "/")}
+	b := &faulty{name: strings.TrimPrefix(u.Path, "/")}
+	other := *u
+	other.Path = "/postgres"
+	b.other = dbtest.DB{URL: other.String()}.Bun(t)
 	b.app = b.name + "_app"
 	b.admin = db.Bun(t)
 	b.admin.SetMaxIdleConns(0)
@@ -132,9 +135,9 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 				must(t, err)
 			}
 			down := 0
-			turn := func(seconds int) (err error) {
-				for range seconds {
-					b.clock.Advance(time.Second)
+			turn := func(times int, each time.Duration) (err error) {
+				for range times {
+					b.clock.Advance(each)
 					_, err = spooling.Replay(t.Context())
 					n, _ := spooling.Sweep(t.Context())
 					down += n
@@ -142,7 +145,7 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 				return err
 			}
 			for range 3 {
-				if err := turn(60); !errors.Is(err, checks.ErrUnavailable) {
+				if err := turn(6, 10*time.Second); !errors.Is(err, checks.ErrUnavailable) {
 					t.Fatalf("replay: %v", err)
 				}
 				for _, c := range list {
@@ -155,7 +158,7 @@ func TestFaultsOfTheDatabase(t *testing.T) {
 				t.Errorf("ready with a spool: %+v", ready)
 			}
 			b.exec(t, b.in(fault.undo), fault.undo)
-			must(t, turn(10))
+			must(t, turn(10, time.Second))
 			for i, c := range list {
 				if n := b.nPings(t, c.ID); n != int64(9+5*max(0, 1-i)) {
 					t.Errorf("check %d counts %d pings", i, n)
@@ -308,7 +311,11 @@ func TestPoisonedAlone(t *testing.T) {
 				s.clock.Advance(time.Second)
 			}
 			s.cut(false)
-			if down := s.wait(t, 153); down != 1 {
+			down := 0
+			for range 153 { // each turn finds out about one of them
+				down += s.wait(t, 1)
+			}
+			if down != 1 {
 				t.Errorf("with %d poisoned: %d checks went down, want 1", poisoned, down)
 			}
 			if stats, _ := m.Spooled(); stats.Stuck != 2*poisoned || stats.Dropped != 0 || !stats.Oldest.IsZero() {

@@ -141,6 +141,7 @@ func TestRecipientsHang(t *testing.T) {
 // TestRecipientsOfAnyCourse draws courses of pings, restarts and outages of recipients, shorter than the time after which a
 // newer alert replaces a late one. In the end each recipient has got all alerts, in order and once.
 func TestRecipientsOfAnyCourse(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		o := newOutbox(t, dbtest.Memory(t), func(c *monitor.Config) { c.Delivery.RetryMost = 10 * time.Second })
 		o.channel(t, "pager", "ops", nil)

@@ -22,11 +22,10 @@ import (
 
 // shared are the tables whose rows belong to the installation or to its servers, and who removes what is in them.
 var shared = map[string]string{
-	"rollcall_schema":         "the versions of the schema: they stay",
-	"rollcall_settings":       "the secrets of the installation stay; what ends is removed by the next setting",
-	"rollcall_spools":         "a server that saves its state removes those of runs that have ended: testSpools",
-	"rollcall_spooled":        "recording the pings removes them: testSpooled",
-	"rollcall_ended_sessions": "nothing writes it any more",
+	"rollcall_schema":   "the version of the schema: it stays",
+	"rollcall_settings": "the secrets of the installation stay; what ends is removed by the next setting",
+	"rollcall_spools":   "a server that saves its state removes those of runs that have ended: testSpools",
+	"rollcall_spooled":  "recording the pings removes them: testSpooled",
 }
 
 // tables returns the number of rows of each table.
@@ -220,8 +219,8 @@ func (f *furniture) strip(t *testing.T) {
 	}
 }
 
-// TestWindowsOfTheGone: a window loses a check that moves to another project. What an earlier version, or a window that was added
-// while its check was deleted, has left behind goes with the next pruning.
+// TestWindowsOfTheGone: a window loses a check that moves to another project. What a window that was added while its check was
+// deleted has left behind goes with the next pruning.
 func TestWindowsOfTheGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		ctx := t.Context()

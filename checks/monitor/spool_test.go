@@ -185,11 +185,13 @@ func (s *spoolers) turn(t *testing.T) (down int) {
 	return down
 }
 
-// wait lets time pass, while the monitors work.
+// wait lets time pass, while the monitors work every other second.
 func (s *spoolers) wait(t *testing.T, seconds int) (down int) {
 	t.Helper()
-	for range seconds {
-		s.clock.Advance(time.Second)
+	for seconds > 0 {
+		step := min(seconds, 2)
+		seconds -= step
+		s.clock.Advance(time.Duration(step) * time.Second)
 		down += s.turn(t)
 	}
 	return down
@@ -540,6 +542,7 @@ func (s *spoolers) alerts(t *testing.T, id uuid.UUID) (list []string) {
 // database. They have it again one after the other, are killed meanwhile, and lose answers. Log, flips, state and alerts are
 // those of one server that was never without.
 func TestSpoolsAreOneServer(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(r *rapid.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
@@ -731,6 +734,7 @@ func TestSpoolEveryField(t *testing.T) {
 // TestSpoolsOfAnyCourse cuts servers off, kills them and loses answers at random, while a job reports in time through any
 // of them. Each ping that was taken is recorded once, and the check never goes down.
 func TestSpoolsOfAnyCourse(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(r *rapid.T) {
 		memory := dbtest.Memory(t)
 		s := &spoolers{

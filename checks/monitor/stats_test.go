@@ -127,6 +127,7 @@ func (l *ledger) stats(now time.Time) []checks.DayStats {
 // TestStatsCountEverything does random things for half a year and compares the statistics with a ledger. Monitors prune,
 // are replaced by others, or stand still for months.
 func TestStatsCountEverything(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		db := dbtest.Memory(t)
 		s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})

@@ -22,7 +22,7 @@ import (
 // project, what is open at its receiver, and what the gate needs: whether there may be policies of the project, which may have
 // ended since the alert was raised, and whether it dropped the alert before.
 const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
-		coalesce(pr.storm_checks, 5) AS storm_checks, coalesce(pr.storm_window, 60) AS storm_window,
+		pr.storm_checks, pr.storm_window,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason, f.clock,

@@ -123,8 +123,8 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 	return c, nil
 }
 
-// stateVersion is the version of storedState. A higher one is refused: writing the state again would lose what this
-// version does not know.
+// stateVersion is the version of storedState, in the first release 2. A higher one is refused: writing the state again would lose what
+// this version does not know.
 const stateVersion = 2
 
 // storedState is the JSON in rollcall_states.state.

@@ -518,24 +518,21 @@ func (unreachable) Connect(context.Context) (driver.Conn, error) {
 
 func (unreachable) Driver() driver.Driver { return nil }
 
-// TestUpgradeDistributed migrates a database that an earlier version has distributed.
+// TestUpgradeDistributed migrates a distributed database: tables of the coordinator, and one that is spread.
 func TestUpgradeDistributed(t *testing.T) {
 	needCitus(t)
-	bundb := dbtest.PostgreSQL(t).Bun(t)
-	var schema string
-	must(t, bundb.QueryRowContext(t.Context(), "SELECT current_schema").Scan(&schema))
-	_, err := bundb.DB.ExecContext(t.Context(), "DROP SCHEMA "+schema+" CASCADE; CREATE SCHEMA "+schema)
+	f := newFilled(t, dbtest.PostgreSQL(t))
+	const spread = "ALTER TABLE rollcall_states ADD COLUMN further BIGINT;\nUPDATE rollcall_states SET further = n_pings;\n"
+	_, _, err := f.store.MigrateFurther(t.Context(), further+spread)
 	must(t, err)
-	s := unmigrated(t, bundb)
-	must(t, s.MigrateOnly(t.Context(), beforeConversion))
-	id, pinged := firstCheck(t, bundb)
-	_, err = s.Distribute(t.Context())
-	must(t, err)
-	must(t, s.Migrate(t.Context()))
-	if state, err := stateOf(t, bundb, id); err != nil || state.NPings != 1 || !state.LastPing.Equal(pinged) {
-		t.Errorf("the state is %+v, error %v", state, err)
+	f.schemaIs(t, f.version+1, true)
+	f.unchanged(t)
+	var filled int
+	must(t, f.db.NewRaw("SELECT count(*) FROM rollcall_states WHERE further = 4").Scan(t.Context(), &filled))
+	if filled != len(f.checks) {
+		t.Errorf("%d states have the new column, want %d", filled, len(f.checks))
 	}
-	if p, err := monitorOn(t, s).Ping(t.Context(), id, pings.Signal{}); err != nil || p.N != 2 {
+	if p, err := f.mon.Ping(t.Context(), f.checks[0].ID, pings.Signal{}); err != nil || p.N != 5 {
 		t.Errorf("ping %d, error %v", p.N, err)
 	}
 }

@@ -32,7 +32,7 @@ func (d dialect) schema(sql string) string {
 			"{UUID}", "UUID", "{BYTES}", "BYTEA", "{BYTEWISE}", ` COLLATE "C"`, // as SQLite and Go compare
 			// Leave room in each page for the next version of a row, so that an update touches no index.
 			"{HOT}", "WITH (fillfactor = 50)",
-			"{INDEX_ONLY}", "", "{KEEP_TAGS}", keepTags.postgres, "{KEEP_TAG_BY_TAG}", keepTagByTag.postgres,
+			"{INDEX_ONLY}", "", "{KEEP_TAGS}", keepTags.postgres,
 			// SQLite needs none: reserve continues after the largest identifier.
 			"{SEQUENCES}", "CREATE SEQUENCE rollcall_pings_ids CACHE 1; CREATE SEQUENCE rollcall_flips_ids CACHE 1;",
 		).Replace(sql)
@@ -40,7 +40,7 @@ func (d dialect) schema(sql string) string {
 	return strings.NewReplacer(
 		"{ID}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{KEY}", "INTEGER PRIMARY KEY",
 		"{UUID}", "TEXT", "{BYTES}", "BLOB", "{BYTEWISE}", "", "{HOT}", "", "{SEQUENCES}", "",
-		"{INDEX_ONLY}", " WITHOUT ROWID", "{KEEP_TAGS}", keepTags.sqlite, "{KEEP_TAG_BY_TAG}", "",
+		"{INDEX_ONLY}", " WITHOUT ROWID", "{KEEP_TAGS}", keepTags.sqlite,
 	).Replace(sql)
 }
 

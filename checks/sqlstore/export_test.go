@@ -1,15 +1,16 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"math"
 	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -19,9 +20,6 @@ var (
 	ErrNotCitus = errNotCitus
 	ErrWorker   = errWorker
 )
-
-// ConvertAtOnce exports convertAtOnce.
-const ConvertAtOnce = convertAtOnce
 
 // CheckVersion exports checkVersion.
 func CheckVersion(number int) error { return checkVersion(number) }
@@ -45,44 +43,21 @@ func (s *database) MigrateFrom(ctx context.Context) (before, after int, err erro
 
 // MigrateFurther does what MigrateFrom does in a later version, which has one more migration.
 func (s *database) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
-	set, err := firstMigrations(math.MaxInt)
+	set := make(fstest.MapFS)
+	files, err := fs.Glob(migrations, migrationFiles)
+	for _, file := range files {
+		text, readErr := fs.ReadFile(migrations, file)
+		set[file], err = &fstest.MapFile{Data: text}, cmp.Or(err, readErr)
+	}
 	if err != nil {
 		return 0, 0, err
 	}
-	set["migrations/9999_further.sql"] = &fstest.MapFile{Data: []byte(sql)}
+	set[fmt.Sprintf("migrations/%04d_further.sql", newest()+1)] = &fstest.MapFile{Data: []byte(sql)}
 	return s.migrateFiles(ctx, set)
 }
 
-// MigrateOnly does what MigrateFrom of an earlier version did: one that has only the first migrations.
-func (s *database) MigrateOnly(ctx context.Context, first int) error {
-	set, err := firstMigrations(first)
-	if err != nil {
-		return err
-	}
-	_, _, err = s.migrateFiles(ctx, set)
-	return err
-}
-
-// ConvertLists exports convertLists.
-func (s *database) ConvertLists(ctx context.Context) error {
-	return s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return convertLists(ctx, s.d, tx) })
-}
-
-func firstMigrations(n int) (fstest.MapFS, error) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	set := make(fstest.MapFS)
-	for _, file := range files[:min(n, len(files))] {
-		text, err := fs.ReadFile(migrations, file)
-		if err != nil {
-			return nil, err
-		}
-		set[file] = &fstest.MapFile{Data: text}
-	}
-	return set, nil
-}
+// Unreleased returns the version from which on no schema is that of a build from before version 0.1.0.
+func Unreleased() (before int) { return unreleased[len(unreleased)-1].before }
 
 // LimitCache sets the largest size of the cache in bytes.
 func (s *database) LimitCache(bytes int) { s.cache.limit = bytes }

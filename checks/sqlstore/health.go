@@ -27,6 +27,9 @@ func (s *database) Probe(ctx context.Context, write bool) error {
 	if err != nil {
 		return s.translate(err)
 	}
+	if err := checkReleased(version); err != nil {
+		return err
+	}
 	if version < newest() {
 		return fmt.Errorf("%w: its schema has version %d, this program needs %d", ErrNotMigrated, version, newest())
 	}

@@ -18,7 +18,7 @@ import (
 // TestProbeSchema probes an empty database, one that lacks migrations, and one of a newer version.
 func TestProbeSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		bun := db.Plain(t).Bun(t)
+		bun := db.Empty(t).Bun(t)
 		store, err := sqlstore.New(bun)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,31 @@ const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version B
 // ErrNewerSchema means that a newer version of Rollcall has migrated the database, and this one cannot work with it any more.
 var ErrNewerSchema = store.ErrNewer
 
+// ErrUnreleased means that a build from before version 0.1.0 has created the database, which stays as it is. The text of the error names
+// the last commit that can open it.
+var ErrUnreleased = errors.New("a build from before version 0.1.0 has created this database")
+
+// unreleased has the last commit that could open each of them: one with a version below before. Whoever changes the first migration
+// ahead of version 0.1.0 gives its file the next number, and adds a line with that number and the last commit before the change.
+var unreleased = []struct {
+	before int
+	commit string
+}{
+	{100, "1f91af830ff8cea2d9333b6c4f6600a5f53a5ca9"},
+}
+
+// checkReleased refuses the schema of a build from before version 0.1.0. Version 0 is an empty database.
+func checkReleased(version int) error {
+	for _, u := range unreleased {
+		if version > 0 && version < u.before {
+			return fmt.Errorf("%w: its schema has version %d, and commit %s is the last one that can open it; run rollcall at that commit to copy "+
+				`its projects, as "Moving to PostgreSQL or to another server" in server/OPERATE.md says, or begin with a new database`,
+				ErrUnreleased, version, u.commit)
+		}
+	}
+	return nil
+}
+
 // schema is the version of the database's schema.
 type schema struct {
 	db    *sql.DB
@@ -34,8 +61,18 @@ const readVersion = "SELECT coalesce(max(version), 0) FROM rollcall_schema"
 
 // newest returns the version that this program migrates to.
 func newest() int {
-	files, _ := fs.Glob(migrations, "migrations/*.sql") // fails only for a bad pattern
-	return len(files)
+	files, _ := fs.Glob(migrations, migrationFiles) // fails only for a bad pattern
+	return versionOf(files[len(files)-1])
+}
+
+// migrationFiles matches the names of migrations. Sorted by name, they are sorted by version.
+const migrationFiles = "migrations/*.sql"
+
+// versionOf returns the version of the schema after a migration, with which its name begins.
+func versionOf(file string) int {
+	number, _, _ := strings.Cut(path.Base(file), "_")
+	version, _ := strconv.Atoi(number) // TestMigrationsOnlyAdd reads the names
+	return version
 }
 
 // read returns the version, and notes whether it is newer than this program's.
@@ -60,10 +97,11 @@ const schemaTimeout = time.Second
 
 // migrateFiles applies the migrations in set that the database lacks.
 func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
-	files, err := fs.Glob(set, "migrations/*.sql") // sorted by name, so by number
+	files, err := fs.Glob(set, migrationFiles)
 	if err != nil {
 		return 0, 0, err
 	}
+	newest := versionOf(files[len(files)-1])
 	if err := s.checkServer(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -71,12 +109,14 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 		if before, err = s.schemaVersion(ctx, tx); err != nil {
 			return err
 		}
-		if before > len(files) {
-			return fmt.Errorf("%w: its schema has version %d, this one knows up to %d", ErrNewerSchema, before, len(files))
+		if before > newest {
+			return fmt.Errorf("%w: its schema has version %d, this one knows up to %d", ErrNewerSchema, before, newest)
 		}
-		after = len(files)
-		if before == after {
+		if after = newest; before == after {
 			return nil
+		}
+		if err := checkReleased(before); err != nil {
+			return err
 		}
 		citus, err := s.prepareCitus(ctx, tx, before)
 		if err == nil && !citus { // there, LOCK TABLE would reach the workers by connections of its own
@@ -85,9 +125,11 @@ func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after i
 		if err != nil {
 			return err
 		}
-		for _, file := range files[before:] {
-			if err := s.migrate(ctx, tx, set, file); err != nil {
-				return err
+		for _, file := range files {
+			if versionOf(file) > before {
+				if err := s.migrate(ctx, tx, set, file); err != nil {
+					return err
+				}
 			}
 		}
 		_, err = tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
@@ -152,11 +194,6 @@ func (s *database) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file strin
 	text, err := fs.ReadFile(set, file)
 	if err != nil {
 		return err
-	}
-	if convert := conversions[file]; convert != nil {
-		if err := convert(ctx, s.d, tx); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
 	}
 	// One after the other, because Citus changes distributed tables only by a statement alone. Pass no arguments: with some,
 	// drivers accept only one statement of a line.

@@ -24,36 +24,23 @@ type accountRow struct {
 type projectRow struct {
 	bun.BaseModel `bun:"table:rollcall_projects,alias:p"`
 
-	ID        uuid.UUID `bun:"id,pk"`
-	AccountID int64     `bun:"account_id"`
-	Name      string    `bun:"name"`
-	BadgeKey  string    `bun:"badge_key"`
-	PingKey   string    `bun:"ping_key"`
-	CreatedAt int64     `bun:"created_at"`
-	// StormChecks and StormWindow are NULL in rows of servers that do not know them.
-	StormChecks *int64 `bun:"storm_checks"`
-	StormWindow *int64 `bun:"storm_window"`
+	ID          uuid.UUID `bun:"id,pk"`
+	AccountID   int64     `bun:"account_id"`
+	Name        string    `bun:"name"`
+	BadgeKey    string    `bun:"badge_key"`
+	PingKey     string    `bun:"ping_key"`
+	CreatedAt   int64     `bun:"created_at"`
+	StormChecks int64     `bun:"storm_checks"`
+	StormWindow int64     `bun:"storm_window"` // in seconds
 
 	Account   string `bun:"account,scanonly"`
 	Plan      string `bun:"plan,scanonly"`
 	MaxChecks int    `bun:"max_checks,scanonly"`
 }
 
-// storm returns the setting of columns, which may be NULL.
-func storm(checks, seconds *int64) gate.Storm {
-	s := gate.DefaultStorm()
-	if checks != nil {
-		s.Checks = int(*checks)
-	}
-	if seconds != nil {
-		s.Window = time.Duration(*seconds) * time.Second
-	}
-	return s
-}
-
 func (r *projectRow) project() (checks.Project, error) {
 	return checks.Project{
-		Storm: storm(r.StormChecks, r.StormWindow),
+		Storm: gate.Storm{Checks: int(r.StormChecks), Window: time.Duration(r.StormWindow) * time.Second},
 		ID:    r.ID, Name: r.Name, Account: r.Account, Plan: r.Plan, MaxChecks: r.MaxChecks,
 		BadgeKey: r.BadgeKey, PingKey: r.PingKey, CreatedAt: instant(r.CreatedAt),
 	}, nil
@@ -101,7 +88,7 @@ func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
 	}
 	row := projectRow{
 		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
-		StormChecks: new(int64(p.Storm.Checks)), StormWindow: new(int64(p.Storm.Window / time.Second)),
+		StormChecks: int64(p.Storm.Checks), StormWindow: int64(p.Storm.Window / time.Second),
 	}
 	_, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("name = EXCLUDED.name").Set("ping_key = EXCLUDED.ping_key").
 		Set("storm_checks = EXCLUDED.storm_checks").Set("storm_window = EXCLUDED.storm_window").Exec(ctx)
@@ -146,8 +133,7 @@ type keyRow struct {
 
 	ID        uuid.UUID `bun:"id,pk"`
 	ProjectID uuid.UUID `bun:"project_id"`
-	ReadOnly  bool      `bun:"read_only"` // also for servers that do not know the scope
-	Scope     string    `bun:"scope"`     // "" for the two that read_only tells apart
+	Scope     string    `bun:"scope"`
 	Hash      []byte    `bun:"hash"`
 	Hint      string    `bun:"hint"`
 	CreatedAt int64     `bun:"created_at"`
@@ -155,18 +141,10 @@ type keyRow struct {
 }
 
 func (r *keyRow) key() (checks.Key, error) {
-	k := checks.Key{
+	return checks.Key{
 		ID: r.ID, ProjectID: r.ProjectID, Scope: checks.Scope(r.Scope), Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
 		ExpiresAt: instant(r.ExpiresAt),
-	}
-	switch {
-	case k.Scope != "":
-	case r.ReadOnly:
-		k.Scope = checks.ReadOnly
-	default:
-		k.Scope = checks.ReadWrite
-	}
-	return k, nil
+	}, nil
 }
 
 // Keys returns API keys, oldest first.
@@ -186,9 +164,9 @@ func (l lookup) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, erro
 
 // SaveKey adds an API key.
 func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
-	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: !k.Scope.Right().Edits(), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt)}
-	if k.Scope != checks.ReadWrite && k.Scope != checks.ReadOnly {
-		row.Scope = string(k.Scope)
+	row := keyRow{
+		ID: k.ID, ProjectID: k.ProjectID, Scope: string(k.Scope), Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt),
+		ExpiresAt: micros(k.ExpiresAt),
 	}
 	_, err := t.tx().NewInsert().Model(&row).Exec(ctx)
 	return translate(err)

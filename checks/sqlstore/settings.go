@@ -20,7 +20,7 @@ type settingRow struct {
 // yields reports whether a setting may take the place of the row at an instant.
 func (r *settingRow) yields(to store.Setting, now time.Time) bool {
 	ended := r.EndsAt != 0 && r.EndsAt <= micros(now)
-	tooLong := !to.Until.IsZero() && (r.EndsAt == 0 || r.EndsAt > micros(to.Until))
+	tooLong := !to.Until.IsZero() && r.EndsAt > micros(to.Until)
 	return ended || tooLong || r.Value == to.Value && r.EndsAt != micros(to.Until)
 }
 

@@ -92,7 +92,7 @@ func (s *Store) Close() error {
 // A schema that a newer version has migrated stays as it is. It is an [ErrNewerSchema] only if this version cannot record pings
 // in it; else the store works as far as it can, and Monitor.Health says so.
 //
-// Errors: [ErrNewerSchema]; [ErrOldServer]; [ErrEncoding]; one for a worker of Citus;
+// Errors: [ErrNewerSchema]; [ErrUnreleased]; [ErrOldServer]; [ErrEncoding]; one for a worker of Citus;
 // checks.ErrUnavailable; those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.database.open(ctx)

@@ -14,20 +14,10 @@ import (
 // spaces are all that separates the tags in a column, beside the blank, as in [strings.Fields].
 const spaces = "\t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
-// keepTags fills rollcall_check_tags and keeps it equal to the column tags of rollcall_checks. SQLite splits that as a JSON array.
+// keepTags keeps rollcall_check_tags equal to the column tags of rollcall_checks. SQLite splits that as a JSON array. On PostgreSQL, one
+// condition for all tags would let the planner read all tags of the project for each check, so each tag has its own.
 var keepTags = statement{
-	sqlite: splitting(func(column string) string {
-		from := ""
-		for i, space := range []rune(spaces) {
-			if i == utf8.RuneCountInString(spaces)/2 { // one in another, all would overflow the stack of older parsers
-				from, column = " FROM (SELECT "+column+" AS tags)", "tags"
-			}
-			column = fmt.Sprintf("replace(%s, char(%d), ' ')", column, space)
-		}
-		return `json_each((SELECT '[' || replace(json_quote(` + column + `), ' ', '","') || ']'` + from + `))`
-	}, `INSERT INTO rollcall_check_tags SELECT DISTINCT c.project_id, t.value, c.id
-	FROM rollcall_checks AS c, {c.tags} AS t WHERE t.value <> '';
-CREATE TRIGGER rollcall_check_tags_insert AFTER INSERT ON rollcall_checks BEGIN
+	sqlite: splitting(splitSQLite, `CREATE TRIGGER rollcall_check_tags_insert AFTER INSERT ON rollcall_checks BEGIN
 	INSERT OR IGNORE INTO rollcall_check_tags SELECT NEW.project_id, t.value, NEW.id
 		FROM {NEW.tags} AS t WHERE t.value <> ''
 ; END;
@@ -41,27 +31,7 @@ CREATE TRIGGER rollcall_check_tags_update AFTER UPDATE OF project_id, tags ON ro
 ; INSERT OR IGNORE INTO rollcall_check_tags SELECT NEW.project_id, t.value, NEW.id
 		FROM {NEW.tags} AS t WHERE t.value <> ''
 ; END`),
-	postgres: splitting(splitPostgres, `INSERT INTO rollcall_check_tags SELECT DISTINCT c.project_id, t.tag, c.id
-	FROM rollcall_checks AS c, unnest({c.tags}) AS t (tag) WHERE t.tag <> '';
-CREATE FUNCTION rollcall_keep_tags() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-	IF TG_OP <> 'INSERT' THEN
-		DELETE FROM rollcall_check_tags WHERE project_id = OLD.project_id AND check_id = OLD.id
-			AND tag = ANY ({OLD.tags})
-	; END IF
-	; IF TG_OP <> 'DELETE' THEN
-		INSERT INTO rollcall_check_tags SELECT NEW.project_id, t.tag, NEW.id
-			FROM unnest({NEW.tags}) AS t (tag) WHERE t.tag <> '' ON CONFLICT DO NOTHING
-	; END IF
-	; RETURN NULL
-; END $$;
-CREATE TRIGGER rollcall_check_tags AFTER INSERT OR DELETE OR UPDATE OF project_id, tags ON rollcall_checks
-	FOR EACH ROW EXECUTE FUNCTION rollcall_keep_tags()`),
-}
-
-// keepTagByTag replaces the function of keepTags on PostgreSQL, where a condition for all tags at once lets the planner read all tags of
-// the project for each check. That takes minutes for 10,000 checks. SQLite never does.
-var keepTagByTag = statement{
-	postgres: splitting(splitPostgres, `CREATE OR REPLACE FUNCTION rollcall_keep_tags() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE former TEXT
+	postgres: splitting(splitPostgres, `CREATE FUNCTION rollcall_keep_tags() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE former TEXT
 ; BEGIN
 	IF TG_OP <> 'INSERT' THEN
 		FOREACH former IN ARRAY {OLD.tags} LOOP
@@ -73,10 +43,24 @@ var keepTagByTag = statement{
 			FROM unnest({NEW.tags}) AS t (tag) WHERE t.tag <> '' ON CONFLICT DO NOTHING
 	; END IF
 	; RETURN NULL
-; END $$`),
+; END $$;
+CREATE TRIGGER rollcall_check_tags AFTER INSERT OR DELETE OR UPDATE OF project_id, tags ON rollcall_checks
+	FOR EACH ROW EXECUTE FUNCTION rollcall_keep_tags()`),
 }
 
-// splitPostgres returns what splits a column of tags on PostgreSQL.
+// splitSQLite returns a table of the tags in a column on SQLite.
+func splitSQLite(column string) string {
+	from := ""
+	for i, space := range []rune(spaces) {
+		if i == utf8.RuneCountInString(spaces)/2 { // one in another, all would overflow the stack of older parsers
+			from, column = " FROM (SELECT "+column+" AS tags)", "tags"
+		}
+		column = fmt.Sprintf("replace(%s, char(%d), ' ')", column, space)
+	}
+	return `json_each((SELECT '[' || replace(json_quote(` + column + `), ' ', '","') || ']'` + from + `))`
+}
+
+// splitPostgres returns an array of the tags in a column on PostgreSQL.
 func splitPostgres(column string) string {
 	blanks := strings.Repeat(" ", utf8.RuneCountInString(spaces))
 	return "string_to_array(translate(" + column + ", '" + spaces + "', '" + blanks + "'), ' ')"
@@ -84,10 +68,7 @@ func splitPostgres(column string) string {
 
 // splitting replaces the columns in braces by what splits them.
 func splitting(split func(column string) string, text string) string {
-	for _, column := range []string{"c.tags", "NEW.tags", "OLD.tags"} {
-		text = strings.ReplaceAll(text, "{"+column+"}", split(column))
-	}
-	return text
+	return strings.NewReplacer("{NEW.tags}", split("NEW.tags"), "{OLD.tags}", split("OLD.tags")).Replace(text)
 }
 
 const (

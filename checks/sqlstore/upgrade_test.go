@@ -141,7 +141,7 @@ func (f *filled) migratesAfterAll(t *testing.T) {
 // TestMigrateTogether has several servers migrate an empty database at once.
 func TestMigrateTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
+		db = db.Empty(t)
 		var wg sync.WaitGroup
 		for range 6 {
 			store := unmigrated(t, db.Bun(t))
@@ -197,152 +197,6 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// firstCheck adds a check with one ping to a database of the first version.
-func firstCheck(t *testing.T, db *bun.DB) (id uuid.UUID, pinged time.Time) {
-	t.Helper()
-	id, project := uuid.MustParse("11111111-2222-4333-8444-555555555555"), "11111111-2222-4333-8444-666666666666"
-	pinged = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	at := pinged.UnixMicro()
-	for _, query := range []struct {
-		sql  string
-		args []any
-	}{
-		{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
-		{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', ? FROM rollcall_accounts",
-			[]any{project, at}},
-		{`INSERT INTO rollcall_checks (uuid, project_id, unique_key, badge_key, created_at, name, slug, tags, description, timeout,
-			grace, schedule, tz, timing_since, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body,
-			filter_http_body, filter_default_fail)
-			VALUES (?, ?, 'u', ?, ?, 'n', 's', '', '', 3600, 60, '', 'UTC', ?, FALSE, '', '', '', '', FALSE, FALSE, FALSE, FALSE)`,
-			[]any{id, project, id, at, at}},
-		{"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT id, 1, 1, ? FROM rollcall_checks", []any{at}},
-	} {
-		if _, err := db.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
-			t.Fatalf("%s: %v", query.sql, err)
-		}
-	}
-	return id, pinged
-}
-
-// TestUpgradeFromTheFirst reads a check that the first version wrote. Settings that were added since have their defaults.
-func TestUpgradeFromTheFirst(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), 1))
-		id, pinged := firstCheck(t, bundb)
-		must(t, s.Migrate(t.Context()))
-		got, err := s.Checks(t.Context(), store.CheckFilter{ID: &id})
-		if err != nil || len(got) != 1 {
-			t.Fatalf("%v, %v", got, err)
-		}
-		want := checks.Defaults()
-		want.Name, want.Slug, want.Timeout, want.Grace = "n", "s", time.Hour, time.Minute
-		if diff := cmp.Diff(want, got[0].Settings); diff != "" {
-			t.Errorf("settings (-want +got):\n%s", diff)
-		}
-		state := checks.State{Stored: checks.StatusUp, NPings: 1, LastPing: pinged}
-		if diff := cmp.Diff(state, got[0].State); diff != "" {
-			t.Errorf("state (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// beforeConversion is the number of migrations before that which converts states.
-const beforeConversion = 16
-
-// TestUpgradeOfStates reads states that were stored before the column state, in more rows than are converted at once.
-func TestUpgradeOfStates(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), beforeConversion))
-		id, _ := firstCheck(t, bundb)
-		const more = sqlstore.ConvertAtOnce * 2
-		_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+
-			"INSERT INTO rollcall_states (check_id, status, n_pings) SELECT 1000 + i, 0, 0 FROM n", more).Exec(t.Context())
-		must(t, err)
-		must(t, sqlstore.StorePrevious(t.Context(), bundb, newestState()))
-		must(t, s.Migrate(t.Context()))
-		got, err := stateOf(t, bundb, id)
-		if diff := cmp.Diff(newestState(), got); diff != "" || err != nil {
-			t.Errorf("error %v, state (-want +got):\n%s", err, diff)
-		}
-		var rows, kinds int
-		must(t, bundb.NewRaw("SELECT count(state), count(DISTINCT state) FROM rollcall_states").Scan(t.Context(), &rows, &kinds))
-		if rows != more+1 || kinds != 1 {
-			t.Errorf("%d states of %d kinds, want %d of 1", rows, kinds, more+1)
-		}
-		record(t, s, []uuid.UUID{id}, pings.Signal{Kind: pings.Log}, newestState().LastPing)
-		got, err = stateOf(t, bundb, id)
-		if err != nil || got.NPings != newestState().NPings+1 || got.Stored != newestState().Stored {
-			t.Errorf("%d pings, status %s, error %v", got.NPings, got.Stored, err)
-		}
-	})
-}
-
-// TestUpgradeOfOpenRuns reads states whose JSON has version 1: the run in progress is last_start alone.
-func TestUpgradeOfOpenRuns(t *testing.T) {
-	const started = `"runs":[{"started_at":"2026-03-01T11:00:00Z"},{"id":"01000000-0000-0000-0000-000000000000","started_at":"2026-03-01T12:00:00Z"}]`
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
-	older := checks.OpenRun{StartedAt: noon.Add(-time.Hour)}
-	for state, want := range map[string]checks.OpenRuns{
-		`{"version":1,"last_start":"2026-03-01T12:00:00Z","last_start_run":"01000000-0000-0000-0000-000000000000",` + started + `}`: {older, {ID: run, StartedAt: noon, Open: true}},
-		`{"version":1,` + started + `}`:                                            {older, {ID: run, StartedAt: noon}},
-		`{"version":1,"last_start":"2026-03-01T12:00:00Z"}`:                        {{StartedAt: noon, Open: true}},
-		`{"version":1,"n_pings":0}`:                                                nil,
-		`{"version":2,"runs":[{"started_at":"2026-03-01T11:00:00Z","open":true}]}`: {{StartedAt: older.StartedAt, Open: true}},
-	} {
-		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-			db = db.Plain(t)
-			bundb := db.Bun(t)
-			s := unmigrated(t, bundb)
-			must(t, s.MigrateOnly(t.Context(), beforeConversion))
-			id, _ := firstCheck(t, bundb)
-			_, err := bundb.NewRaw("UPDATE rollcall_states SET state = ?, status = -1", state).Exec(t.Context())
-			must(t, err)
-			must(t, s.Migrate(t.Context()))
-			got, err := stateOf(t, bundb, id)
-			if diff := cmp.Diff(want, got.Runs); diff != "" || err != nil {
-				t.Errorf("%s: error %v, runs (-want +got):\n%s", state, err, diff)
-			}
-		})
-	}
-}
-
-// TestUpgradeOfMonths reads statistics that were stored before the column stats, in more rows than are converted at once.
-func TestUpgradeOfMonths(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), beforeConversion))
-		id, _ := firstCheck(t, bundb)
-		february, march := sqlstore.BusyMonth(true), sqlstore.BusyMonth(false)
-		must(t, sqlstore.StorePreviousMonth(t.Context(), bundb, 1, february))
-		march.Start, march.Days = date(3, 1), []checks.DayStats{{Day: checks.Day{Date: date(3, 31), Totals: march.Days[0].Totals}}}
-		must(t, sqlstore.StorePreviousMonth(t.Context(), bundb, 1, march))
-		const more = sqlstore.ConvertAtOnce * 2
-		_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+
-			"INSERT INTO rollcall_months (check_id, month, folded, days) SELECT 2 + i / 3, i % 3, folded, days FROM n, rollcall_months WHERE folded", more).
-			Exec(t.Context())
-		must(t, err)
-		must(t, s.Migrate(t.Context()))
-		got, err := s.Months(t.Context(), id, february.Start, march.Start)
-		if diff := cmp.Diff([]store.Month{*february, *march}, got); diff != "" || err != nil {
-			t.Errorf("error %v, months (-want +got):\n%s", err, diff)
-		}
-		var rows, kinds int
-		must(t, bundb.NewRaw("SELECT count(*), count(DISTINCT stats) FROM rollcall_months").Scan(t.Context(), &rows, &kinds))
-		if rows != more+2 || kinds != 2 {
-			t.Errorf("%d months of %d kinds, want %d of 2", rows, kinds, more+2)
-		}
-	})
-}
-
 // listColumns has the columns by which lists select and sort checks.
 type listColumns struct {
 	Status, StatusAt, SlowAt int64
@@ -359,47 +213,8 @@ func listed(t *testing.T, db *bun.DB) (rows []listColumns) {
 	return rows
 }
 
-// TestUpgradeOfLists fills the columns of lists in more rows than are converted at once.
-func TestUpgradeOfLists(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), 1))
-		_, pinged := firstCheck(t, bundb)
-		const more = sqlstore.ConvertAtOnce * 2
-		const others = "project_id, unique_key, created_at, tags, description, timeout, grace, schedule, tz, timing_since, manual_resume, methods, " +
-			"start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail"
-		kind := bun.Safe(map[string]string{"sqlite": "text", "postgres": "uuid"}[db.Name])
-		for _, insert := range []string{
-			"INSERT INTO rollcall_checks (id, uuid, badge_key, name, slug, " + others + ") SELECT 1000 + i, other, other, 'N' || i, 's', " + others +
-				" FROM (SELECT i, CAST('00000000-0000-4000-8000-' || (100000000000 + i) AS ?1) AS other FROM n) AS numbers, rollcall_checks",
-			"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT 1000 + i, status, n_pings, last_ping FROM n, rollcall_states",
-		} {
-			_, err := bundb.NewRaw("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?0) "+insert, more, kind).Exec(t.Context())
-			must(t, err)
-		}
-		must(t, s.Migrate(t.Context()))
-		at := pinged.UnixMicro()
-		want := listColumns{Status: 1, LastAt: at, NextAt: at + time.Hour.Microseconds(), DownAt: at + (time.Hour + time.Minute).Microseconds()}
-		rows := listed(t, bundb)
-		for i, got := range rows {
-			want.SortName, want.Search = fmt.Sprint("n", i), fmt.Sprintf("n%d\ns\n", i)
-			if i == 0 {
-				want.SortName, want.Search = "n", "n\ns\n"
-			}
-			if got != want {
-				t.Fatalf("check %d has %+v, want %+v", i, got, want)
-			}
-		}
-		if len(rows) != more+1 {
-			t.Errorf("%d checks, want %d", len(rows), more+1)
-		}
-	})
-}
-
-// TestListColumns has an older server write checks, which knows nothing of the columns of lists. The next save by this version
-// writes them as if it had been there all along, and so does the migration.
+// TestListColumns has something write checks that knows nothing of the columns of lists. The next save writes them as if they had been
+// there all along.
 func TestListColumns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bundb := db.Plain(t).Bun(t)
@@ -449,9 +264,30 @@ func TestListColumns(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", what, diff)
 			}
 		}
-		heals("migration", func() { must(t, f.ConvertLists(t.Context())) })
 		heals("save of states", func() { save(false) }, "SortName", "Search") // which follow from the settings
 		heals("save of settings", func() { save(true) })
+	})
+}
+
+// TestUnreleased opens databases that builds from before the first release have created. All that opens them is refused, names the commit
+// that can open them, and leaves them as they are.
+func TestUnreleased(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		f := newFilled(t, db.Plain(t))
+		for _, version := range []int{1, 2, 16, 27, 28, f.version - 1} {
+			_, err := f.db.NewRaw("UPDATE rollcall_schema SET version = ?", version).Exec(t.Context())
+			must(t, err)
+			_, open := sqlstore.Open(t.Context(), f.db)
+			store := unmigrated(t, f.db)
+			for what, err := range map[string]error{"open": open, "migrate": store.Migrate(t.Context()), "probe": store.Probe(t.Context(), true)} {
+				if !errors.Is(err, sqlstore.ErrUnreleased) || errors.Is(err, checks.ErrUnavailable) || errors.Is(err, sqlstore.ErrNotMigrated) ||
+					!strings.Contains(err.Error(), fmt.Sprintf("version %d, and commit 1f91af830ff8cea2d9333b6c4f6600a5f53a5ca9 is the last one", version)) {
+					t.Errorf("version %d, %s: error %v", version, what, err)
+				}
+			}
+			f.schemaIs(t, version, false)
+		}
+		f.unchanged(t)
 	})
 }
 
@@ -480,55 +316,6 @@ func TestMonthsOfNewerVersion(t *testing.T) {
 		}
 		if _, err := s.Months(t.Context(), c.ID, date(3, 1), date(3, 1)); err == nil || !strings.Contains(err.Error(), "version 2") {
 			t.Errorf("error %v, want one that names the version", err)
-		}
-	})
-}
-
-// TestUpgradeOfKeys reads keys that the first version wrote, and writes keys for servers that do not know their scopes.
-func TestUpgradeOfKeys(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), 1))
-		project := uuid.New()
-		for _, query := range []struct {
-			sql  string
-			args []any
-		}{
-			{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
-			{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', 1 FROM rollcall_accounts",
-				[]any{project}},
-			{"INSERT INTO rollcall_keys (id, project_id, read_only, hash, hint, created_at) VALUES (?, ?, FALSE, ?, '', 1), (?, ?, TRUE, ?, '', 2)",
-				[]any{uuid.New(), project, make([]byte, 32), uuid.New(), project, []byte(strings.Repeat("x", 32))}},
-		} {
-			if _, err := bundb.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
-				t.Fatalf("%s: %v", query.sql, err)
-			}
-		}
-		must(t, s.Migrate(t.Context()))
-		must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			for i, scope := range []checks.Scope{checks.ReadIDs, checks.Admin} {
-				key := checks.Key{ID: uuid.New(), ProjectID: project, Scope: scope, Hash: [32]byte{byte(i + 1)}, CreatedAt: time.UnixMicro(int64(3 + i))}
-				if err := tx.SaveKey(ctx, key); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-		found, err := s.Keys(t.Context(), store.KeyFilter{ProjectID: &project})
-		must(t, err)
-		var scopes []checks.Scope
-		for _, key := range found {
-			scopes = append(scopes, key.Scope)
-		}
-		if diff := cmp.Diff([]checks.Scope{checks.ReadWrite, checks.ReadOnly, checks.ReadIDs, checks.Admin}, scopes); diff != "" {
-			t.Errorf("scopes (-want +got):\n%s", diff)
-		}
-		var readOnly []bool // what an older server reads
-		must(t, bundb.NewRaw("SELECT read_only FROM rollcall_keys ORDER BY created_at").Scan(t.Context(), &readOnly))
-		if diff := cmp.Diff([]bool{false, true, true, false}, readOnly); diff != "" {
-			t.Errorf("read_only (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -605,25 +392,8 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO limited;`, "limited", role))
 	if _, err := monitorOn(t, store).Ping(t.Context(), f.checks[0].ID, pings.Signal{}); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := store.MigrateFurther(t.Context(), further); err == nil || !strings.Contains(err.Error(), "9999_further.sql") {
+	if _, _, err := store.MigrateFurther(t.Context(), further); err == nil || !strings.Contains(err.Error(), "_further.sql") {
 		t.Errorf("further migration: error %v, want one that names the file", err)
 	}
 	f.schemaIs(t, f.version, false)
-}
-
-// TestUpgradeOfLease takes the lease of a server of an earlier version, which wrote its end into the value.
-func TestUpgradeOfLease(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		db = db.Plain(t)
-		bundb := db.Bun(t)
-		s := unmigrated(t, bundb)
-		must(t, s.MigrateOnly(t.Context(), 12))
-		_, err := bundb.ExecContext(t.Context(), "INSERT INTO rollcall_settings (name, value) VALUES ('lease prune pings', 'holder 1772370000123456')")
-		must(t, err)
-		must(t, s.Migrate(t.Context()))
-		lease := store.Setting{Name: "lease prune pings", Value: "x", Until: noon.Add(time.Minute)}
-		got, err := s.Setting(t.Context(), noon, lease)
-		must(t, err)
-		same(t, "lease", got, lease)
-	})
 }

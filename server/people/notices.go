@@ -211,7 +211,7 @@ func (p *People) wake() {
 }
 
 // Run does the background work until ctx ends: it sends mails about changes, of any process on the database, if there is
-// [Config].Mail; encrypts the secrets of authenticator apps that were stored in the clear; and removes roles in projects that were
+// [Config].Mail; encrypts the secrets of authenticator apps with the newest key; and removes roles in projects that were
 // deleted. One server of an installation suffices, and several share the work.
 func (p *People) Run(ctx context.Context) {
 	ticker := time.NewTicker(noticeEvery)

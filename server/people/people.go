@@ -39,8 +39,8 @@
 // # Secrets
 //
 // Passwords and recovery codes are stored as hashes, and links and sessions as hashes of their tokens. The secrets of authenticator
-// apps must be read, so they are encrypted by AES-256-GCM with the first of Config.Keys, each for its person. Run encrypts those that are
-// in the clear, or that another of the keys encrypts.
+// apps must be read, so they are encrypted by AES-256-GCM with the first of Config.Keys, each for its person. Run renews those that
+// another of the keys has encrypted.
 package people
 
 import (

@@ -24,7 +24,9 @@ import (
 // altered. Recovery codes work all the same, and [People.ResetMFA] ends the secret.
 var ErrSecret = errors.New("people: cannot read the secret of the authenticator app")
 
-// sealedPrefix begins a secret that is encrypted. No secret in the clear has a colon.
+var errAltered = fmt.Errorf("%w: it was altered, or is another person's", ErrSecret)
+
+// sealedPrefix begins a secret that is encrypted.
 const sealedPrefix = "sealed:"
 
 // sealer encrypts the secrets of authenticator apps by AES-256-GCM under a key that is derived from one of Config.Keys.
@@ -86,14 +88,14 @@ func (list sealers) seal(person uuid.UUID, secret string) string {
 	return sealedPrefix + s.id + ":" + base64.RawStdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(secret), owner(person)))
 }
 
-// sealed reports whether the secret of a person is encrypted, or missing.
-func (d *document) sealed() bool { return d.TOTP == "" || strings.HasPrefix(d.TOTP, sealedPrefix) }
-
-// open decrypts the secret of a person. fresh says that it is as seal would write it now. The error wraps [ErrSecret].
+// open decrypts the secret of a person, if there is one. fresh says that the first key has encrypted it. The error wraps [ErrSecret].
 func (list sealers) open(d *document) (secret string, fresh bool, err error) {
+	if d.TOTP == "" {
+		return "", true, nil
+	}
 	text, sealed := strings.CutPrefix(d.TOTP, sealedPrefix)
 	if !sealed {
-		return d.TOTP, false, nil // of an earlier version
+		return "", false, errAltered
 	}
 	id, text, _ := strings.Cut(text, ":")
 	i := slices.IndexFunc(list, func(s sealer) bool { return s.id == id })
@@ -107,10 +109,10 @@ func (list sealers) open(d *document) (secret string, fresh bool, err error) {
 			return string(plain), i == 0, nil
 		}
 	}
-	return "", false, fmt.Errorf("%w: it was altered, or is another person's", ErrSecret)
+	return "", false, errAltered
 }
 
-// renew encrypts a secret with the first key, if it is in the clear or was encrypted with another one.
+// renew encrypts a secret with the first key, if another one has encrypted it.
 func (list sealers) renew(d *document) error {
 	secret, fresh, err := list.open(d)
 	if err == nil && !fresh {
@@ -119,7 +121,7 @@ func (list sealers) renew(d *document) error {
 	return err
 }
 
-// sealAll encrypts the secrets that are in the clear, or encrypted with another key than the first. It logs how many it cannot read.
+// sealAll encrypts the secrets that another key than the first has encrypted. It logs how many it cannot read.
 func (p *People) sealAll(ctx context.Context) error {
 	kind := kindPerson
 	found, err := p.db.Records(ctx, p.now(), records.Query{Kind: &kind})

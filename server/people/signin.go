@@ -327,7 +327,7 @@ func (p *People) CheckCode(ctx context.Context, id uuid.UUID, code, address stri
 	if wait > 0 {
 		return p.limited(ctx, failedOften, wait)
 	}
-	sealers, err := p.sealers(ctx, !known.sealed())
+	sealers, err := p.sealers(ctx, false)
 	if err != nil {
 		succeeded() // it was not tried
 		return err

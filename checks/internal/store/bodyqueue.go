@@ -27,11 +27,10 @@ func ObjectKey(check uuid.UUID, row, n int64, body []byte) string {
 	return fmt.Sprintf("%s/%d-%d.%s", check, row, n, digest(body))
 }
 
-// Proves reports whether a body is the one that an object's key was made of. Keys that an earlier version made have no
-// digest; they prove every body.
+// Proves reports whether a body is the one that an object's key was made of.
 func Proves(key string, body []byte) bool {
-	_, sum, ok := strings.Cut(key, ".")
-	return !ok || sum == digest(body)
+	_, sum, _ := strings.Cut(key, ".")
+	return sum == digest(body)
 }
 
 // digest returns the SHA-256 of a body in the 43 characters of unpadded base64.

@@ -18,8 +18,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,7 +48,26 @@ func Run(m *testing.M) int {
 	return m.Run()
 }
 
-// DB is a new, empty database.
+// Draws bounds the cases that rapid draws in a test whose cases take long. With -rapid.checks, which .ci/properties sets, it does nothing.
+func Draws(t testing.TB, n int) {
+	t.Helper()
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			n = 0
+		}
+	})
+	if n == 0 {
+		return
+	}
+	checks := flag.Lookup("rapid.checks").Value
+	before := checks.String()
+	if err := checks.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Set(before) })
+}
+
+// DB is a new database: a file that is missing, or a database on PostgreSQL that is migrated.
 type DB struct {
 	// Name is "sqlite" or "postgres".
 	Name string
@@ -102,7 +123,7 @@ func Memory(t testing.TB) *sqlstore.Store {
 	return store
 }
 
-// PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing. If
+// PostgreSQL returns a migrated database on the server of this process, or skips the test if PostgreSQL is missing. If
 // ROLLCALL_TEST_CITUS has the URL of a database on a coordinator of Citus, it returns a schema there, migrated and
 // distributed.
 func PostgreSQL(t testing.TB) DB {
@@ -110,11 +131,11 @@ func PostgreSQL(t testing.TB) DB {
 	if url := os.Getenv("ROLLCALL_TEST_CITUS"); url != "" {
 		return onCitus(t, url)
 	}
-	return plain(t)
+	return plain(t, false)
 }
 
-// plain returns a database on the server of this process.
-func plain(t testing.TB) DB {
+// plain returns a database on the server of this process, which is empty or migrated.
+func plain(t testing.TB, empty bool) DB {
 	t.Helper()
 	if err := server.start(); err != nil {
 		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
@@ -122,17 +143,26 @@ func plain(t testing.TB) DB {
 		}
 		t.Fatal(err)
 	}
-	return DB{Name: "postgres", URL: server.database(t)}
+	return DB{Name: "postgres", URL: server.database(t, empty)}
 }
 
-// Plain returns an empty database of the same kind without Citus: d itself, unless ROLLCALL_TEST_CITUS is set. It is for tests of
-// migrations, of plans, of poolers and of the server itself.
+// Plain returns a database of the same kind without Citus: d itself, unless ROLLCALL_TEST_CITUS is set. It is for tests of plans, of
+// poolers and of the server itself.
 func (d DB) Plain(t testing.TB) DB {
 	t.Helper()
 	if d.Path() != "" || os.Getenv("ROLLCALL_TEST_CITUS") == "" {
 		return d
 	}
-	return plain(t)
+	return plain(t, false)
+}
+
+// Empty returns an empty database of the same kind without Citus. It is for tests of migrations.
+func (d DB) Empty(t testing.TB) DB {
+	t.Helper()
+	if d.Path() != "" {
+		return d
+	}
+	return plain(t, true)
 }
 
 // Another returns another empty database of the same kind. On PostgreSQL it is a schema, which is made in a tenth of the

@@ -50,7 +50,7 @@ func TestDatabaseScripts(t *testing.T) {
 			t.Parallel() // some wait until a server forgets a key
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 				if filepath.Base(file) == "migrate.txt" { // which needs an empty one
-					db = db.Plain(t)
+					db = db.Empty(t)
 				}
 				params := scriptParams(map[string]string{"DATABASE": db.URL})
 				params.Files = []string{file}

@@ -226,7 +226,12 @@ func (s *Server) URL(database string) string {
 
 // Create creates a database and returns its URL. The name must be an SQL identifier.
 func (s *Server) Create(ctx context.Context, name string) (string, error) {
-	return s.URL(name), s.exec(ctx, "postgres", "CREATE DATABASE "+name)
+	return s.Copy(ctx, "template1", name)
+}
+
+// Copy creates a database that is a copy of another one, to which nobody may be connected, and returns its URL.
+func (s *Server) Copy(ctx context.Context, of, name string) (string, error) {
+	return s.URL(name), s.exec(ctx, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+of)
 }
 
 // freePort returns a port on which nobody listens, below those that systems give to clients: the port must still be free

@@ -142,7 +142,8 @@ func (d Database) Explain(err error) error {
 			d, console.VersionNumber(console.BuildInfo()))
 	case text != "":
 		return fmt.Errorf("database %s: %s", d, text)
-	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
+	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding),
+		errors.Is(err, sqlstore.ErrUnreleased):
 		return fmt.Errorf("database %s: %w", d, err)
 	}
 	return err
