@@ -116,11 +116,11 @@ func (w *world) ping(j *chore, kind pings.Kind) string {
 	wasLate := j.late(now)
 	j.lastPing, j.expected, j.undo = now, now, nil
 	if kind == pings.Success {
-		if j.status == "down" {
-			j.outage().up = now
-		}
 		if j.status == "down" || wasLate {
 			j.cameUp, j.cameUpTold = now, j.status == "down" && w.sureOf(j)
+		}
+		if n := len(j.outages); n > 0 && j.outages[n-1].up.IsZero() { // it was paused
+			j.outages[n-1].up = now
 		}
 		j.status, j.ackUntil = "up", time.Time{}
 	} else if j.status == "down" {

@@ -81,8 +81,8 @@ func (w *world) settle() {
 			for o := j.outage(); !now.Before(j.expected.Add(j.timeout + j.grace)); j.expected = j.expected.Add(j.timeout) {
 				o.failures++
 			}
-			if o := j.outage(); o.failures >= j.alertAfter {
-				o.reached = true
+			if o := j.outage(); o.failures >= j.alertAfter && !o.reached {
+				o.reached, o.reachedAt = true, now
 			}
 		}
 		if j.status == "down" || j.late(now) {
@@ -219,7 +219,7 @@ func (w *world) mustHold(j *chore, o *failure, now time.Time) string {
 	if p.status == "down" && p.told {
 		return "parent"
 	}
-	if p.status == "up" && p.cameUpTold && !o.down.After(p.cameUp) && now.Before(p.cameUp.Add(min(max(j.grace, judgeTick), time.Hour))) {
+	if p.status == "up" && p.cameUpTold && !o.reachedAt.After(p.cameUp) && now.Before(p.cameUp.Add(min(max(j.grace, judgeTick), time.Hour))) {
 		return "parent came up"
 	}
 	return ""
@@ -308,7 +308,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 	if l.Closed {
 		what += " (closed)"
 	}
-	if _, found := w.ids[l.key+r.name]; !found || l.arrived {
+	if _, found := w.ids[l.key+r.name]; !found || l.answered {
 		w.note(fmt.Sprintf("  %s of %s%s", what, clockText(l.At), map[bool]string{false: ": " + r.mode}[l.answered]))
 	}
 	content := fmt.Sprintf("%s %s of %v, reminder %d", j.name, l.Status, l.At, l.Reminder)
@@ -361,10 +361,10 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	}
 	o := j.outages[i]
 	_, after := w.wanted(j, r.target)
-	if why := w.mustHold(j, o, now); why != "" {
+	if why := w.mustHold(j, o, now); why != "" && !(l.Reminder > 0 && why == "parent came up") {
 		w.complain("kept back", "%s is kept back: %s", what, why)
 	}
-	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || after > 0) {
+	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || after > 0 && !p.begun[i]) {
 		w.complain("acknowledged", "%s has been acknowledged", what)
 	}
 	if !l.Over.IsZero() && !l.Over.Equal(o.up) || l.Over.IsZero() && !o.up.IsZero() {
@@ -396,7 +396,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 		p.sure[i] = true
 	}
 	if l.arrived {
-		p.told[i], p.belief, p.lastWord, p.left = true, i, now, false
+		p.told[i], p.belief, p.lastWord, p.left = true, i, now, p.left && p.wanted == 0
 	}
 }
 
@@ -427,6 +427,9 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	steps := func(d time.Duration) int { return int(d / judgeTick) }
 	if j.status == "down" {
 		o := j.outage()
+		if r.only == "up" { // it has chosen not to know
+			p.refused[o.n] = true
+		}
 		streak := o.streakAck
 		if after == 0 {
 			streak = o.streak

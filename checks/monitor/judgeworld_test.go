@@ -105,12 +105,13 @@ type chore struct {
 
 // failure is a time down.
 type failure struct {
-	n        int
-	down, up time.Time
-	failures int
-	reported bool
-	reached  bool // alert_after
-	held     bool // something may have kept its alert back at some time
+	n         int
+	down, up  time.Time
+	failures  int
+	reported  bool
+	reached   bool // alert_after
+	reachedAt time.Time
+	held      bool // something may have kept its alert back at some time
 
 	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
 	ran               int // the most ticks that its clock may have run in this round
@@ -314,7 +315,7 @@ func (w *world) do(d deed) {
 	w.touch()
 	if w.off("assigned") && slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
 		for key, p := range w.persons {
-			if key.status == "down" {
+			if p.left = true; key.status == "down" {
 				p.partly[key.outage().n] = true
 			}
 		}
