@@ -109,7 +109,7 @@ func (w *world) job(n int) *chore { return w.jobs[n%len(w.jobs)] }
 
 // ping lets a job report.
 func (w *world) ping(j *chore, kind pings.Kind) string {
-	w.settle()
+	w.touch()
 	_, err := w.mon().Ping(w.ctx, j.id, pings.Signal{Kind: kind})
 	must(w.t, err)
 	now := w.now()
@@ -121,6 +121,9 @@ func (w *world) ping(j *chore, kind pings.Kind) string {
 		}
 		if n := len(j.outages); n > 0 && j.outages[n-1].up.IsZero() { // it was paused
 			j.outages[n-1].up = now
+		}
+		if j.status != "up" {
+			j.ups = append(j.ups, now)
 		}
 		j.status, j.ackUntil = "up", time.Time{}
 	} else if j.status == "down" {

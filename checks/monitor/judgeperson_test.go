@@ -31,10 +31,11 @@ type person struct {
 	belief               int // the outage that the last letter was about, or -1 if that said up
 	lastWord             time.Time
 	lastAt               time.Time    // At of the last letter
-	night                bool         // quiet hours were in force since the last letter that the check is up
+	night                map[int]bool // outages in which quiet hours were in force
 	everWanted, partly   map[int]bool // outages in which it was wanted at some time, and in which it was not
 	wanted               int          // ticks in a row
 	after                time.Duration
+	unanswered           bool // the last attempt
 	left                 bool // it has not been wanted at some time since the last letter
 	doubt                bool // something was refused, or its answer was lost, or it was moved away
 	quietUp              int  // ticks in a row in which it could have been told that the check is up
@@ -44,7 +45,7 @@ type person struct {
 func (w *world) person(j *chore, r *recipient) *person {
 	key := personKey{j, r}
 	if w.persons[key] == nil {
-		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), begun: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
+		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
 	}
 	return w.persons[key]
 }
@@ -333,12 +334,15 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 }
 
 func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string, again bool) {
-	i := slices.IndexFunc(j.outages, func(o *failure) bool { return o.up.Equal(l.At) })
-	if i < 0 {
+	i := len(j.outages) - 1 // the last outage before
+	for i >= 0 && j.outages[i].down.After(l.At) {
+		i--
+	}
+	if !slices.ContainsFunc(j.ups, l.At.Equal) || i < 0 {
 		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
 		return
 	}
-	if !again && len(p.begun) == 0 && !p.night && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
+	if !again && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
 		w.complain("up without down", "%s", what)
 	}
 	if l.refused {
@@ -348,9 +352,19 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 		p.belief = -1
 	}
 	if l.answered {
-		clear(p.begun)
-		p.night = j.isQuiet(w.now())
+		maps.DeleteFunc(p.begun, func(o int, _ bool) bool { return o <= i })
+		maps.DeleteFunc(p.night, func(o int, _ bool) bool { return o <= i })
 	}
+}
+
+// mayHave reports whether somebody may have heard of an outage or one before, or would have but for quiet hours.
+func (p *person) mayHave(last int) bool {
+	for o := 0; o <= last; o++ {
+		if p.begun[o] || p.night[o] {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what string, now time.Time) {
@@ -388,7 +402,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && now.Sub(p.lastWord) < j.repeat-2*judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
 		w.complain("spacing", "%s after %v", what, now.Sub(p.lastWord))
 	}
-	p.begun[i], p.downID[i] = true, l.key
+	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
 	if l.refused {
 		p.refused[i], p.doubt = true, true
 	}
@@ -416,8 +430,8 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		p.wanted = 0
 	}
 	p.after = after
-	if j.isQuiet(now) {
-		p.night = true
+	if n := len(j.outages); n > 0 && j.isQuiet(now) {
+		p.night[n-1] = true
 	}
 	slack := lateTicks
 	if r.kind == "digest" {
@@ -451,7 +465,7 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		delete(r.open, j.id)
 	}
 	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
-	if p.quietUp++; !over || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
+	if p.quietUp++; !over || p.unanswered && j.status == "down" || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
 		p.quietUp = 0
 	}
 	p.left = p.left || !wanted
@@ -483,6 +497,7 @@ func (w *world) lift() {
 		w.endWindow([4]int{i})
 	}
 	w.setPolicy(nil)
+	w.reassigned()
 	for _, j := range w.jobs {
 		w.unacknowledge([4]int{slices.Index(w.jobs, j)})
 		j.quiet = nil

@@ -97,6 +97,7 @@ type chore struct {
 	cameUpTold         bool
 	undo               func() string
 	outages            []*failure
+	ups                []time.Time // when it came up
 
 	told     bool // somebody knew of its outage at the last look, and the sender knew that
 	ackSeen  bool
@@ -313,11 +314,16 @@ func (w *world) do(d deed) {
 		}
 	}
 	w.touch()
-	if w.off("assigned") && slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
-		for key, p := range w.persons {
-			if p.left = true; key.status == "down" {
-				p.partly[key.outage().n] = true
-			}
+	if slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
+		w.reassigned()
+	}
+}
+
+// reassigned notes that other people may be wanted now.
+func (w *world) reassigned() {
+	for key, p := range w.persons {
+		if p.left = true; key.status == "down" && w.off("assigned") {
+			p.partly[key.outage().n] = true
 		}
 	}
 }
