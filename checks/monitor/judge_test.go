@@ -15,7 +15,7 @@ import (
 )
 
 // openFaults names the deeds and rules that are switched off until a fault is mended.
-var openFaults = []string{"assigned", "unassigned", "move", "step", "spacing", "undo"}
+var openFaults = []string{}
 
 func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
 

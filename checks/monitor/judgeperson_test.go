@@ -26,6 +26,8 @@ type personKey struct {
 // person is what a recipient has heard about a check.
 type person struct {
 	told, begun, refused map[int]bool // outages
+	failed               map[int]bool // an attempt did, so it may have an order of its own
+	asked                map[int]bool // a server died that may have been about to tell it
 	sure                 map[int]bool // told, and the sender knows
 	downID               map[int]string
 	belief               int // the outage that the last letter was about, or -1 if that said up
@@ -45,7 +47,7 @@ type person struct {
 func (w *world) person(j *chore, r *recipient) *person {
 	key := personKey{j, r}
 	if w.persons[key] == nil {
-		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
+		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
 	}
 	return w.persons[key]
 }
@@ -323,9 +325,11 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 		if wanted, _ := w.wanted(j, r.target); wanted && j.status == "down" && p.belief == j.outage().n && j.outage().up.IsZero() {
 			w.complain("closed", "%s, which goes on", what)
 		}
-		if l.arrived {
+		if l.arrived { // it may be told again
 			p.belief = -1
+			clear(p.told)
 		}
+		clear(p.downID)
 	case l.Status == channels.Up:
 		w.readUp(j, r, p, l, what, again)
 	default:
@@ -352,6 +356,7 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 		p.belief = -1
 	}
 	if l.answered {
+		maps.DeleteFunc(p.asked, func(o int, _ bool) bool { return o <= i })
 		maps.DeleteFunc(p.begun, func(o int, _ bool) bool { return o <= i })
 		maps.DeleteFunc(p.night, func(o int, _ bool) bool { return o <= i })
 	}
@@ -396,18 +401,23 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if l.Reminder > 0 && !p.begun[i] && !p.told[i] && !(p.partly[i] && w.off("assigned")) {
 		w.complain("reminder first", "%s has heard of nothing", what)
 	}
-	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
+	_, named := w.steps[r.target]
+	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && (named || w.edited.Before(o.down)) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
 		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
 	}
-	if l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && now.Sub(p.lastWord) < j.repeat-2*judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
+	if l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
 		w.complain("spacing", "%s after %v", what, now.Sub(p.lastWord))
 	}
 	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
+	if !l.answered {
+		p.failed[i] = true
+	}
 	if l.refused {
 		p.refused[i], p.doubt = true, true
 	}
 	if l.answered {
 		p.sure[i] = true
+		maps.DeleteFunc(p.asked, func(o int, _ bool) bool { return o <= i })
 	}
 	if l.arrived {
 		p.told[i], p.belief, p.lastWord, p.left = true, i, now, p.left && p.wanted == 0
@@ -448,7 +458,7 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		if after == 0 {
 			streak = o.streak
 		}
-		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && !(p.partly[o.n] && w.off("assigned")) {
+		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && len(p.asked) == 0 && !(p.partly[o.n] && w.off("assigned")) {
 			w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
 			p.refused[o.n] = true
 		}
@@ -465,6 +475,9 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		delete(r.open, j.id)
 	}
 	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
+	for o := p.belief; o >= 0 && o < len(j.outages) && over && j.status == "down"; o++ { // one alert sums up the night
+		over = !p.night[o]
+	}
 	if p.quietUp++; !over || p.unanswered && j.status == "down" || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
 		p.quietUp = 0
 	}
@@ -472,7 +485,7 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	if over && p.left && w.off("unassigned") {
 		p.quietUp = 0
 	}
-	if p.quietUp > slack+2 {
+	if p.quietUp > slack+4 {
 		w.complain("lie", "%s believes in the outage of %s, which is over", who, clockText(j.outages[p.belief].down))
 		p.belief = -1
 	}
@@ -486,6 +499,11 @@ func (w *world) killed() {
 	for _, d := range w.desks {
 		for _, r := range d.to {
 			r.ready = 0
+		}
+	}
+	for key, p := range w.persons {
+		if n := len(key.outages); n > 0 && !p.told[n-1] && key.status == "down" {
+			p.asked[n-1] = true
 		}
 	}
 	w.note("  a server dies")

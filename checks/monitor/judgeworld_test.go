@@ -69,6 +69,7 @@ type world struct {
 	windows     []gate.Window
 	steps       map[*target]time.Duration
 	stormChecks int
+	edited      time.Time // when other people were wanted last
 
 	persons map[personKey]*person
 	ids     map[string]string // what each idempotency key stands for
@@ -321,7 +322,9 @@ func (w *world) do(d deed) {
 
 // reassigned notes that other people may be wanted now.
 func (w *world) reassigned() {
+	w.edited = w.now()
 	for key, p := range w.persons {
+		p.reminding = -int(key.repeat / judgeTick)
 		if p.left = true; key.status == "down" && w.off("assigned") {
 			p.partly[key.outage().n] = true
 		}
@@ -368,7 +371,7 @@ func (s *stage) play(seed uint64, kills bool) {
 				w.lift()
 			}
 		}
-		s.serve(r, kills && tick < judgeTicks && r.IntN(40) == 0, tick%2 == 0)
+		s.serve(r, kills && tick < judgeTicks && r.IntN(40) == 0, tick%4 == 0)
 		for _, w := range s.worlds {
 			w.look()
 		}
