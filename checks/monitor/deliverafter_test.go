@@ -201,6 +201,32 @@ func TestParentCannotSay(t *testing.T) {
 	})
 }
 
+// TestParentCannotSayAfterWait has the parent's alert wait for a parent itself, before its receiver turns out to be away.
+func TestParentCannotSayAfterWait(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		disk := f.create(t, checks.Spec{Slug: new("disk"), Channels: new("*")})
+		_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{After: new("disk"), Grace: new(time.Minute)})
+		must(t, err)
+		f.ping(t, disk.ID, pings.Failure)
+		f.ping(t, f.dump.ID, pings.Failure)
+		f.ping(t, f.upload.ID, pings.Failure)
+		f.deliver(t, "ops: disk down")
+		f.wait(t, time.Hour)
+		f.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+			if n.Check.ID == f.dump.ID {
+				return errors.New("away")
+			}
+			return nil
+		})
+		f.ping(t, disk.ID, pings.Success)
+		f.deliver(t, "ops: disk up")
+		f.wait(t, 2*time.Minute) // the dump is alerted in vain
+		f.wait(t, time.Minute)
+		f.heldBy(t, f.upload, "dump")
+		f.wait(t, 6*time.Minute, "ops: upload down")
+	})
+}
+
 // TestFollowerHasItsTime has a job whose deadline passes when the one before it is up again. It has its grace time from then on, unless
 // it reports a failure.
 func TestFollowerHasItsTime(t *testing.T) {

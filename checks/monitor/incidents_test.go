@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -178,6 +179,30 @@ func TestIncidents(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestIncidentOfPolicy keeps what a step of the escalation policy opened open as long as the check is down.
+func TestIncidentOfPolicy(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		o, desk := newDesk(t, newOutbox(t, db.Open(t), nil), nil)
+		list, err := o.Monitor.Project(o.project.ID).Channels(t.Context())
+		must(t, err)
+		must(t, o.Monitor.Project(o.project.ID).SetEscalation(t.Context(), []gate.Step{step(5*time.Minute, list[0])}))
+		c := o.create(t, checks.Spec{Channels: new("")})
+		o.ping(t, c.ID, pings.Failure)
+		for range 10 {
+			work(t, o.Monitor)
+			o.clock.Advance(time.Minute)
+		}
+		if diff := cmp.Diff([]string{"1 down"}, desk.said()); diff != "" {
+			t.Error(diff)
+		}
+		must(t, o.Monitor.Project(o.project.ID).SetEscalation(t.Context(), nil))
+		work(t, o.Monitor)
+		if diff := cmp.Diff([]string{"1 up: the integration does not get alerts about the check any more"}, desk.said()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // TestRefresh reports an incident again as long as the check is down, with what is open, and never after that.

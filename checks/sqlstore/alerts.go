@@ -291,8 +291,9 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		SELECT 1 FROM rollcall_deliveries AS d JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
 		WHERE d.check_id = c.id AND NOT f.up AND d.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
-			AND (d.state = 'sent' OR d.state = 'pending' AND (d.held LIKE ?3 OR d.held = ?4 OR d.held IN ('', ?5) AND d.created_at > ?1
-				OR d.held_until > ?1 AND d.held_until <= ?2)))`,
+			AND (d.state = 'sent' OR d.state = 'pending' AND (
+				(d.held LIKE ?3 OR d.held = ?4) AND (d.error = '' OR d.due_at = d.held_until) -- held stays when an alert leaves
+				OR d.held IN ('', ?5) AND d.created_at > ?1 OR d.held_until > ?1 AND d.held_until <= ?2)))`,
 		bun.List(ids), micros(fresh), micros(now), gate.ByParent+"%", gate.ByStep, gate.ByStorm).Scan(ctx, &told)
 	set := make(map[uuid.UUID]bool, len(told))
 	for _, id := range told {

@@ -272,14 +272,23 @@ func (c *Courier) reportTo(
 	return c.notify(ctx, keeper, i.Channel, open, func(context.Context) channels.Notification { return n })
 }
 
-// assigned reports whether a channel gets the alerts of a check, directly or as a member of a group.
+// assigned reports whether a channel gets the alerts of a check, directly or as a member of a group, by its settings or by the
+// escalation policy.
 func assigned(ctx context.Context, tx store.CourierTx, c checks.Check, channelID uuid.UUID) (bool, error) {
-	if slices.Contains(c.Channels, channelID) {
+	policies, err := tx.Escalations(ctx, []uuid.UUID{c.ProjectID})
+	if err != nil {
+		return false, err
+	}
+	ids := slices.Clone(c.Channels)
+	for _, step := range policies[c.ProjectID] {
+		ids = append(ids, step.Channels...)
+	}
+	if slices.Contains(ids, channelID) {
 		return true, nil
 	}
 	found, err := tx.Channels(ctx, store.ChannelFilter{ProjectID: &c.ProjectID})
 	return slices.ContainsFunc(found, func(g channels.Channel) bool {
-		return g.Kind == channels.Group && slices.Contains(c.Channels, g.ID) && slices.Contains(selection.Members(g), channelID)
+		return g.Kind == channels.Group && slices.Contains(ids, g.ID) && slices.Contains(selection.Members(g), channelID)
 	}), err
 }
 

@@ -1,0 +1,120 @@
+package monitor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+)
+
+// openFaults names the deeds and rules that are switched off until a fault is mended.
+var openFaults = []string{}
+
+func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
+
+// sideBySide is how many histories share a stage.
+const sideBySide = 40
+
+// TestJudge lets random histories happen, and somebody who looks at the clock judges who has heard what.
+//
+// ROLLCALL_JUDGE=20000 makes it as many histories on each database, and ROLLCALL_JUDGE=seed:123 repeats the one with a seed.
+func TestJudge(t *testing.T) {
+	n, first := 2*sideBySide, rand.Uint64()>>16
+	only := false
+	if v := os.Getenv("ROLLCALL_JUDGE"); v != "" {
+		if text, found := strings.CutPrefix(v, "seed:"); found {
+			first, _ = strconv.ParseUint(text, 10, 64)
+			n, only = 1, true
+		} else {
+			n, _ = strconv.Atoi(v)
+		}
+	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		begin := time.Now()
+		failed, played := make(map[string]int), time.Duration(0)
+		for done := 0; done < n; done += sideBySide {
+			start := time.Now()
+			bad := round(t, db, first+uint64(done), min(sideBySide, n-done))
+			played += time.Since(start)
+			for _, w := range bad {
+				rule := w.wrong[0]
+				if failed[rule]++; failed[rule] <= 2 {
+					report(t, db, w, only)
+				}
+			}
+		}
+		t.Logf("%d histories in %v of %v, failed %v", n, played, time.Since(begin), failed)
+	})
+}
+
+// round plays histories side by side and returns the worlds with violations.
+func round(t *testing.T, db dbtest.DB, first uint64, n int) (bad []*world) {
+	s := newStage(t, openJudge(t, db))
+	for i := range n {
+		s.newWorld(first+uint64(i), draw(first+uint64(i), openFaults))
+	}
+	s.play(first, n > 1)
+	for _, w := range s.worlds {
+		if len(w.wrong) > 0 {
+			bad = append(bad, w)
+		}
+	}
+	return bad
+}
+
+func openJudge(t *testing.T, db dbtest.DB) store.Store {
+	if db.Path() != "" {
+		return dbtest.Memory(t).Contract().(store.Store)
+	}
+	return db.Another(t).Open(t).Contract().(store.Store)
+}
+
+// report shrinks a history with a violation and prints it.
+func report(t *testing.T, db dbtest.DB, w *world, whole bool) {
+	rule, deeds := w.wrong[0], draw(w.seed, openFaults)
+	best := w
+	try := func(deeds []deed) bool {
+		s := newStage(t, openJudge(t, db))
+		again := s.newWorld(w.seed, deeds)
+		s.play(w.seed, false)
+		if slices.Contains(again.wrong, rule) {
+			best = again
+			return true
+		}
+		return false
+	}
+	text := "alone it does not happen again"
+	if try(deeds) {
+		text = "shrunk"
+		until := time.Now().Add(20 * time.Second)
+		for size, before := len(deeds)/2, 0; size > 0 && time.Now().Before(until); size, before = max(size/2, 1), len(deeds) {
+			if size == 1 && before == len(deeds) {
+				break
+			}
+			for i := 0; i+size <= len(deeds) && time.Now().Before(until); {
+				if fewer := slices.Delete(slices.Clone(deeds), i, i+size); try(fewer) {
+					deeds = fewer
+				} else {
+					i += size
+				}
+			}
+		}
+	}
+	t.Errorf("ROLLCALL_JUDGE=seed:%d: %s (%s)\n%s\n%s", w.seed, rule, text, best.setting(), strings.Join(best.log, "\n"))
+}
+
+// setting says what the world was in the beginning.
+func (w *world) setting() string {
+	var list []string
+	for _, j := range w.jobs {
+		list = append(list, fmt.Sprintf("%s: timeout %v, grace %v", j.name, j.timeout, j.grace))
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,531 @@
+package monitor_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+)
+
+const (
+	// workingTicks is for how many ticks a receiver has worked before the judge expects something of it.
+	workingTicks = 4
+	// lateTicks is how many ticks an alert may take.
+	lateTicks = 3
+)
+
+type personKey struct {
+	*chore
+	*recipient
+}
+
+// person is what a recipient has heard about a check.
+type person struct {
+	told, begun, refused map[int]bool // outages
+	failed               map[int]bool // an attempt did, so it may have an order of its own
+	asked                map[int]bool // a server died that may have been about to tell it
+	sure                 map[int]bool // told, and the sender knows
+	downID               map[int]string
+	belief               int // the outage that the last letter was about, or -1 if that said up
+	lastWord             time.Time
+	lastAt               time.Time    // At of the last letter
+	night                map[int]bool // outages in which quiet hours were in force
+	everWanted, partly   map[int]bool // outages in which it was wanted at some time, and in which it was not
+	wanted               int          // ticks in a row
+	after                time.Duration
+	unanswered           bool // the last attempt
+	left                 bool // it has not been wanted at some time since the last letter
+	doubt                bool // something was refused, or its answer was lost, or it was moved away
+	quietUp              int  // ticks in a row in which it could have been told that the check is up
+	reminding            int  // ticks in a row in which it could have got a reminder
+}
+
+func (w *world) person(j *chore, r *recipient) *person {
+	key := personKey{j, r}
+	if w.persons[key] == nil {
+		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
+	}
+	return w.persons[key]
+}
+
+// complain notes that something went wrong.
+func (w *world) complain(rule, format string, args ...any) {
+	if w.wrong = append(w.wrong, rule); len(w.wrong) < 10 {
+		w.note("  !! " + rule + ": " + fmt.Sprintf(format, args...))
+	}
+}
+
+func (j *chore) late(now time.Time) bool {
+	return j.status == "up" && !now.Before(j.lastPing.Add(j.timeout)) && now.Before(j.lastPing.Add(j.timeout+j.grace))
+}
+
+func (j *chore) acked(now time.Time) bool { return j.status == "down" && now.Before(j.ackUntil) }
+
+func (j *chore) goDown(at time.Time, reported bool) {
+	j.status, j.expected, j.ackUntil = "down", at, time.Time{}
+	if !reported {
+		j.expected = at.Add(-j.grace)
+	}
+	j.outages = append(j.outages, &failure{n: len(j.outages), down: at, failures: 1, reported: reported, roundAt: at})
+}
+
+// settle notes what the clock has done.
+func (w *world) settle() {
+	now := w.now()
+	for _, j := range w.jobs {
+		if deadline := j.lastPing.Add(j.timeout + j.grace); j.status == "up" && !now.Before(deadline) {
+			j.goDown(deadline, false)
+		}
+		if j.status == "down" {
+			for o := j.outage(); !now.Before(j.expected.Add(j.timeout + j.grace)); j.expected = j.expected.Add(j.timeout) {
+				o.failures++
+			}
+			if o := j.outage(); o.failures >= j.alertAfter && !o.reached {
+				o.reached, o.reachedAt = true, now
+			}
+		}
+		if j.status == "down" || j.late(now) {
+			j.troubled = now
+		}
+	}
+}
+
+// touch notes, after a deed, what may keep alerts back, however shortly.
+func (w *world) touch() {
+	w.settle()
+	for _, j := range w.jobs {
+		if j.status == "down" {
+			if w.mayHold(j, w.now(), 0) != "" {
+				j.outage().held = true
+			}
+			for _, d := range w.desks[1:] {
+				for _, r := range d.to {
+					if wanted, _ := w.wanted(j, d); wanted {
+						w.person(j, r).everWanted[j.outage().n] = true
+					} else {
+						w.person(j, r).partly[j.outage().n] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// covered reports whether a window covers a check.
+func (w *world) covered(j *chore, now time.Time) bool {
+	return j.project == w.projects[0] && slices.ContainsFunc(w.windows, func(v gate.Window) bool {
+		all := len(v.Checks)+len(v.Tags) == 0
+		own := slices.Contains(v.Checks, j.id) || slices.ContainsFunc(v.Tags, func(tag string) bool { return slices.Contains(j.tags, tag) })
+		return (all || own) && !now.Before(v.Start) && now.Before(v.End)
+	})
+}
+
+func (j *chore) isQuiet(now time.Time) bool {
+	return j.quiet != nil && !now.Before(j.quiet[0]) && now.Before(j.quiet[1])
+}
+
+func (j *chore) follows() *chore {
+	if j.parent != nil && j.parent.project == j.project {
+		return j.parent
+	}
+	return nil
+}
+
+// mayHold returns what may keep the alert about a check that is down back.
+func (w *world) mayHold(j *chore, now time.Time, depth int) string {
+	o := j.outage()
+	switch {
+	case j.record:
+		return "record only"
+	case !o.reached:
+		return "alert after"
+	case w.covered(j, now):
+		return "window"
+	case j.isQuiet(now):
+		return "quiet hours"
+	}
+	return w.parentMay(j, o, now, depth)
+}
+
+func (w *world) parentMay(j *chore, o *failure, now time.Time, depth int) string {
+	p := j.follows()
+	if p == nil || p.status == "paused" || depth > 3 {
+		return ""
+	}
+	grace := min(max(j.grace, judgeTick), time.Hour)
+	switch {
+	case p.status == "down" && (w.toldOf(p) || p.acked(now) || w.covered(p, now) || w.parentMay(p, p.outage(), now, depth+1) != "" || w.mayTell(p, now)):
+		return "parent"
+	case p.late(now):
+		return "late parent"
+	case p.status == "up" && now.Before(p.troubled.Add(grace+2*judgeTick)) && !(o.reported && o.down.After(p.cameUp)):
+		return "parent came up"
+	}
+	return ""
+}
+
+// mayTell reports whether somebody may still be told soon that a parent is down.
+func (w *world) mayTell(p *chore, now time.Time) bool {
+	if o := p.outage(); o.streak*int(judgeTick) < int(8*time.Minute) {
+		return true
+	}
+	for _, d := range w.desks[1:] {
+		if wanted, after := w.wanted(p, d); wanted && after > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// toldOf reports whether somebody knows of the outage of a check.
+func (w *world) toldOf(j *chore) bool {
+	for key, p := range w.persons {
+		if key.chore == j && p.told[j.outage().n] {
+			return true
+		}
+	}
+	return false
+}
+
+// sureOf reports whether the sender knows that somebody knows of the outage of a check.
+func (w *world) sureOf(j *chore) bool {
+	for key, p := range w.persons {
+		if key.chore == j && p.sure[j.outage().n] {
+			return true
+		}
+	}
+	return false
+}
+
+// mustHold returns what keeps the alert about an outage back beyond doubt.
+func (w *world) mustHold(j *chore, o *failure, now time.Time) string {
+	switch {
+	case j.record:
+		return "record only"
+	case w.covered(j, now):
+		return "window"
+	case j.isQuiet(now):
+		return "quiet hours"
+	case !o.up.IsZero():
+		return ""
+	case !o.reached:
+		return "alert after"
+	}
+	p := j.follows()
+	if p == nil || len(w.projects) > 1 { // what was told goes with a move
+		return ""
+	}
+	if p.status == "down" && p.told {
+		return "parent"
+	}
+	if p.status == "up" && p.cameUpTold && !o.reachedAt.After(p.cameUp) && now.Before(p.cameUp.Add(min(max(j.grace, judgeTick), time.Hour))) {
+		return "parent came up"
+	}
+	return ""
+}
+
+// wanted reports whether an integration gets the alerts about a check, and how long after the first ones.
+func (w *world) wanted(j *chore, d *target) (wanted bool, after time.Duration) {
+	if d.project != j.project {
+		return false, 0
+	}
+	group := w.desks[0]
+	member := group.project == j.project && slices.Contains(group.members, d)
+	if a, named := w.steps[d]; named {
+		return true, a
+	}
+	a, named := w.steps[group]
+	switch {
+	case slices.Contains(j.desks, d), member && slices.Contains(j.desks, group) && !named:
+		return true, 0
+	case member && named:
+		return true, a
+	}
+	return false, 0
+}
+
+// look is what the judge does at each tick.
+func (w *world) look() {
+	w.touch()
+	now := w.now()
+	for _, j := range w.jobs {
+		if j.status == "down" {
+			w.wind(j, now)
+		}
+	}
+	for _, d := range w.desks[1:] {
+		for _, r := range d.to {
+			if r.ready++; r.mode != "ok" {
+				r.ready = 0
+			}
+			for _, l := range r.got {
+				if !l.answered && !l.refused {
+					r.ready = 0
+				}
+				w.read(r, l, now)
+			}
+			r.got = nil
+		}
+	}
+	for _, j := range w.jobs {
+		w.judge(j, now)
+		j.told = j.status == "down" && w.sureOf(j)
+	}
+}
+
+// wind moves the clock of an outage on.
+func (w *world) wind(j *chore, now time.Time) {
+	o := j.outage()
+	may, must := w.mayHold(j, now, 0), w.mustHold(j, o, now)
+	if o.streak, o.streakAck = o.streak+1, o.streakAck+1; may != "" {
+		o.streak, o.streakAck, o.held = 0, 0, true
+	}
+	acked := j.acked(now)
+	switch {
+	case acked:
+		o.streakAck = 0
+	case j.ackSeen:
+		o.streakAck, o.ran, o.roundAt = 0, 0, now
+	}
+	j.ackSeen = acked
+	if must == "" {
+		o.ran++
+	}
+}
+
+// read judges a letter.
+func (w *world) read(r *recipient, l letter, now time.Time) {
+	j := w.jobs[slices.IndexFunc(w.jobs, func(j *chore) bool { return j.id == l.Check.ID })]
+	p := w.person(j, r)
+	what := fmt.Sprintf("%s %s to %s/%s", j.name, l.Status, r.target.name, r.name)
+	if l.Reminder > 0 {
+		what += fmt.Sprintf(" (reminder %d)", l.Reminder)
+	}
+	if !l.Over.IsZero() {
+		what += " (over)"
+	}
+	if l.Closed {
+		what += " (closed)"
+	}
+	if _, found := w.ids[l.key+r.name]; !found || l.answered {
+		w.note(fmt.Sprintf("  %s of %s%s", what, clockText(l.At), map[bool]string{false: ": " + r.mode}[l.answered]))
+	}
+	content := fmt.Sprintf("%s %s of %v, reminder %d", j.name, l.Status, l.At, l.Reminder)
+	before, again := w.ids[l.key+r.name]
+	if again && before != content {
+		w.complain("identity", "%s stood for %q before, not %q", l.key, before, content)
+	}
+	w.ids[l.key+r.name] = content
+	switch {
+	case l.Closed:
+		if wanted, _ := w.wanted(j, r.target); wanted && j.status == "down" && p.belief == j.outage().n && j.outage().up.IsZero() {
+			w.complain("closed", "%s, which goes on", what)
+		}
+		if l.arrived { // it may be told again
+			p.belief = -1
+			clear(p.told)
+		}
+		clear(p.downID)
+	case l.Status == channels.Up:
+		w.readUp(j, r, p, l, what, again)
+	default:
+		w.readDown(j, r, p, l, what, now)
+	}
+}
+
+func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string, again bool) {
+	i := len(j.outages) - 1 // the last outage before
+	for i >= 0 && j.outages[i].down.After(l.At) {
+		i--
+	}
+	if !slices.ContainsFunc(j.ups, l.At.Equal) || i < 0 {
+		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
+		return
+	}
+	if !again && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
+		w.complain("up without down", "%s", what)
+	}
+	if l.refused {
+		p.doubt = true
+	}
+	if l.arrived || l.refused {
+		p.belief = -1
+	}
+	if l.answered {
+		maps.DeleteFunc(p.asked, func(o int, _ bool) bool { return o <= i })
+		maps.DeleteFunc(p.begun, func(o int, _ bool) bool { return o <= i })
+		maps.DeleteFunc(p.night, func(o int, _ bool) bool { return o <= i })
+	}
+}
+
+// mayHave reports whether somebody may have heard of an outage or one before, or would have but for quiet hours.
+func (p *person) mayHave(last int) bool {
+	for o := 0; o <= last; o++ {
+		if p.begun[o] || p.night[o] {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what string, now time.Time) {
+	i := slices.IndexFunc(j.outages, func(o *failure) bool { return o.down.Equal(l.At) })
+	if i < 0 {
+		w.complain("truth", "%s at %v, when nothing went down", what, l.At)
+		return
+	}
+	o := j.outages[i]
+	_, after := w.wanted(j, r.target)
+	if why := w.mustHold(j, o, now); why != "" && !(l.Reminder > 0 && why == "parent came up") {
+		w.complain("kept back", "%s is kept back: %s", what, why)
+	}
+	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || after > 0 && !p.begun[i]) {
+		w.complain("acknowledged", "%s has been acknowledged", what)
+	}
+	if !l.Over.IsZero() && !l.Over.Equal(o.up) || l.Over.IsZero() && !o.up.IsZero() {
+		w.complain("truth", "%s is over at %v, not %v", what, o.up, l.Over)
+	}
+	if !p.everWanted[i] {
+		w.complain("not wanted", "%s is about nothing that concerns it", what)
+	}
+	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i {
+		w.complain("order", "%s after a later outage", what)
+	}
+	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && !o.roundAt.After(p.lastWord) {
+		w.complain("twice", "%s again", what)
+	}
+	if l.Reminder > 0 && !p.begun[i] && !p.told[i] && !(p.partly[i] && w.off("assigned")) {
+		w.complain("reminder first", "%s has heard of nothing", what)
+	}
+	_, named := w.steps[r.target]
+	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && (named || w.edited.Before(o.down)) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
+		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
+	}
+	if l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
+		w.complain("spacing", "%s after %v", what, now.Sub(p.lastWord))
+	}
+	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
+	if !l.answered {
+		p.failed[i] = true
+	}
+	if l.refused {
+		p.refused[i], p.doubt = true, true
+	}
+	if l.answered {
+		p.sure[i] = true
+		maps.DeleteFunc(p.asked, func(o int, _ bool) bool { return o <= i })
+	}
+	if l.arrived {
+		p.told[i], p.belief, p.lastWord, p.left = true, i, now, p.left && p.wanted == 0
+	}
+}
+
+// judge judges what each person knows.
+func (w *world) judge(j *chore, now time.Time) {
+	for _, d := range w.desks[1:] {
+		wanted, after := w.wanted(j, d)
+		for _, r := range d.to {
+			w.judgePerson(j, r, w.person(j, r), wanted, after, now)
+		}
+	}
+}
+
+func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, after time.Duration, now time.Time) {
+	who := fmt.Sprintf("%s/%s of %s", r.target.name, r.name, j.name)
+	if p.wanted++; !wanted || after != p.after {
+		p.wanted = 0
+	}
+	p.after = after
+	if n := len(j.outages); n > 0 && j.isQuiet(now) {
+		p.night[n-1] = true
+	}
+	slack := lateTicks
+	if r.kind == "digest" {
+		slack += 3
+	}
+	works := r.ready >= workingTicks
+	steps := func(d time.Duration) int { return int(d / judgeTick) }
+	if j.status == "down" {
+		o := j.outage()
+		if r.only == "up" { // it has chosen not to know
+			p.refused[o.n] = true
+		}
+		streak := o.streakAck
+		if after == 0 {
+			streak = o.streak
+		}
+		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && len(p.asked) == 0 && !(p.partly[o.n] && w.off("assigned")) {
+			w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
+			p.refused[o.n] = true
+		}
+		if p.reminding++; !works || r.only == "up" || !wanted || j.repeat == 0 || o.streakAck < steps(after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
+			p.reminding = 0
+		}
+		if last := steps(now.Sub(p.lastWord)); p.reminding > 0 && min(p.reminding, last) >= steps(j.repeat)+slack {
+			w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
+			p.reminding = 0
+		}
+	}
+	if p.belief >= 0 && !j.outages[p.belief].up.IsZero() && r.only == "down" {
+		p.belief = -1
+		delete(r.open, j.id)
+	}
+	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
+	for o := p.belief; o >= 0 && o < len(j.outages) && over && j.status == "down"; o++ { // one alert sums up the night
+		over = !p.night[o]
+	}
+	if p.quietUp++; !over || p.unanswered && j.status == "down" || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
+		p.quietUp = 0
+	}
+	p.left = p.left || !wanted
+	if over && p.left && w.off("unassigned") {
+		p.quietUp = 0
+	}
+	if p.quietUp > slack+4 {
+		w.complain("lie", "%s believes in the outage of %s, which is over", who, clockText(j.outages[p.belief].down))
+		p.belief = -1
+	}
+	if r.kind == "incident" && works && r.open[j.id] && p.belief == -1 && !p.doubt {
+		w.complain("incident", "%s has an open incident", who)
+	}
+}
+
+// killed notes that a server has died: what it had claimed comes later.
+func (w *world) killed() {
+	for _, d := range w.desks {
+		for _, r := range d.to {
+			r.ready = 0
+		}
+	}
+	for key, p := range w.persons {
+		if n := len(key.outages); n > 0 && !p.told[n-1] && key.status == "down" {
+			p.asked[n-1] = true
+		}
+	}
+	w.note("  a server dies")
+}
+
+// lift ends all that keeps alerts back.
+func (w *world) lift() {
+	for i := range w.windows {
+		w.endWindow([4]int{i})
+	}
+	w.setPolicy(nil)
+	w.reassigned()
+	for _, j := range w.jobs {
+		w.unacknowledge([4]int{slices.Index(w.jobs, j)})
+		j.quiet = nil
+		j.parent = nil
+		w.change(j, checks.Spec{QuietHours: new(""), RecordOnly: new(false), AlertAfter: new(1), After: new("")})
+	}
+	for _, d := range w.desks[1:] {
+		for _, r := range d.to {
+			r.mode = "ok"
+		}
+	}
+	w.note("everything is lifted")
+}
