@@ -160,19 +160,22 @@ func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page
 	}
 	page.By, page.Note = r.PostForm.Get("name"), r.PostForm.Get("note")
 	address, _ := s.proxies.Of(r)
-	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName), Address: address}
-	by := page.By
+	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName-len(audit.ByLink)-1), Address: address}
+	spec := checks.AckSpec{By: page.By, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
 	if page.Viewer != "" {
-		actor, by = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}, page.Viewer
-	}
-	if prose.Name(by) == "" {
+		actor = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}
+		spec.By = page.Viewer
+	} else if prose.Name(page.By) == "" {
 		return ack, "Say who you are.", nil
 	}
-	spec := checks.AckSpec{By: by, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
 	if hours, err := strconv.Atoi(r.PostForm.Get("hours")); err == nil {
 		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
 	}
-	c, err := s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check, spec)
+	err = spec.Validate() // as it was typed
+	var c checks.Snapshot
+	if spec.By = actor.Words(); err == nil {
+		c, err = s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check, spec)
+	}
 	switch field, text := fault(err); {
 	case field != "":
 		return ack, "The " + strings.Replace(text, "by is", "name is", 1) + ".", nil

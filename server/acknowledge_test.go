@@ -38,7 +38,11 @@ func TestAcknowledge(t *testing.T) {
 		want := map[string]any{"by": "Anna", "at": "2026-03-15T12:00:00+00:00", "until": "2026-03-15T16:00:00+00:00", "note": "disk <b>full"}
 		s.equal("the answer", acked["acknowledged"], any(want))
 		s.equal("the check", s.get(check)["acknowledged"], any(want))
-		s.equal("with a read-only key", s.send("GET", "/api/v3/checks/"+before["unique_key"].(string), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["acknowledged"], any(want))
+		unnamed := map[string]any{"at": want["at"], "until": want["until"], "note": want["note"]}
+		s.equal("with a read-only key", s.send("GET", "/api/v3/checks/"+before["unique_key"].(string), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["acknowledged"], any(unnamed))
+		if body := s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", s.keys.ReadOnly).is(200).body; strings.Contains(body, "Anna") {
+			t.Error(body)
+		}
 		s.api("POST", at, object{"by": "Bert"}).refused(409, "already acknowledged by Anna since 2026-03-15 12:00 UTC")
 		s.equal("taken over", s.api("POST", at, object{"by": "Bert", "take_over": true}).object(200)["acknowledged"].(map[string]any)["until"], any(nil))
 		s.equal("given back", s.api("DELETE", at, nil).object(200)["status"], any("down"))
@@ -101,17 +105,29 @@ func TestAcknowledgeLink(t *testing.T) {
 		s.equal("nobody has it", who(), "|")
 		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.", "stop until it is up again.")
 		s.clock.Advance(time.Minute)
-		s.equal("who has it", who(), "<script>Anna|disk <b>full")
+		s.equal("who has it", who(), "<script>Anna (name given by link)|disk <b>full")
 		shows(post(link, "name", "Bert").is(422), "Somebody else has it already.")
-		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna has had it since", "until it is up again", "take_over", "Take it over")
+		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna (name given by link) has had it since", "until it is up again", "take_over", "Take it over")
 		shows(post(link, "name", "Bert", "take_over", "1", "hours", "4").is(200), "stop until 15 Mar 16:", ", or until it is up again.")
-		s.equal("taken over", who(), "Bert|")
+		s.equal("taken over", who(), "Bert (name given by link)|")
 		s.clock.Advance(time.Minute)
 		for range 10 {
 			post(link).is(422)
 		}
 		s.equal("Retry-After", post(link, "name", "Eve", "take_over", "1").is(429).header.Get("Retry-After"), "6")
-		s.equal("still", who(), "Bert|")
+		s.equal("still", who(), "Bert (name given by link)|")
+		// Who types the name of somebody else does not have what that one has, and the API says that nobody has proved the name.
+		at := "/ops" + path(object{"uuid": c.ID.String()}) + "/acknowledge"
+		s.api("POST", at, object{"by": "Bert", "take_over": true}).is(200)
+		s.clock.Advance(time.Minute)
+		shows(post(link, "name", "Bert", "note", "mine").is(422), "Somebody else has it already.")
+		s.equal("still Bert's", who(), "Bert|")
+		long := strings.Repeat("y", 100)
+		shows(post(link, "name", long, "take_over", "1").is(200), "You have it.")
+		by := s.api("GET", strings.TrimSuffix(at, "/acknowledge"), nil).object(200)["acknowledged"].(map[string]any)["by"].(string)
+		if len([]rune(by)) > 100 || !strings.HasPrefix(by, "yyyy") || !strings.HasSuffix(by, " (name given by link)") {
+			s.Errorf("by %q", by)
+		}
 		s.equal("Allow", s.send("DELETE", link, nil).is(405).header.Get("Allow"), "GET, HEAD, POST")
 		if log := s.log.String(); strings.Contains(log, strings.TrimPrefix(link, "/ops/acknowledge/")) || !strings.Contains(log, "/acknowledge") {
 			s.Error(log)

@@ -153,7 +153,9 @@ func (c *call) inCurrent(check checks.Snapshot) *wire.Check {
 		d.Acknowledged = &wire.Ack{By: a.By, At: wire.NewTime(a.At), Until: wire.NewTime(a.Until), Note: a.Note}
 	}
 	if !c.right.Edits() && !c.key.Scope.SeesIDs() {
-		d.UniqueKey, d.After = check.UniqueKey, check.PublicAfter()
+		if d.UniqueKey, d.After = check.UniqueKey, check.PublicAfter(); d.Acknowledged != nil {
+			d.Acknowledged.By = ""
+		}
 		return d
 	}
 	d.UUID = check.ID.String()

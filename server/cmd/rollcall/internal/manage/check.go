@@ -57,7 +57,7 @@ func newCheckDoc(c checks.Snapshot) CheckDoc {
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...), Problems: []string{},
 	}
-	if a := c.Ack; a.By != "" {
+	if a := c.Ack; !a.At.IsZero() {
 		d.Acknowledged = &ackDoc{a.By, console.Timestamp(a.At), console.OptionalTimestamp(a.Until), a.Note}
 	}
 	return d
