@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
@@ -186,6 +187,34 @@ func TestWindowWarnings(t *testing.T) {
 				s.Errorf("a warning about nothing: %v", r.header["Warning"])
 			}
 		}
+	})
+}
+
+// TestFollowWarnings warns of a parent that holds no alert back, when a check is made to follow it.
+func TestFollowWarnings(t *testing.T) {
+	both(t, nil, func(s *site) {
+		_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
+		s.must(err)
+		dump := s.create(object{"slug": "dump", "name": "Dümp"})
+		upload := s.create(object{"slug": "upload"})
+		warns := func(r reply, status int, want ...string) {
+			s.Helper()
+			s.equal("warnings", r.is(status).header["Warning"], want)
+		}
+		const nobody = `299 - "D\u00fcmp alerts nobody, so no alert waits for it"`
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, nobody)
+		warns(s.api("POST", path(upload), object{"grace": 60}), 200)
+		warns(s.api("POST", "/api/v3/checks/", object{"slug": "test", "after": "dump,upload"}), 201, nobody, `299 - "upload alerts nobody, so no alert waits for it"`)
+		warns(s.api("POST", "/api/v3/checks/", object{"slug": "test", "unique": []string{"slug"}, "after": "dump"}), 200, nobody)
+		s.api("POST", path(dump), object{"channels": "*", "record_only": true}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, `299 - "D\u00fcmp never alerts, so no alert waits for it"`)
+		s.api("POST", path(dump), object{"record_only": false, "alert_after": 3, "quiet_hours": "22:00-06:00"}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, `299 - "no alert waits for D\u00fcmp in its quiet hours"`,
+			`299 - "no alert waits for D\u00fcmp before it has failed 3 times in a row"`)
+		warns(s.api("POST", path(upload), object{"after": "dump", "record_only": true}), 200)
+		s.api("POST", path(dump), object{"alert_after": 0, "quiet_hours": ""}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump", "record_only": false}), 200)
+		warns(s.api("POST", path(upload), object{"after": ""}), 200)
 	})
 }
 

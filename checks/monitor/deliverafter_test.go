@@ -178,6 +178,11 @@ func TestParentIsSilent(t *testing.T) {
 					return
 				}
 				f.deliver(t, "ops: upload down")
+				warnings, err := f.Project(f.project.ID).FollowWarnings(ctx, f.upload)
+				if err != nil || len(warnings) != 1 {
+					t.Fatalf("warnings %q, error %v", warnings, err)
+				}
+				f.says(t, "It follows others, but "+warnings[0]+".")
 			})
 		})
 	}

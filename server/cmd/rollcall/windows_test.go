@@ -17,6 +17,7 @@ func TestWindowCommands(t *testing.T) {
 	p := start(t, db.URL)
 	key := keyOf(t, p)
 	createCheck(t, p, key, "nightly")
+	createCheck(t, p, key, "nightly-upload")
 	riga, err := schedule.LoadLocation("Europe/Riga")
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +62,12 @@ func TestWindowCommands(t *testing.T) {
 			if errs != "" || !strings.Contains(out, " from "+twice+":00+02:00 until ") {
 				t.Errorf("%s: with an offset: %s%s", place, errs, out)
 			}
+		}
+		if _, errs, status = command("check", "set", "nightly-upload", "--after", "nightly"); status != console.ExitOK || errs != "rollcall: nightly alerts nobody, so no alert waits for it\n" {
+			t.Errorf("%s: a parent that alerts nobody: %d %s", place, status, errs)
+		}
+		if out, _, _ := command("check", "show", "nightly-upload"); place == "database" && !strings.Contains(out, "It follows others, but nightly alerts nobody, so no alert waits for it.") {
+			t.Errorf("%s: check show: %s", place, out)
 		}
 		out, _, _ := command("check", "snooze", "nightly", "--for", "30m", "--tz", "Asia/Kathmandu")
 		if !regexp.MustCompile(`^Snoozed nightly until \S+\+05:45 \(`).MatchString(out) {

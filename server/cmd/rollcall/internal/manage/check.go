@@ -291,6 +291,13 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return console.Missing(err, "the check")
 		}
+		if c.After != nil && p.mon != nil { // a server says it itself
+			warnings, err := p.mon.Project(p.ID).FollowWarnings(ctx, *updated.Check)
+			if err != nil {
+				return err
+			}
+			a.warn(warnings)
+		}
 		document := newCheckDoc(updated)
 		return c.Print(a.Stdout, document, func(w io.Writer) { CheckList.table(w, document) })
 	})

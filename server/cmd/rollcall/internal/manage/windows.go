@@ -123,9 +123,7 @@ func (p project) addWindow(ctx context.Context, a *App, flags windowFlags, f con
 		if err != nil {
 			return err
 		}
-		for _, text := range warnings {
-			a.say("%s", text)
-		}
+		a.warn(warnings)
 	}
 	documents, err := p.windowDocs(ctx, []gate.Window{w})
 	if err != nil {
