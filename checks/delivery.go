@@ -60,7 +60,7 @@ type Delivery struct {
 	HeldBy string
 	// Error is the error of the last attempt, or why the gate dropped a skipped delivery, at most 500 characters.
 	Error string
-	// Batch is the same for the deliveries that one message stands for, in a storm of alerts: the ID of the first of them. It is 0
+	// Batch is the same for the deliveries that one message stands for, in a storm of alerts: the lowest ID of them. It is 0
 	// for one that is sent alone.
 	Batch int64
 	// InPart says that some of the recipients have the alert already, or deliveries of their own.
@@ -73,6 +73,8 @@ type DeliveryQuery struct {
 	IDs []int64
 	// Check and Channel select the deliveries of one check and to one channel.
 	Check, Channel uuid.UUID
+	// Batch selects the deliveries that one message stands for.
+	Batch int64
 	// State selects the deliveries in one state.
 	State DeliveryState
 	// Before selects lower identifiers.

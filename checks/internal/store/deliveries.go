@@ -51,7 +51,7 @@ type QueuedDelivery struct {
 	Held      gate.Why
 	HeldBy    string
 	HeldUntil time.Time
-	// Batch is the ID of the first of the deliveries that one message stands for, or 0 for one that is sent alone.
+	// Batch is the lowest ID of the deliveries that one message stands for, or 0 for one that is sent alone.
 	Batch int64
 	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
 	Origin int64
