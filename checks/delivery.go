@@ -19,7 +19,8 @@ const (
 	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
 	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
-	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status, or the gate dropped it
+	// DeliverySkipped: the channel does not want alerts about that status, or the gate dropped it. A dropped reminder leaves no delivery.
+	DeliverySkipped DeliveryState = "skipped"
 )
 
 // Delivery is an alert on its way to one channel, or what became of it.
