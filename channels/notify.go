@@ -97,7 +97,8 @@ type Notification struct {
 	// Verdict says since when the check has its status and why, in sentences with dates in the zone of the check. It may
 	// hold any markup, and is empty if nothing is known.
 	Verdict string
-	// AckURL is the address at which people acknowledge the outage, or "". Whoever knows it can do so.
+	// AckURL is the address at which people acknowledge the outage, those of all checks for one that combines several, or "". Anybody
+	// who knows it can do so.
 	AckURL string
 	// DownFor is how long the check was down, if Status is [Up]; otherwise 0.
 	DownFor time.Duration

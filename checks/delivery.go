@@ -19,7 +19,8 @@ const (
 	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
 	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
-	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status, or the gate dropped it
+	// DeliverySkipped: the channel does not want alerts about that status, or the gate dropped it. A dropped reminder leaves no delivery.
+	DeliverySkipped DeliveryState = "skipped"
 )
 
 // Delivery is an alert on its way to one channel, or what became of it.
@@ -60,7 +61,7 @@ type Delivery struct {
 	HeldBy string
 	// Error is the error of the last attempt, or why the gate dropped a skipped delivery, at most 500 characters.
 	Error string
-	// Batch is the same for the deliveries that one message stands for, in a storm of alerts: the ID of the first of them. It is 0
+	// Batch is the same for the deliveries that one message stands for, in a storm of alerts: the lowest ID of them. It is 0
 	// for one that is sent alone.
 	Batch int64
 	// InPart says that some of the recipients have the alert already, or deliveries of their own.
@@ -73,6 +74,8 @@ type DeliveryQuery struct {
 	IDs []int64
 	// Check and Channel select the deliveries of one check and to one channel.
 	Check, Channel uuid.UUID
+	// Batch selects the deliveries that one message stands for.
+	Batch int64
 	// State selects the deliveries in one state.
 	State DeliveryState
 	// Before selects lower identifiers.

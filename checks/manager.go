@@ -144,7 +144,7 @@ type Snapshot struct {
 	NextPing time.Time
 
 	// Ack is the acknowledgement of the outage, if there is one that holds at the instant; from a client, its times are in whole
-	// seconds.
+	// seconds, and By is "" with a read-only key.
 	Ack gate.Ack
 
 	// Channels are the channels that receive the alerts.

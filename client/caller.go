@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type caller struct {
 	tries     int
 	maxWait   time.Duration
 	onRetry   func(err error, wait time.Duration)
+	onWarning func(text string)
 	pause     pause // of all calls after a 429
 }
 
@@ -65,7 +67,7 @@ func newCaller(c Config, timeout time.Duration) (*caller, error) {
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // see redirect
 	return &caller{
 		http: own, userAgent: cmp.Or(c.UserAgent, "rollcall-client"), timeout: cmp.Or(c.Timeout, timeout),
-		tries: cmp.Or(c.Tries, defaultTries), maxWait: cmp.Or(c.MaxWait, defaultMaxWait), onRetry: c.OnRetry,
+		tries: cmp.Or(c.Tries, defaultTries), maxWait: cmp.Or(c.MaxWait, defaultMaxWait), onRetry: c.OnRetry, onWarning: c.OnWarning,
 	}, nil
 }
 
@@ -125,6 +127,7 @@ func (c *caller) follow(ctx context.Context, r request) (*http.Response, error) 
 			r.onHeader(res.Header)
 		}
 		if res.StatusCode >= 200 && res.StatusCode < 300 {
+			c.warn(res.Header)
 			return res, nil
 		}
 		if target, err = redirect(res); err == nil {
@@ -138,6 +141,16 @@ func (c *caller) follow(ctx context.Context, r request) (*http.Response, error) 
 		closeBody(res)
 		if err != nil {
 			return nil, err
+		}
+	}
+}
+
+// warn passes the warnings of an answer on; see Config.OnWarning.
+func (c *caller) warn(header http.Header) {
+	for _, value := range header["Warning"] {
+		_, quoted, _ := strings.Cut(value, "- ") // as in 299 - "text"
+		if text, err := strconv.Unquote(quoted); err == nil && c.onWarning != nil {
+			c.onWarning(text)
 		}
 	}
 }

@@ -177,6 +177,9 @@ type Config struct {
 	// OnRetry, unless nil, is called before a call waits to send a request again, so that a program can tell its user. The
 	// error is that of the last try, such as an [*Error]. Calls may overlap if those of the Client do.
 	OnRetry func(err error, wait time.Duration)
+	// OnWarning, unless nil, is called with each warning of an answer: the server did what it was asked to do, but that is likely not
+	// what was meant, such as a window for a tag that no check has.
+	OnWarning func(text string)
 	// Pinger configures the pingers that [Client.Register] returns. Its HTTPClient and UserAgent are by default those above.
 	Pinger PingerConfig
 }

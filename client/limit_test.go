@@ -167,6 +167,21 @@ func TestOnRetry(t *testing.T) {
 	})
 }
 
+// OnWarning hears what the answers warn of, and nothing else.
+func TestOnWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		answer := respond(nil, 200, "application/json", `{"checks": []}`, "Warning", `299 - "no check has the tag \"d\u00df\""`)
+		answer.Header["Warning"] = append(answer.Header["Warning"], `299 - "second"`, "110 - stale")
+		s := &script{answers: []any{respond(nil, 503, "text/plain", "busy", "Warning", `299 - "an error"`), answer}}
+		c := s.client(t, client.Config{OnWarning: func(text string) { heard = append(heard, text) }})
+		if _, err := c.Checks(t.Context(), checks.Query{}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "warnings", heard, []string{`no check has the tag "dß"`, "second"})
+	})
+}
+
 // A server that answers every request with 429 ends a call by the time of the pauses, or by their number.
 func TestEndlessLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

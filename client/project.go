@@ -180,8 +180,8 @@ func (c *Client) Escalation(ctx context.Context) ([]gate.Step, error) {
 	return get(ctx, c, "get escalation policy", escalationPath, stepsOf)
 }
 
-// SetEscalation replaces the escalation policy of the project; no steps remove it. It holds for every check, from the next alert on
-// and for those that wait. The key must have the scope admin. The error is a *[checks.FieldError] for "steps"; see
+// SetEscalation replaces the escalation policy of the project; no steps remove it. It holds for every check, and
+// for outages that are going on: an integration that it names is notified of them at its step. The key must have the scope admin. The error is a *[checks.FieldError] for "steps"; see
 // [checks.ValidateSteps].
 func (c *Client) SetEscalation(ctx context.Context, steps []gate.Step) error {
 	k := call{name: "set escalation policy", method: http.MethodPut, path: escalationPath, body: wire.NewEscalation(steps), idempotent: true}

@@ -18,17 +18,21 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 const (
 	acknowledgePath = "/acknowledge"
 	// ackAge is how long a link can be used, and maxAckForm bounds the form of its page in bytes.
 	ackAge = 7 * 24 * time.Hour
-	// ackLength is the length of what a token stands for: two UUIDs and two instants.
-	ackLength = 48
+	// ackLength is the length of what a token stands for: two UUIDs and two instants. ackAllLength is that of a token for a message
+	// about several checks: a UUID, two identifiers of deliveries and an instant.
+	ackLength, ackAllLength = 48, 40
 	// acksPerMinute is how often people can press the button for one check.
 	acksPerMinute = 10
 	maxAckForm    = 16 << 10
+	// ackNames bounds the checks that the page of such a message names in each of its lists.
+	ackNames = 20
 )
 
 //go:embed acknowledge.html
@@ -37,10 +41,12 @@ var acknowledgeFile string
 var acknowledgePage = template.Must(template.New("acknowledge").
 	Funcs(template.FuncMap{"style": func() template.CSS { return template.CSS(linkStyle) }}).Parse(acknowledgeFile))
 
-// ackLink is what a token stands for: an outage of a check of a project, until an instant.
+// ackLink is what a token stands for, until an instant: an outage of a check of a project, or those that the deliveries of a batch were
+// about, whose highest ID is last.
 type ackLink struct {
 	project, check uuid.UUID
 	down, until    time.Time
+	batch, last    int64
 }
 
 // viewers says who is signed in at the pages.
@@ -57,9 +63,20 @@ func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
 	if c.Stored != checks.StatusDown {
 		return ""
 	}
-	message := slices.Concat(c.ProjectID[:], c.ID[:])
-	message = binary.BigEndian.AppendUint64(message, uint64(c.StoredSince.UnixMicro()))
-	message = binary.BigEndian.AppendUint64(message, uint64(s.mon.Now().Add(ackAge).UnixMicro()))
+	return s.ackURL(ctx, slices.Concat(c.ProjectID[:], c.ID[:]), c.StoredSince.UnixMicro())
+}
+
+// AcknowledgeAllURL returns the URL at which people acknowledge the outages that a message about several checks names, for the field
+// AckAllLink of monitor.Config, under the rules of [Server.AcknowledgeURL]. Outages that are over, and later ones, stay as they are.
+func (s *Server) AcknowledgeAllURL(ctx context.Context, project uuid.UUID, batch, last int64) string {
+	return s.ackURL(ctx, project[:], batch, last)
+}
+
+// ackURL returns the URL for what a token stands for. The numbers and an instant follow it.
+func (s *Server) ackURL(ctx context.Context, message []byte, numbers ...int64) string {
+	for _, n := range append(numbers, s.mon.Now().Add(ackAge).UnixMicro()) {
+		message = binary.BigEndian.AppendUint64(message[:len(message):len(message)], uint64(n))
+	}
 	token, err := seal(ctx, s.acknowledgers, message)
 	if err != nil {
 		s.log.WarnContext(ctx, "an alert has no link to acknowledge", "error", err)
@@ -70,27 +87,33 @@ func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
 
 // openAck returns the link of a token. A bad one is [checks.ErrNotFound].
 func (s *Server) openAck(ctx context.Context, token string) (l ackLink, err error) {
-	message, err := unseal(ctx, s.acknowledgers, token, ackLength)
-	if err == nil && len(message) != ackLength {
+	message, err := unseal(ctx, s.acknowledgers, token, ackAllLength)
+	if err == nil && len(message) != ackLength && len(message) != ackAllLength {
 		err = checks.ErrNotFound
 	}
 	if err != nil {
 		return l, err
 	}
-	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
-	return ackLink{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), at(message[32:]), at(message[40:])}, nil
+	number := func(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+	at := func(b []byte) time.Time { return time.UnixMicro(number(b)).UTC() }
+	if len(message) == ackAllLength {
+		return ackLink{project: uuid.UUID(message), batch: number(message[16:]), last: number(message[24:]), until: at(message[32:])}, nil
+	}
+	return ackLink{project: uuid.UUID(message), check: uuid.UUID(message[16:]), down: at(message[32:]), until: at(message[40:])}, nil
 }
 
 // ackView is the data of the page of a link.
 type ackView struct {
 	Name, Since string // of the check
 	Says        string // why there is no form
-	Viewer      string // who is signed in
-	Owner       string // who has it already
-	Owned       string // since when, and until when
-	Hours       []int  // for how long people can take it
-	By, Note    string // what was typed
-	Problem     string
+	// Of a message about several checks: those that are still down, those whose outage is over, and those that somebody has.
+	Down, Up, Taken string
+	Viewer          string // who is signed in
+	Owner           string // who has it already
+	Owned           string // since when, and until when
+	Hours           []int  // for how long people can take it
+	By, Note        string // what was typed
+	Problem         string
 }
 
 // acknowledge shows the page of a link or, for a POST, acknowledges the outage and says so.
@@ -109,6 +132,9 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	l, err := s.openAck(r.Context(), token)
 	if err != nil {
 		return 0, page, err
+	}
+	if l.batch != 0 {
+		return s.applyAckAll(w, r, l)
 	}
 	found, err := s.mon.Project(l.project).Check(r.Context(), l.check)
 	if err != nil {
@@ -151,31 +177,12 @@ func untilOf(a gate.Ack, tz string) string {
 
 // takeAck acknowledges the outage of a link. A problem says what was wrong with the form.
 func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page *ackView) (ack gate.Ack, problem string, err error) {
-	if delay := s.ackLimiter.Wait(l.check); delay > 0 {
-		return ack, "", tooMany(acksPerMinute, delay)
+	ctx, spec, problem, err := s.typedAck(w, r, l.check, page)
+	if err != nil || problem != "" {
+		return ack, problem, err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxAckForm)
-	if err := r.ParseForm(); err != nil {
-		return ack, "", errBrokenBody
-	}
-	page.By, page.Note = r.PostForm.Get("name"), r.PostForm.Get("note")
-	address, _ := s.proxies.Of(r)
-	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName), Address: address}
-	by := page.By
-	if page.Viewer != "" {
-		actor, by = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}, page.Viewer
-	}
-	if prose.Name(by) == "" {
-		return ack, "Say who you are.", nil
-	}
-	spec := checks.AckSpec{By: by, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
-	if hours, err := strconv.Atoi(r.PostForm.Get("hours")); err == nil {
-		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
-	}
-	c, err := s.mon.Project(l.project).Acknowledge(audit.WithActor(r.Context(), actor), l.check, spec)
-	switch field, text := fault(err); {
-	case field != "":
-		return ack, "The " + strings.Replace(text, "by is", "name is", 1) + ".", nil
+	c, err := s.mon.Project(l.project).Acknowledge(ctx, l.check, spec)
+	switch {
 	case errors.Is(err, checks.ErrNotDown):
 		return ack, "This outage is over.", nil
 	case errors.Is(err, checks.ErrAcknowledged):
@@ -184,6 +191,146 @@ func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page
 		return ack, "", err
 	}
 	return c.Ack, "", nil
+}
+
+// typedAck reads the form. The limit counts by what the link is about. The context says who has sent the form.
+func (s *Server) typedAck(w http.ResponseWriter, r *http.Request, about uuid.UUID, page *ackView) (ctx context.Context, spec checks.AckSpec, problem string, err error) {
+	if delay := s.ackLimiter.Wait(about); delay > 0 {
+		return nil, spec, "", tooMany(acksPerMinute, delay)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxAckForm)
+	if err := r.ParseForm(); err != nil {
+		return nil, spec, "", errBrokenBody
+	}
+	page.By, page.Note = r.PostForm.Get("name"), r.PostForm.Get("note")
+	address, _ := s.proxies.Of(r)
+	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName-len(audit.ByLink)-1), Address: address}
+	spec = checks.AckSpec{By: page.By, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
+	if page.Viewer != "" {
+		actor = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}
+		spec.By = page.Viewer
+	} else if prose.Name(page.By) == "" {
+		return nil, spec, "Say who you are.", nil
+	}
+	if hours, err := strconv.Atoi(r.PostForm.Get("hours")); err == nil {
+		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
+	}
+	if field, text := fault(spec.Validate()); field != "" {
+		return nil, spec, "The " + strings.Replace(text, "by is", "name is", 1) + ".", nil
+	}
+	spec.By = actor.Words()
+	return audit.WithActor(r.Context(), actor), spec, "", nil
+}
+
+// outages are the checks that a message about several has named, by what has become of their outages.
+type outages struct {
+	down, taken []checks.Check // down includes those that somebody has
+	over        []string       // names
+}
+
+// outagesOf reads what has become of the outages that the deliveries of a batch were about. Without any, the error is
+// [checks.ErrNotFound].
+func (s *Server) outagesOf(ctx context.Context, l ackLink) (o outages, err error) {
+	raised := make(map[uuid.UUID]time.Time)
+	var ids []uuid.UUID
+	project := s.mon.Project(l.project)
+	for d, err := range project.Deliveries(ctx, checks.DeliveryQuery{Batch: l.batch, Before: l.last + 1}) {
+		if err != nil {
+			return o, err
+		}
+		if raised[d.CheckID].IsZero() {
+			ids = append(ids, d.CheckID)
+			raised[d.CheckID] = d.CreatedAt
+		}
+	}
+	if len(ids) == 0 {
+		return o, checks.ErrNotFound
+	}
+	list, err := project.List(ctx, checks.ListQuery{IDs: ids, Order: checks.ListByName})
+	now := s.mon.Now()
+	for _, c := range list {
+		if c.Status(now) != checks.StatusDown || c.Since(now).After(raised[c.ID]) { // or down again
+			o.over = append(o.over, prose.Line(c.DisplayName(), checks.MaxName))
+			continue
+		}
+		if o.down = append(o.down, c); c.Acknowledged(now).By != "" {
+			o.taken = append(o.taken, c)
+		}
+	}
+	return o, err
+}
+
+// applyAckAll is applyAck for a message about several checks.
+func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) (status int, page ackView, err error) {
+	o, err := s.outagesOf(r.Context(), l)
+	if err != nil {
+		return 0, page, err
+	}
+	page.Name = prose.Count(len(o.down)+len(o.over), "check")
+	if s.mon.Now().After(l.until) {
+		page.Says = "This link has expired."
+		return http.StatusOK, page, nil
+	}
+	if page.Down, page.Taken, page.Up = named(o.down), named(o.taken), listed(o.over); len(o.down) == 0 {
+		page.Says = "These outages are over."
+		return http.StatusOK, page, nil
+	}
+	page.Viewer, page.Hours = s.viewer(w, r, l.project), []int{1, 4, 12, 24, 72}
+	if r.Method != http.MethodPost {
+		return http.StatusOK, page, nil
+	}
+	ctx, spec, problem, err := s.typedAck(w, r, uuid.NewSHA1(l.project, strconv.AppendInt(nil, l.batch, 10)), &page)
+	if err != nil || problem != "" {
+		page.Problem = problem
+		return http.StatusUnprocessableEntity, page, err
+	}
+	changes := make([]monitor.Change, len(o.down))
+	for i, c := range o.down {
+		changes[i] = monitor.Acknowledging(c.ID, spec)
+	}
+	var done, taken []checks.Check
+	skip := func(err error) bool {
+		return errors.Is(err, checks.ErrNotDown) || errors.Is(err, checks.ErrAcknowledged) || errors.Is(err, checks.ErrNotFound)
+	}
+	err = s.mon.Project(l.project).ChangeMany(ctx, changes, skip, func(i int, c monitor.Changed) {
+		switch {
+		case c.Err == nil:
+			done = append(done, c.After)
+		case errors.Is(c.Err, checks.ErrAcknowledged):
+			taken = append(taken, o.down[i])
+		default: // it came up in the meantime
+			o.over = append(o.over, prose.Line(o.down[i].DisplayName(), checks.MaxName))
+		}
+	})
+	page.Down, page.Taken, page.Up = named(done), named(taken), listed(o.over)
+	if len(done) > 0 {
+		until := strings.ReplaceAll(untilOf(done[0].Ack, "UTC"), "it is", "they are")
+		page.Says = "You have " + prose.Count(len(done), "outage") + ". Reminders and escalation stop " + until + "."
+	} else {
+		page.Says = "Nothing was acknowledged."
+	}
+	return http.StatusOK, page, err
+}
+
+// named lists the names of checks.
+func named(list []checks.Check) string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = prose.Line(c.DisplayName(), checks.MaxName)
+	}
+	return listed(names)
+}
+
+// listed lists the first of some names, and says how many there are.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	text := strconv.Itoa(len(names)) + ": " + strings.Join(names[:min(len(names), ackNames)], ", ")
+	if more := len(names) - ackNames; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
 }
 
 // viewer returns who is signed in and may see a project, or "".

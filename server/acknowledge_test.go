@@ -1,13 +1,21 @@
 package server_test
 
 import (
+	"context"
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -38,7 +46,11 @@ func TestAcknowledge(t *testing.T) {
 		want := map[string]any{"by": "Anna", "at": "2026-03-15T12:00:00+00:00", "until": "2026-03-15T16:00:00+00:00", "note": "disk <b>full"}
 		s.equal("the answer", acked["acknowledged"], any(want))
 		s.equal("the check", s.get(check)["acknowledged"], any(want))
-		s.equal("with a read-only key", s.send("GET", "/api/v3/checks/"+before["unique_key"].(string), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["acknowledged"], any(want))
+		unnamed := map[string]any{"at": want["at"], "until": want["until"], "note": want["note"]}
+		s.equal("with a read-only key", s.send("GET", "/api/v3/checks/"+before["unique_key"].(string), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["acknowledged"], any(unnamed))
+		if body := s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", s.keys.ReadOnly).is(200).body; strings.Contains(body, "Anna") {
+			t.Error(body)
+		}
 		s.api("POST", at, object{"by": "Bert"}).refused(409, "already acknowledged by Anna since 2026-03-15 12:00 UTC")
 		s.equal("taken over", s.api("POST", at, object{"by": "Bert", "take_over": true}).object(200)["acknowledged"].(map[string]any)["until"], any(nil))
 		s.equal("given back", s.api("DELETE", at, nil).object(200)["status"], any("down"))
@@ -101,17 +113,29 @@ func TestAcknowledgeLink(t *testing.T) {
 		s.equal("nobody has it", who(), "|")
 		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.", "stop until it is up again.")
 		s.clock.Advance(time.Minute)
-		s.equal("who has it", who(), "<script>Anna|disk <b>full")
+		s.equal("who has it", who(), "<script>Anna (name given by link)|disk <b>full")
 		shows(post(link, "name", "Bert").is(422), "Somebody else has it already.")
-		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna has had it since", "until it is up again", "take_over", "Take it over")
+		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna (name given by link) has had it since", "until it is up again", "take_over", "Take it over")
 		shows(post(link, "name", "Bert", "take_over", "1", "hours", "4").is(200), "stop until 15 Mar 16:", ", or until it is up again.")
-		s.equal("taken over", who(), "Bert|")
+		s.equal("taken over", who(), "Bert (name given by link)|")
 		s.clock.Advance(time.Minute)
 		for range 10 {
 			post(link).is(422)
 		}
 		s.equal("Retry-After", post(link, "name", "Eve", "take_over", "1").is(429).header.Get("Retry-After"), "6")
-		s.equal("still", who(), "Bert|")
+		s.equal("still", who(), "Bert (name given by link)|")
+		// Who types the name of somebody else does not have what that one has, and the API says that nobody has proved the name.
+		at := "/ops" + path(object{"uuid": c.ID.String()}) + "/acknowledge"
+		s.api("POST", at, object{"by": "Bert", "take_over": true}).is(200)
+		s.clock.Advance(time.Minute)
+		shows(post(link, "name", "Bert", "note", "mine").is(422), "Somebody else has it already.")
+		s.equal("still Bert's", who(), "Bert|")
+		long := strings.Repeat("y", 100)
+		shows(post(link, "name", long, "take_over", "1").is(200), "You have it.")
+		by := s.api("GET", strings.TrimSuffix(at, "/acknowledge"), nil).object(200)["acknowledged"].(map[string]any)["by"].(string)
+		if len([]rune(by)) > 100 || !strings.HasPrefix(by, "yyyy") || !strings.HasSuffix(by, " (name given by link)") {
+			s.Errorf("by %q", by)
+		}
 		s.equal("Allow", s.send("DELETE", link, nil).is(405).header.Get("Allow"), "GET, HEAD, POST")
 		if log := s.log.String(); strings.Contains(log, strings.TrimPrefix(link, "/ops/acknowledge/")) || !strings.Contains(log, "/acknowledge") {
 			s.Error(log)
@@ -139,5 +163,144 @@ func TestAcknowledgeLink(t *testing.T) {
 			post("/ops/acknowledge/"+base64.RawURLEncoding.EncodeToString(forged), "name", "Eve").is(404)
 		}
 		s.equal("nobody has it", who(), "|")
+	})
+}
+
+// inbox keeps what was sent.
+type inbox struct {
+	mu   sync.Mutex
+	list []channels.Notification
+}
+
+func (i *inbox) Notify(_ context.Context, _ channels.Channel, n channels.Notification) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.list = append(i.list, n)
+	return nil
+}
+
+// last returns the last notification about several checks.
+func (i *inbox) last() (n channels.Notification) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, one := range i.list {
+		if len(one.Combined) > 0 {
+			n = one
+		}
+	}
+	return n
+}
+
+// TestAcknowledgeAll follows the link of a message about several checks, of which some are up, down again, gone or somebody's.
+func TestAcknowledgeAll(t *testing.T) {
+	both(t, nil, func(s *site) {
+		got := &inbox{}
+		var web *server.Server
+		s = s.another(s.store, monitor.Config{
+			Channels:           []channels.Type{{Kind: "chat", Notifier: got, Combines: true}},
+			DeliveredElsewhere: true, AuditRetention: time.Hour,
+			AckLink: func(ctx context.Context, c checks.Check) string { return web.AcknowledgeURL(ctx, c) },
+			AckAllLink: func(ctx context.Context, project uuid.UUID, batch, last int64) string {
+				return web.AcknowledgeAllURL(ctx, project, batch, last)
+			},
+		}, server.Config{BaseURL: "https://rollcall.example.org"})
+		web = s.server
+		project := s.mon.Project(s.project.ID)
+		_, err := project.CreateChannel(s.Context(), channels.Channel{Kind: "chat", Name: "chat"})
+		s.must(err)
+		jobs := make(map[string]checks.Snapshot)
+		tick := func(d time.Duration) {
+			s.clock.Advance(d)
+			s.must(s.mon.Tick(s.Context()))
+		}
+		signal := func(name string, kind pings.Kind) {
+			s.Helper()
+			s.clock.Advance(time.Second)
+			_, err := s.mon.Ping(s.Context(), jobs[name].ID, pings.Signal{Kind: kind})
+			s.must(err)
+		}
+		for i := range 34 { // the first four alerts are sent alone
+			name := fmt.Sprintf("job %02d", i)
+			jobs[name], err = project.Create(s.Context(), checks.Spec{Name: &name, Channels: new("*"), Desc: new("VICTIM"), RepeatEvery: new(2 * time.Hour)})
+			s.must(err)
+			_, err = s.mon.Ping(s.Context(), jobs[name].ID, pings.Signal{Kind: pings.Failure, Body: []byte("VICTIM")})
+			s.must(err)
+			tick(0)
+		}
+		s.equal("no link yet", got.last().AckURL, "")
+		tick(2 * time.Minute)
+		message := got.last()
+		s.equal("checks in the message", len(message.Combined), 30)
+		link, own := strings.TrimPrefix(message.AckURL, "https://rollcall.example.org"), message.Combined[0].AckURL
+		if !strings.HasPrefix(link, "/acknowledge/") || len(message.AckURL) > len(own) {
+			s.Fatalf("the link of all is %q, that of one %q", message.AckURL, own)
+		}
+		signal("job 05", pings.Success)
+		signal("job 06", pings.Success)
+		signal("job 06", pings.Failure) // another outage
+		_, err = project.Delete(s.Context(), jobs["job 07"].ID)
+		s.must(err)
+		_, err = project.Acknowledge(s.Context(), jobs["job 08"].ID, checks.AckSpec{By: "Bert"})
+		s.must(err)
+
+		who := func(name string) string {
+			s.Helper()
+			c, err := project.Check(s.Context(), jobs[name].ID)
+			s.must(err)
+			return c.Ack.By
+		}
+		shows := func(r reply, want ...string) {
+			s.Helper()
+			for _, part := range want {
+				if !strings.Contains(r.body, part) {
+					s.Errorf("%s: %d lacks %q: %s", r.what, r.status, part, r.body)
+				}
+			}
+			if strings.Contains(r.body, "VICTIM") || strings.Contains(r.body, jobs["job 10"].ID.String()) || strings.Contains(r.body, "job 00") {
+				s.Errorf("%s reveals something: %s", r.what, r.body)
+			}
+		}
+		post := func(path string, values url.Values) reply {
+			return s.send("POST", path, values.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		}
+		for range 2 {
+			s.send("HEAD", link, nil).is(200)
+			shows(s.send("GET", link+"?name=Bot", nil).is(200), "29 checks", "Still down, 27: job 04, job 08, job 09, ", " and 7 more", "Up already, 2: job 05, job 06", "Somebody has already, 1: job 08", "I have them")
+		}
+		shows(post(link, url.Values{"note": {"x"}}).is(422), "Say who you are.")
+		shows(post(link, url.Values{"name": {strings.Repeat("x", 101)}}).is(422), "The name is too long")
+		s.equal("nobody has it", who("job 10"), "")
+		shows(post(link, url.Values{"name": {"Anna"}, "hours": {"4"}}).is(200), "You have 26 outages.", "or until they are up again", "Acknowledged, 26: job 04, job 09", "Up already, 2: job 05, job 06", "Somebody has already, 1: job 08")
+		anna := "Anna (name given by link)"
+		s.equal("who has them", []string{who("job 04"), who("job 33"), who("job 08"), who("job 06"), who("job 05"), who("job 00")}, []string{anna, anna, "Bert", "", "", ""})
+		log, err := s.mon.Installation().Audit(s.Context(), audit.Query{Project: s.project.ID, Check: jobs["job 33"].ID, Limit: 1})
+		s.must(err)
+		s.equal("the audit log", []any{log[0].Action, log[0].Actor}, []any{"check.acknowledge", audit.Actor{Kind: audit.Link, Name: "Anna", Address: "127.0.0.1"}})
+		shows(post(link, url.Values{"name": {"Anna"}, "take_over": {"1"}}).is(200), "You have 27 outages.", "until they are up again.")
+		s.equal("taken over", who("job 08"), anna)
+
+		for range 10 {
+			post(link, nil)
+		}
+		post(link, url.Values{"name": {"Eve"}}).is(429)
+		good := strings.TrimPrefix(link, "/acknowledge/")
+		raw, err := base64.RawURLEncoding.DecodeString(good)
+		s.must(err)
+		for i := range raw { // the signature, the project, the deliveries and the expiry
+			forged := []byte(string(raw))
+			forged[i] ^= 1
+			post("/acknowledge/"+base64.RawURLEncoding.EncodeToString(forged), url.Values{"name": {"Eve"}}).is(404)
+		}
+		for name := range jobs {
+			if name != "job 07" {
+				signal(name, pings.Success)
+			}
+		}
+		shows(s.send("GET", link, nil).is(200), "These outages are over.")
+		tick(0)
+		tick(2 * time.Minute)
+		s.equal("a message that checks are up", []any{got.last().Status, got.last().AckURL}, []any{channels.Up, ""})
+		s.clock.Advance(7*24*time.Hour + time.Second)
+		shows(post(link, url.Values{"name": {"Eve"}}).is(200), "This link has expired.")
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
-// access is the right that an endpoint needs, and how it refuses others. A read-only key gets 403 where server/API.md
-// section 4 lists it, and 401 on endpoints that are not about a check.
+// access is the right that an endpoint needs, and how it refuses others. A read-only key gets 403, but 401 where server/API.md
+// section 4 lists no 403 for it.
 type access int
 
 const (
@@ -95,7 +95,7 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/status-pages/:id", admin, byPage, (*call).getStatusPage, true},
 		{http.MethodPut, "/api/v3/status-pages/:id", admin, byPage, (*call).replaceStatusPage, true},
 		{http.MethodDelete, "/api/v3/status-pages/:id", admin, byPage, (*call).deleteStatusPage, true},
-		{http.MethodGet, "/api/v3/escalation", write401, noCheck, (*call).getEscalation, true},
+		{http.MethodGet, "/api/v3/escalation", write403, noCheck, (*call).getEscalation, true},
 		{http.MethodPut, "/api/v3/escalation", admin, noCheck, (*call).setEscalation, true},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},

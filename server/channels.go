@@ -42,7 +42,7 @@ func (c *call) createChannel() error {
 	if err != nil {
 		return redacted(err, info, wanted.Settings)
 	}
-	c.warn(info, channel)
+	c.warnOf(info, channel)
 	return c.answerChannel(status, channel)
 }
 
@@ -87,17 +87,24 @@ func (c *call) replaceChannel() error {
 	if err != nil {
 		return redacted(err, info, wanted.Settings, c.channel.Settings)
 	}
-	c.warn(info, channel)
+	c.warnOf(info, channel)
 	return c.answerChannel(http.StatusOK, channel)
 }
 
-// warn sets the header Warning (RFC 7234, section 5.5) to what is likely to go wrong with an integration.
-func (c *call) warn(info channels.Type, channel channels.Channel) {
+// warnOf warns of what is likely to go wrong with an integration.
+func (c *call) warnOf(info channels.Type, channel channels.Channel) {
 	if info.Warn == nil {
 		return
 	}
 	if w := info.Warn(channel.Settings); w != nil {
-		c.w.Header().Set("Warning", "299 - "+strconv.Quote(w.Setting+": "+w.Reason))
+		c.warn(w.Setting + ": " + w.Reason)
+	}
+}
+
+// warn adds headers Warning (RFC 7234, section 5.5): the server does what it was asked to do, but that is likely not what was meant.
+func (c *call) warn(list ...string) {
+	for _, text := range list {
+		c.w.Header().Add("Warning", "299 - "+strconv.QuoteToASCII(text))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
@@ -28,7 +29,8 @@ type checkSample struct {
 	status         checks.Status
 	lastPing, next time.Time
 	pings          int64
-	duration       *time.Duration // of the last finished run, if known
+	duration       *time.Duration           // of the last finished run, if known
+	windows        map[gate.WindowKind]bool // those that are in effect
 }
 
 // checkFamily is a metric with at most one value for each check.
@@ -42,6 +44,10 @@ func checkFamilies() []checkFamily {
 	return []checkFamily{
 		{"rollcall_check_up", "0 when the check is down, otherwise 1.", "gauge",
 			func(s *checkSample) (float64, bool) { return boolValue(s.status != checks.StatusDown), true }},
+		{"rollcall_check_in_maintenance", "1 during a maintenance window, otherwise 0.", "gauge",
+			func(s *checkSample) (float64, bool) { return boolValue(s.windows[gate.Maintenance]), true }},
+		{"rollcall_check_snoozed", "1 during a snooze, otherwise 0.", "gauge",
+			func(s *checkSample) (float64, bool) { return boolValue(s.windows[gate.Snooze]), true }},
 		{"rollcall_check_last_ping_timestamp_seconds", "Time of the last success or failure.", "gauge",
 			func(s *checkSample) (float64, bool) { return unix(s.lastPing), !s.lastPing.IsZero() }},
 		{"rollcall_check_next_ping_timestamp_seconds", "Time at which the next ping is due, or was due in grace.", "gauge",
@@ -81,6 +87,15 @@ func (c *call) metrics() error {
 	if err != nil {
 		return err
 	}
+	windows, err := project.Windows(c.r.Context(), checks.WindowQuery{})
+	if err != nil {
+		return err
+	}
+	now := c.mon.Now()
+	windows = slices.DeleteFunc(windows, func(w gate.Window) bool {
+		_, in := w.At(now)
+		return !in
+	})
 	sets, err := project.TagSets(c.r.Context(), nil)
 	if err != nil {
 		return err
@@ -89,16 +104,18 @@ func (c *call) metrics() error {
 		c.sendMetrics(func(out *bufio.Writer) {
 			writeTags(out, sets)
 			writeIntegrations(out, reach)
+			writeWindows(out, windows)
 		})
 		return nil
 	}
-	samples, err := c.checkSamples()
+	samples, err := c.checkSamples(windows)
 	if err != nil {
 		return err
 	}
 	c.sendMetrics(func(out *bufio.Writer) {
 		writeSamples(out, samples)
 		writeIntegrations(out, reach)
+		writeWindows(out, windows)
 	})
 	return nil
 }
@@ -120,8 +137,8 @@ func (c *call) sendMetrics(write func(out *bufio.Writer)) {
 	_ = out.Flush() // an error means that the client is gone
 }
 
-// checkSamples returns the samples of the checks of the project.
-func (c *call) checkSamples() ([]checkSample, error) {
+// checkSamples returns the samples of the checks of the project, whose windows are those in effect.
+func (c *call) checkSamples(windows []gate.Window) ([]checkSample, error) {
 	project := c.mon.Project(c.key.ProjectID)
 	durations, err := project.LastDurations(c.r.Context())
 	if err != nil {
@@ -143,6 +160,14 @@ func (c *call) checkSamples() ([]checkSample, error) {
 		s := checkSample{labels: labels, status: check.Check.Status(now), lastPing: check.LastPing, next: check.Check.NextPing(now), pings: check.NPings}
 		if d, some := durations[check.ID]; some {
 			s.duration = &d
+		}
+		for _, w := range windows {
+			if w.Covers(check.ID, check.Check.TagList()) {
+				if s.windows == nil {
+					s.windows = make(map[gate.WindowKind]bool)
+				}
+				s.windows[w.Kind] = true
+			}
 		}
 		samples = append(samples, s)
 	}
@@ -170,6 +195,19 @@ func writeIntegrations(out *bufio.Writer, reach map[uuid.UUID]verdict.Reach) {
 	writeFamily(out, name, "Integrations of the project by whether alerts arrive.", "gauge")
 	for _, state := range []string{verdict.ReachNotified, verdict.ReachPartial, verdict.ReachFailing, verdict.ReachSkipped, verdict.ReachUndeliverable, verdict.ReachEmpty} {
 		writeSample(out, name, label("state", state), float64(counts[state]))
+	}
+}
+
+// writeWindows writes how many windows of each kind are in effect.
+func writeWindows(out *bufio.Writer, windows []gate.Window) {
+	counts := make(map[gate.WindowKind]int)
+	for _, w := range windows {
+		counts[w.Kind]++
+	}
+	const name = "rollcall_windows"
+	writeFamily(out, name, "Maintenance windows and snoozes of the project that are in effect.", "gauge")
+	for _, kind := range []gate.WindowKind{gate.Maintenance, gate.Snooze} {
+		writeSample(out, name, label("kind", string(kind)), float64(counts[kind]))
 	}
 }
 

@@ -73,6 +73,7 @@ func TestCheckMetrics(t *testing.T) {
 		for _, state := range []string{"notified", "partial", "failing", "skipped", "undeliverable", "empty"} {
 			totals[fmt.Sprintf("rollcall_integrations{state=%q}", state)] = 0
 		}
+		totals[`rollcall_windows{kind="maintenance"}`], totals[`rollcall_windows{kind="snooze"}`] = 0, 0
 		s.equal("metrics of an empty project", s.metrics(), totals)
 
 		// A check in each state, with a name that needs escaping.
@@ -104,6 +105,7 @@ func TestCheckMetrics(t *testing.T) {
 				want[due] = float64(noon.UnixMicro())/1e6 + 61.5
 			}
 		}
+		want["rollcall_check_in_maintenance"+labels("")], want["rollcall_check_snoozed"+labels("")] = 0, 0
 		want["rollcall_check_last_ping_timestamp_seconds"+labels("")] = float64(noon.UnixMicro())/1e6 + 1.5
 		want["rollcall_check_pings_total"+labels("")] = 2
 		want["rollcall_check_last_duration_seconds"+labels("")] = 1.5
@@ -120,6 +122,40 @@ func TestCheckMetrics(t *testing.T) {
 		s.equal("metrics of a check that is paused", s.metrics(), want)
 		s.api("DELETE", path(job), nil).is(200)
 		s.equal("metrics without the check", s.metrics(), totals)
+	})
+}
+
+// TestDownInMaintenance: a window changes neither rollcall_check_up nor a badge, and metrics say that there is one.
+func TestDownInMaintenance(t *testing.T) {
+	each(t, nil, func(s *site) {
+		job, other := s.create(object{"tags": "db"}), s.create(object{"name": "other"})
+		sample := func(check object, name string) float64 {
+			s.Helper()
+			for key, value := range s.metrics() {
+				if strings.HasPrefix(key, name+"{") && strings.Contains(key, checks.UniqueKey(mustUUID(s, check))) {
+					return value
+				}
+			}
+			s.Fatalf("no sample %s", name)
+			return 0
+		}
+		s.ping(job, "/fail")
+		s.ping(other, "/fail")
+		window := s.api("POST", "/api/v3/maintenance/", object{"tags": "db", "duration": 3600}).object(201)
+		s.api("POST", "/api/v3/maintenance/", object{"start": "2026-04-01T00:00:00Z", "duration": 3600}).is(201)
+		s.api("POST", "/api/v3/snoozes/", object{"checks": []string{other["uuid"].(string)}, "duration": 3600}).is(201)
+		s.equal("up", sample(job, "rollcall_check_up"), 0.0)
+		s.equal("in maintenance", sample(job, "rollcall_check_in_maintenance"), 1.0)
+		s.equal("not snoozed", sample(job, "rollcall_check_snoozed"), 0.0)
+		s.equal("another in maintenance", sample(other, "rollcall_check_in_maintenance"), 0.0)
+		s.equal("another snoozed", sample(other, "rollcall_check_snoozed"), 1.0)
+		s.equal("windows in effect", s.metrics()[`rollcall_windows{kind="maintenance"}`], 1.0)
+		s.equal("status", s.get(job)["status"], any("down"))
+		if body := s.send("GET", job["badge_url"].(string), nil).is(200).body; !strings.Contains(body, ">down<") {
+			s.Error(body)
+		}
+		s.api("DELETE", "/api/v3/maintenance/"+window["id"].(string), nil).is(200)
+		s.equal("after it", sample(job, "rollcall_check_in_maintenance"), 0.0)
 	})
 }
 
@@ -233,6 +269,8 @@ func TestCheckMetricsByTag(t *testing.T) {
 		for _, state := range []string{"notified", "partial", "failing", "skipped", "undeliverable", "empty"} {
 			want[fmt.Sprintf("rollcall_integrations{state=%q}", state)] = 0
 		}
+		want[`rollcall_windows{kind="maintenance"}`], want[`rollcall_windows{kind="snooze"}`] = 0, 1
+		s.api("POST", "/api/v3/snoozes/", object{"duration": 600}).is(201)
 		set := func(tag string, counts ...float64) { // new, up, grace, down, paused
 			for i, status := range []string{"new", "up", "grace", "down", "paused"} {
 				name := fmt.Sprintf("rollcall_checks{status=%q}", status)

@@ -54,6 +54,9 @@ func (c *call) createCheck() error {
 			return err
 		}
 	}
+	if err := c.warnOfParents(spec, check); err != nil {
+		return err
+	}
 	return c.answerChanged(status, check)
 }
 
@@ -75,7 +78,20 @@ func (c *call) updateCheck() error {
 	if err != nil {
 		return err
 	}
+	if err := c.warnOfParents(spec, check); err != nil {
+		return err
+	}
 	return c.answerChanged(http.StatusOK, check)
+}
+
+// warnOfParents warns of parents that hold no alert back, if a request sets what a check follows.
+func (c *call) warnOfParents(spec checks.Spec, check checks.Snapshot) error {
+	if spec.After == nil {
+		return nil
+	}
+	warnings, err := c.mon.Project(c.key.ProjectID).FollowWarnings(c.r.Context(), *check.Check)
+	c.warn(warnings...)
+	return err
 }
 
 // pauseCheck answers server/API.md section 4.5.
@@ -153,7 +169,9 @@ func (c *call) inCurrent(check checks.Snapshot) *wire.Check {
 		d.Acknowledged = &wire.Ack{By: a.By, At: wire.NewTime(a.At), Until: wire.NewTime(a.Until), Note: a.Note}
 	}
 	if !c.right.Edits() && !c.key.Scope.SeesIDs() {
-		d.UniqueKey, d.After = check.UniqueKey, check.PublicAfter()
+		if d.UniqueKey, d.After = check.UniqueKey, check.PublicAfter(); d.Acknowledged != nil {
+			d.Acknowledged.By = ""
+		}
 		return d
 	}
 	d.UUID = check.ID.String()

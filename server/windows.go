@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
@@ -25,13 +26,13 @@ const (
 	maxNamed = 100
 )
 
-// windowEndpoints are the endpoints of the windows of one kind.
-func windowEndpoints(path string, kind gate.WindowKind, add access, by subject) []endpoint {
+// windowEndpoints are the endpoints of the windows of one kind, which need an access to add and to end one.
+func windowEndpoints(path string, kind gate.WindowKind, write access, by subject) []endpoint {
 	return []endpoint{
 		{http.MethodGet, path, read, noCheck, func(c *call) error { return c.listWindows(kind) }, true},
-		{http.MethodPost, path, add, noCheck, func(c *call) error { return c.addWindow(kind) }, true},
+		{http.MethodPost, path, write, noCheck, func(c *call) error { return c.addWindow(kind) }, true},
 		{http.MethodGet, path + "/:id", read, by, (*call).getWindow, true},
-		{http.MethodDelete, path + "/:id", write403, by, (*call).endWindow, true},
+		{http.MethodDelete, path + "/:id", write, by, (*call).endWindow, true},
 	}
 }
 
@@ -74,6 +75,9 @@ func (c *call) addWindow(kind gate.WindowKind) error {
 	if err != nil {
 		return err
 	}
+	if err := selects(wanted); err != nil {
+		return err
+	}
 	w := gate.Window{Kind: kind, Start: wanted.Start, End: wanted.End, Duration: wanted.Duration}
 	for into, text := range map[*string]*string{&w.Schedule: wanted.Schedule, &w.TZ: wanted.TZ, &w.Note: wanted.Note} {
 		if text != nil {
@@ -89,10 +93,31 @@ func (c *call) addWindow(kind gate.WindowKind) error {
 	if err := c.mayAdd(w); err != nil {
 		return err
 	}
-	if w, err = c.mon.Project(c.key.ProjectID).AddWindow(c.r.Context(), w); err != nil {
+	project := c.mon.Project(c.key.ProjectID)
+	if w, err = project.AddWindow(c.r.Context(), w); err != nil {
 		return err
 	}
+	warnings, err := project.WindowWarnings(c.r.Context(), w)
+	if err != nil {
+		return err
+	}
+	c.warn(warnings...)
 	return c.answer(http.StatusCreated, c.windowDocument(w))
+}
+
+// selects refuses fields that select nothing, as those of a script whose variable is not set: without them, a window covers the whole
+// project.
+func selects(wanted request.Window) error {
+	field := ""
+	switch {
+	case wanted.Tags != nil && strings.TrimSpace(*wanted.Tags) == "":
+		field = "tags"
+	case wanted.Checks != nil && len(wanted.Checks) == 0:
+		field = "checks"
+	default:
+		return nil
+	}
+	return &checks.FieldError{Field: field, Reason: "is empty: leave it out, or to cover the whole project both checks and tags"}
 }
 
 // mayAdd bounds what a ping key adds.
@@ -137,8 +162,11 @@ func (c *call) namedChecks(names []string) ([]uuid.UUID, error) {
 // getWindow answers GET /api/v3/maintenance/<id> and GET /api/v3/snoozes/<id>.
 func (c *call) getWindow() error { return c.answer(http.StatusOK, c.windowDocument(c.window)) }
 
-// endWindow answers DELETE /api/v3/maintenance/<id> and DELETE /api/v3/snoozes/<id>.
+// endWindow answers DELETE /api/v3/maintenance/<id> and DELETE /api/v3/snoozes/<id>. A ping key ends what was added with it.
 func (c *call) endWindow() error {
+	if c.pingKeyed && !monitor.ByPingKey(c.window) {
+		return errNotFound
+	}
 	w, err := c.mon.Project(c.key.ProjectID).EndWindow(c.r.Context(), c.window.ID)
 	if err != nil {
 		return err

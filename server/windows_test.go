@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
@@ -105,7 +107,7 @@ func TestSnoozeByPingKey(t *testing.T) {
 		s.send("POST", snoozes, object{"start": at(time.Hour), "duration": 86400}, key...).refusedField("end", late)
 
 		// It opens nothing else, and a wrong one is as unknown as that of a ping.
-		for _, route := range [][2]string{{"GET", snoozes}, {"GET", snoozes + added["id"].(string)}, {"DELETE", snoozes + added["id"].(string)}, {"POST", maintenance}, {"GET", "/api/v3/checks/"}} {
+		for _, route := range [][2]string{{"GET", snoozes}, {"GET", snoozes + added["id"].(string)}, {"DELETE", maintenance + added["id"].(string)}, {"POST", maintenance}, {"GET", "/api/v3/checks/"}} {
 			s.send(route[0], route[1], nil, key...).refused(401, "missing api key")
 		}
 		for _, wrong := range []string{"", "x", "aaaaaaaaaaaaaaaaaaaaaa", s.project.BadgeKey, s.keys.ReadWrite} {
@@ -120,6 +122,99 @@ func TestSnoozeByPingKey(t *testing.T) {
 			s.send("POST", snoozes, object{"duration": 60}, key...).is(201)
 		}
 		s.send("POST", snoozes, object{"duration": 60}, key...).is(429)
+	})
+}
+
+// TestSnoozesByPingKey: those of a script that runs again and again are one, take no room of others, and the key ends them.
+func TestSnoozesByPingKey(t *testing.T) {
+	both(t, nil, func(s *site) {
+		s.create(object{"slug": "nightly", "tags": "web db"})
+		key := []string{"X-Ping-Key", s.project.PingKey}
+		snooze := func(fields object) object {
+			s.Helper()
+			return s.send("POST", snoozes, fields, key...).object(201)
+		}
+		first := snooze(object{"tags": "web db", "duration": 1800})
+		s.equal("the same again", snooze(object{"tags": "db web", "duration": 1800}), first)
+		s.clock.Advance(20 * time.Minute)
+		extended := snooze(object{"tags": "web db", "duration": 1800})
+		s.equal("extended", []any{extended["id"], extended["start"], extended["end"]}, []any{first["id"], first["start"], at(50 * time.Minute)})
+		shorter := snooze(object{"tags": "web db", "duration": 60})
+		s.equal("never shortened", []any{shorter["id"], shorter["end"]}, []any{first["id"], at(50 * time.Minute)})
+		for _, other := range []object{{"tags": "web", "duration": 1800}, {"tags": "web db", "duration": 1800, "note": "x"}, {"checks": []string{"nightly"}, "duration": 1800}, {"duration": 1800}} {
+			if snooze(other)["id"] == first["id"] {
+				s.Errorf("%v is one with another selection", other)
+			}
+		}
+		later := snooze(object{"tags": "web db", "start": at(2 * time.Hour), "duration": 60})
+		own := s.api("POST", snoozes, object{"tags": "web db", "duration": 1800}).object(201)
+		if later["id"] == first["id"] || own["id"] == first["id"] {
+			s.Error("a later one, or one of the owner, is one with it")
+		}
+		s.equal("snoozes", len(s.api("GET", snoozes, nil).list(200, "windows")), 7)
+
+		s.send("DELETE", snoozes+own["id"].(string), nil, key...).refused(404, "not found")
+		s.send("DELETE", snoozes+unknownUUID, nil, key...).refused(404, "not found")
+		s.send("DELETE", snoozes+first["id"].(string), nil, "X-Ping-Key", s.project.BadgeKey).refused(404, "not found")
+		ended := s.send("DELETE", snoozes+first["id"].(string), nil, key...).object(200)
+		s.equal("ended", ended["active_until"], any(nil))
+		s.equal("left", len(s.api("GET", snoozes, nil).list(200, "windows")), 6)
+
+		for i := range 100 {
+			r := s.send("POST", snoozes, object{"note": fmt.Sprint(i), "duration": 1800}, key...)
+			if i >= 95 {
+				r.refusedField("project", "project has 100 snoozes by ping key that have not ended, the maximum")
+			} else {
+				r.is(201)
+			}
+		}
+		s.api("POST", maintenance, object{"duration": 60}).is(201)
+	})
+}
+
+// TestWindowWarnings: what selects nothing is refused, and a tag that no check has is said.
+func TestWindowWarnings(t *testing.T) {
+	both(t, nil, func(s *site) {
+		s.create(object{"tags": "web"})
+		for _, path := range []string{maintenance, snoozes} {
+			for _, empty := range []string{"", "  "} {
+				s.api("POST", path, object{"tags": empty, "duration": 60}).refusedField("tags", "tags is empty: leave it out, or to cover the whole project both checks and tags")
+			}
+			s.api("POST", path, object{"checks": []string{}, "duration": 60}).refusedField("checks", "checks is empty: leave it out, or to cover the whole project both checks and tags")
+			r := s.api("POST", path, object{"tags": "web wbe dß", "duration": 60})
+			s.equal("warnings", r.is(201).header["Warning"], []string{`299 - "no check has the tag \"wbe\""`, `299 - "no check has the tag \"d\u00df\""`})
+			if r := s.api("POST", path, object{"tags": "web", "duration": 60}).is(201); r.header["Warning"] != nil {
+				s.Errorf("a warning about nothing: %v", r.header["Warning"])
+			}
+		}
+	})
+}
+
+// TestFollowWarnings warns of a parent that holds no alert back, when a check is made to follow it.
+func TestFollowWarnings(t *testing.T) {
+	both(t, nil, func(s *site) {
+		_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
+		s.must(err)
+		dump := s.create(object{"slug": "dump", "name": "Dümp"})
+		upload := s.create(object{"slug": "upload"})
+		warns := func(r reply, status int, want ...string) {
+			s.Helper()
+			s.equal("warnings", r.is(status).header["Warning"], want)
+		}
+		const nobody = `299 - "D\u00fcmp alerts nobody, so no alert waits for it"`
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, nobody)
+		warns(s.api("POST", path(upload), object{"grace": 60}), 200)
+		warns(s.api("POST", "/api/v3/checks/", object{"slug": "test", "after": "dump,upload"}), 201, nobody, `299 - "upload alerts nobody, so no alert waits for it"`)
+		warns(s.api("POST", "/api/v3/checks/", object{"slug": "test", "unique": []string{"slug"}, "after": "dump"}), 200, nobody)
+		s.api("POST", path(dump), object{"channels": "*", "record_only": true}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, `299 - "D\u00fcmp never alerts, so no alert waits for it"`)
+		s.api("POST", path(dump), object{"record_only": false, "alert_after": 3, "quiet_hours": "22:00-06:00"}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump"}), 200, `299 - "no alert waits for D\u00fcmp in its quiet hours"`,
+			`299 - "no alert waits for D\u00fcmp before it has failed 3 times in a row"`)
+		warns(s.api("POST", path(upload), object{"after": "dump", "record_only": true}), 200)
+		s.api("POST", path(dump), object{"alert_after": 0, "quiet_hours": ""}).is(200)
+		warns(s.api("POST", path(upload), object{"after": "dump", "record_only": false}), 200)
+		warns(s.api("POST", path(upload), object{"after": ""}), 200)
 	})
 }
 

@@ -498,6 +498,7 @@ func TestStorm(t *testing.T) {
 	}
 	list[1].Reason, list[1].Cause, list[1].Over = "a run was missed", "", list[1].At.Add(time.Minute)
 	n := channels.Combine("g1", "https://rollcall.example.org/p/1", list)
+	n.AckURL = "https://rollcall.example.org/acknowledge/all"
 	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), n); err != nil {
 		t.Fatal(err)
 	}
@@ -514,12 +515,13 @@ a run was missed (1):
 - c, since Sun, 15 Mar 2026 04:00:01 UTC, up again since Sun, 15 Mar 2026 04:01:01 UTC
 
 https://rollcall.example.org/p/1
+I have it:    https://rollcall.example.org/acknowledge/all
 
 -- 
 Sent by Rollcall to the integration “ops”.`
 	equal(t, "subject", body.Subject, "DOWN: 3 checks of backups")
 	equal(t, "text", strings.TrimSpace(strings.ReplaceAll(body.Text, "\r\n", "\n")), want)
-	for _, part := range []string{"3 checks of backups are DOWN", "disk <full> (2)", "a <b>", "up again since"} {
+	for _, part := range []string{"3 checks of backups are DOWN", "disk <full> (2)", "a <b>", "up again since", "I have it"} {
 		if !strings.Contains(body.HTML, part) {
 			t.Errorf("%q is not in the HTML part:\n%s", part, body.HTML)
 		}

@@ -387,7 +387,9 @@ func storm(checks int) channels.Notification {
 		n.Check.Name, n.Check.Project = fmt.Sprintf("job %d", i), "Shop"
 		list = append(list, n)
 	}
-	return channels.Combine("g-1", "https://rollcall.example.org/p/1", list)
+	n := channels.Combine("g-1", "https://rollcall.example.org/p/1", list)
+	n.AckURL = "https://rollcall.example.org/acknowledge/all"
+	return n
 }
 
 // TestStorm sends one message about several checks to each kind that combines them.
@@ -409,7 +411,7 @@ func TestStorm(t *testing.T) {
 			if text, err := url.QueryUnescape(sent); err == nil {
 				sent = text
 			}
-			for _, part := range []string{"DOWN: 3 checks of Shop", "job 0, job 1, job 2", "no ping in time"} {
+			for _, part := range []string{"DOWN: 3 checks of Shop", "job 0, job 1, job 2", "no ping in time", "acknowledge/all"} {
 				if !strings.Contains(sent, part) {
 					t.Errorf("%q is not in %s", part, sent)
 				}

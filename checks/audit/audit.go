@@ -31,6 +31,9 @@ const (
 	Link        Kind = "link"         // who opened the link of an alert, by the name that they gave
 )
 
+// ByLink follows a name that somebody has typed on the page of a link, wherever people read it.
+const ByLink = " (name given by link)"
+
 // Actor is who makes a change.
 type Actor struct {
 	Kind Kind `json:"kind"`
@@ -43,7 +46,8 @@ type Actor struct {
 }
 
 // Words names the actor for people: by Name, such as an e-mail address, or as "the API key rcw_abc…", "the command line ann",
-// "a ping" or "an embedding program". The address is not among them.
+// "a ping" or "an embedding program". The name of a [Link], which anybody may have typed, has [ByLink] behind it. The address is not
+// among them.
 func (a Actor) Words() string {
 	switch a.Kind {
 	case Key:
@@ -54,6 +58,8 @@ func (a Actor) Words() string {
 		return "a ping"
 	case PingKey:
 		return "the ping key"
+	case Link:
+		return a.Name + ByLink
 	}
 	return cmp.Or(a.Name, "an embedding program")
 }

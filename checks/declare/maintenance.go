@@ -49,7 +49,9 @@ func (p *parser) window(n *yaml.Node) Maintenance {
 	words := func(name string, to *[]string) key {
 		return key{name, func(n *yaml.Node) {
 			if words := p.words(n, name, " "); words != nil {
-				*to = strings.Fields(*words)
+				if *to = strings.Fields(*words); len(*to) == 0 { // as of a variable that is not set
+					p.add(position(n), "%s is empty: leave it out, or to cover the whole project both checks and tags", name)
+				}
 			}
 		}}
 	}
@@ -195,6 +197,7 @@ func (p *projectPlanner) maintenance() {
 				p.add(want.places.of("checks"), "checks has a slug that no check of the project has, or several: %q", shorten(slug))
 			}
 		}
+		p.noteTags(w)
 		p.window(want, w, now)
 	}
 	if !p.options.Prune || p.options.Tag != "" || p.want.Maintenance == nil {
@@ -208,6 +211,16 @@ func (p *projectPlanner) maintenance() {
 					return a.target.EndWindow(ctx, projectID, have.ID)
 				},
 			})
+		}
+	}
+}
+
+// noteTags notes which tags of a window no check has, neither in the file nor in the project.
+func (p *projectPlanner) noteTags(w gate.Window) {
+	for _, tag := range w.Tags {
+		inFile := slices.ContainsFunc(p.want.Checks, func(c Check) bool { return slices.Contains(c.Tags, tag) })
+		if !inFile && !slices.ContainsFunc(p.have.Checks, func(c checks.Check) bool { return slices.Contains(c.TagList(), tag) }) {
+			p.note("no check of the project %q has the tag %q, which the maintenance window %q names", p.want.Name, tag, shorten(w.Note))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package declare_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,8 @@ func TestMaintenanceErrors(t *testing.T) {
 		"{name: a, start: 2025-03-16T02:00:00Z, end: 2025-03-16T01:00:00Z}":                 "f.yaml:3:53: end is not after the start: 2025-03-16T01:00:00Z, the start is 2025-03-16T02:00:00Z",
 		"{name: a, schedule: 0 2 * * *, duration: 2h, end: 2026-03-16T01:00:00Z}":           "f.yaml:3:29: schedule cannot be combined with start and end",
 		"{name: a, schedule: 0 25 * * *, duration: 2h}":                                     "f.yaml:3:29: schedule is not valid: hour: 25 is not in 0–23",
+		`{name: a, tags: "", schedule: 0 2 * * *, duration: 2h}`:                            "f.yaml:3:25: tags is empty: leave it out, or to cover the whole project both checks and tags",
+		"{name: a, checks: [], schedule: 0 2 * * *, duration: 2h}":                          "f.yaml:3:27: checks is empty: leave it out, or to cover the whole project both checks and tags",
 		"{name: a, schedule: 0 2 * * *}":                                                    "f.yaml:3:9: duration is missing: set how long each occurrence takes, from 1 minute to 30 days",
 		"{name: a, schedule: 0 2 * * *, duration: 2h, tz: Riga}":                            "f.yaml:3:58: tz is not a time zone:",
 		"{name: a, schedule: 0 2 * * *, duration: 2h}\n      - {name: a, start: x, end: x}": `f.yaml:4:`,
@@ -101,6 +104,11 @@ func TestMaintenanceErrors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := open(t, db)
 		const file = "projects:\n  - name: p\n    checks: [{slug: a}]\n    maintenance: [{name: a, checks: b, schedule: 0 2 * * *, duration: 2h}]\n"
+		tagged := "projects:\n  - name: p\n    checks: [{slug: a, tags: web}]\n    maintenance: [{name: a, tags: web wbe, schedule: 0 2 * * *, duration: 2h}]\n"
+		plan, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, tagged), &declare.Options{Now: noon})
+		if note := `no check of the project "p" has the tag "wbe", which the maintenance window "a" names`; err != nil || !slices.Contains(plan.Notes, note) || len(plan.Notes) != 2 {
+			t.Errorf("notes %q, error %v", plan.Notes, err)
+		}
 		equal(t, "unknown", s.refused(file, declare.OnMonitor(s.mon)), `f.yaml:4:37: checks has a slug that no check of the project has, or several: "b"`)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,21 @@ func TestAfter(t *testing.T) {
   + check "c"
       + after: "b,a"
 `)
+		const mail = "projects:\n- name: p\n  channels: [{name: ops, kind: email, settings: {to: ops@example.org}}]\n  checks:\n"
+		for parent, want := range map[string][]string{
+			"{slug: a}": {`"b" of the project "p" follows others, but a alerts nobody, so no alert waits for it`},
+			"{slug: a, channels: ops, record_only: true}":                      {`"b" of the project "p" follows others, but a never alerts, so no alert waits for it`},
+			"{slug: a, channels: ops}":                                         nil,
+			"{slug: a, channels: ops, quiet_hours: '22:00-06:00'}":             {`"b" of the project "p" follows others, but no alert waits for a in its quiet hours`},
+			"{slug: a}\n  escalation: [{channels: ops}]":                       nil,
+			"{slug: a, channels: ops}\n  - {slug: d, after: b, channels: ops}": nil,
+		} {
+			plan, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, mail+"  - {slug: b, after: a, channels: ops}\n  - "+parent+"\n"), &declare.Options{Now: noon})
+			notes := slices.DeleteFunc(plan.Notes, func(note string) bool { return strings.HasPrefix(note, "nobody is notified of these checks") })
+			if err != nil || !slices.Equal(notes, want) {
+				t.Errorf("%s: notes %q, error %v", parent, notes, err)
+			}
+		}
 		text := s.export("p")
 		equal(t, "an export", s.apply(text, declare.Options{Prune: true}), "")
 		if !strings.Contains(text, "after: b,a") || !strings.Contains(text, "record_only: true") {

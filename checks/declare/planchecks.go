@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // checks plans the checks of the project.
@@ -67,6 +68,7 @@ func (p *projectPlanner) checks() {
 		}
 	}
 	p.noteUnheard(planned)
+	p.noteFollowing(planned, kept)
 }
 
 // notedMost bounds the checks that a note names.
@@ -84,9 +86,7 @@ func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
 	}
 	var nobody, waiting []string
 	for _, c := range planned {
-		kept := p.options.specs && c.want.Channels == nil // a new check gets all then
-		has := len(c.target.Channels) > 0 || kept && (c.have == nil && len(p.available) > 0 || c.have != nil && len(c.have.Channels) > 0)
-		if !has && !c.target.RecordOnly && len(policy) == 0 && !p.toFunction {
+		if len(p.withChannels(c).Channels) == 0 && !c.target.RecordOnly && len(policy) == 0 && !p.toFunction {
 			nobody = append(nobody, strconv.Quote(c.target.Slug))
 		}
 		if c.have != nil && c.have.NewTooLong(p.options.Now) {
@@ -99,6 +99,70 @@ func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
 	if len(waiting) > 0 {
 		p.note("no ping has started the watch of these checks of the project %q, for longer than their period and grace: %s", p.want.Name, listed(waiting))
 	}
+}
+
+// noteFollowing notes which of the checks follow one that holds no alert back; see [verdict.Following]. Kept are the other checks of the
+// project. Only an Administrator shows the escalation policy.
+func (p *projectPlanner) noteFollowing(planned []plannedCheck, kept []checks.Check) {
+	follows := func(c plannedCheck) bool { return c.target.After != "" && !c.target.RecordOnly }
+	if !p.admin || p.toFunction || !slices.ContainsFunc(planned, follows) {
+		return
+	}
+	var g selection.Graph
+	byID := make(map[uuid.UUID]checks.Check)
+	add := func(c checks.Check) {
+		g.Add(selection.NodeOf(c))
+		byID[c.ID] = c
+	}
+	for _, c := range kept {
+		add(c)
+	}
+	for i := range planned {
+		c := &planned[i]
+		if c.have == nil {
+			c.target.ID = uuid.New()
+		}
+		add(p.withChannels(*c))
+	}
+	reach := verdict.Reaches(p.available, nil, p.policy())
+	for _, c := range planned {
+		if !follows(c) {
+			continue
+		}
+		for _, parent := range g.Parents(selection.NodeOf(c.target)) {
+			of := byID[parent.ID]
+			for _, text := range verdict.Following(of, verdict.Receivers(of, p.available, reach)) {
+				p.note("%q of the project %q follows others, but %s", c.target.Slug, p.want.Name, text)
+			}
+		}
+	}
+}
+
+// withChannels returns a planned check with the channels that it will have.
+func (p *projectPlanner) withChannels(c plannedCheck) checks.Check {
+	switch {
+	case !p.options.specs || c.want.Channels != nil:
+	case c.have != nil:
+		c.target.Channels = c.have.Channels
+	default: // a new check gets all then
+		for _, channel := range p.available {
+			c.target.Channels = append(c.target.Channels, channel.ID)
+		}
+	}
+	return c.target
+}
+
+// policy returns the steps of the escalation policy once the plan is applied.
+func (p *projectPlanner) policy() []gate.Step {
+	if p.want.Escalation == nil {
+		return p.have.Escalation
+	}
+	named := make([]checks.NamedStep, len(p.want.Escalation))
+	for i, step := range p.want.Escalation {
+		named[i] = step.NamedStep
+	}
+	steps, _ := checks.FindSteps(named, p.available) // escalation reports an error
+	return steps
 }
 
 // listed lists the first of some names.

@@ -21,11 +21,16 @@ func (p *Project) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.Ack
 	if err := spec.Validate(); err != nil {
 		return checks.Snapshot{}, about("check", id, err)
 	}
-	if strings.TrimSpace(spec.By) == "" {
-		who := []rune(audit.ActorOf(ctx).Words())
-		spec.By = string(who[:min(len(who), checks.MaxName)])
-	}
-	return p.acknowledge(ctx, id, "check.acknowledge", func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error) {
+	return p.change(ctx, id, false, p.acknowledging(spec, p.now()))
+}
+
+func (p *Project) acknowledging(spec checks.AckSpec, now time.Time) edit {
+	return p.acking("check.acknowledge", now, func(ctx context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
+		spec := spec
+		if strings.TrimSpace(spec.By) == "" {
+			who := []rune(audit.ActorOf(ctx).Words())
+			spec.By = string(who[:min(len(who), checks.MaxName)])
+		}
 		return c.Acknowledge(spec, now)
 	})
 }
@@ -33,24 +38,24 @@ func (p *Project) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.Ack
 // Unacknowledge gives the outage of a check back, so that reminders and escalation go on. If nobody has it, nothing changes.
 // Error: [checks.ErrNotFound].
 func (p *Project) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
-	return p.acknowledge(ctx, id, "check.unacknowledge", func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error) {
+	now := p.now()
+	return p.change(ctx, id, false, p.acking("check.unacknowledge", now, func(_ context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
 		c, effects := c.Unacknowledge(now)
 		return c, effects, nil
-	})
+	}))
 }
 
-// acknowledge changes the acknowledgement of a check, in one transaction with the entry in the audit log and with the
-// release of alerts that the gate keeps back.
-func (p *Project) acknowledge(
-	ctx context.Context, id uuid.UUID, action string, change func(c checks.Check, now time.Time) (checks.Check, checks.Effects, error),
-) (checks.Snapshot, error) {
-	now := p.now()
-	return p.change(ctx, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+// acking changes the acknowledgement of a check, in one transaction with the entry in the audit log and with the release of alerts
+// that the gate keeps back.
+func (p *Project) acking(
+	action string, now time.Time, change func(ctx context.Context, c checks.Check) (checks.Check, checks.Effects, error),
+) edit {
+	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := p.mayJudge(ctx, tx, l, now); err != nil {
 			return err
 		}
 		before := l.Acknowledged(now)
-		changed, effects, err := change(l.Check, now)
+		changed, effects, err := change(ctx, l.Check)
 		if err != nil {
 			return err
 		}
@@ -62,7 +67,7 @@ func (p *Project) acknowledge(
 			return err
 		}
 		return tx.ReleaseHeld(ctx, p.id, now)
-	})
+	}
 }
 
 // ackChanges returns what differs between two acknowledgements.

@@ -53,6 +53,10 @@ type Config struct {
 	// AckLink returns the address at which people acknowledge the outage of a check that is down, for the alerts about it, or "" for
 	// none; see server.Server.AcknowledgeURL. It must be safe for concurrent use. Default: alerts have no such link.
 	AckLink func(ctx context.Context, c checks.Check) string
+	// AckAllLink returns the address at which people acknowledge the outages of all checks that a message about several of them names,
+	// or "" for none, under the rules of AckLink; see server.Server.AcknowledgeAllURL. The message stands for the deliveries of a batch
+	// ([checks.Delivery].Batch), whose highest ID is last. Default: such messages have no such link.
+	AckAllLink func(ctx context.Context, project uuid.UUID, batch, last int64) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 	// Job configures how [Monitor.Job] and [Project.Register] report runs. BodyLimit is ignored: it is [MaxBody].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,65 @@ func TestParentDown(t *testing.T) {
 	})
 }
 
+// TestRemindersOfFollower has two integrations and many repeats while the parent is down, before and after the follower's alert. Those
+// that nobody gets leave no delivery, and what is told of the end does not depend on them.
+func TestRemindersOfFollower(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		f.channel(t, "pager", "boss", nil)
+		for _, c := range []checks.Check{f.dump, f.upload} {
+			f.change(t, c, checks.Spec{Channels: new("*")})
+		}
+		f.change(t, f.upload, checks.Spec{RepeatEvery: new(time.Hour)})
+		wait := func(d time.Duration, about ...string) { // in any order
+			t.Helper()
+			f.clock.Advance(d)
+			_, err := f.Sweep(t.Context())
+			must(t, err)
+			_, err = f.Deliver(t.Context())
+			must(t, err)
+			got := f.received()
+			slices.Sort(got)
+			equal(t, "received", got, about)
+		}
+		states := func(want map[checks.DeliveryState]int) {
+			t.Helper()
+			got := make(map[checks.DeliveryState]int)
+			for _, d := range f.history(t, checks.DeliveryQuery{Check: f.upload.ID, Limit: 1000}) {
+				got[d.State]++
+			}
+			equal(t, "deliveries", got, want)
+		}
+		f.ping(t, f.dump.ID, pings.Failure)
+		f.ping(t, f.upload.ID, pings.Failure)
+		wait(0, "boss: dump down", "ops: dump down")
+		for range 10 {
+			wait(time.Hour)
+		}
+		states(map[checks.DeliveryState]int{checks.DeliveryPending: 2})
+		f.ping(t, f.dump.ID, pings.Success)
+		wait(0, "boss: dump up", "ops: dump up")
+		wait(31*time.Minute, "boss: upload down", "ops: upload down")
+		states(map[checks.DeliveryState]int{checks.DeliverySent: 2})
+		f.ping(t, f.dump.ID, pings.Failure)
+		wait(0, "boss: dump down", "ops: dump down")
+		for range 10 {
+			wait(time.Hour)
+		}
+		states(map[checks.DeliveryState]int{checks.DeliverySent: 2})
+		f.ping(t, f.upload.ID, pings.Success)
+		wait(0, "boss: upload up", "ops: upload up")
+		states(map[checks.DeliveryState]int{checks.DeliverySent: 4})
+
+		f.ping(t, f.upload.ID, pings.Failure) // nobody is told of this one
+		for range 3 {
+			wait(time.Hour)
+		}
+		f.ping(t, f.upload.ID, pings.Success)
+		wait(time.Hour)
+		states(map[checks.DeliveryState]int{checks.DeliverySent: 4, checks.DeliverySkipped: 4})
+	})
+}
+
 // TestParentLate has a job whose deadline passes before that of the one before it.
 func TestParentLate(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
@@ -178,6 +238,11 @@ func TestParentIsSilent(t *testing.T) {
 					return
 				}
 				f.deliver(t, "ops: upload down")
+				warnings, err := f.Project(f.project.ID).FollowWarnings(ctx, f.upload)
+				if err != nil || len(warnings) != 1 {
+					t.Fatalf("warnings %q, error %v", warnings, err)
+				}
+				f.says(t, "It follows others, but "+warnings[0]+".")
 			})
 		})
 	}

@@ -91,7 +91,7 @@ func (s *service) newCourier() (*courier.Courier, error) {
 	c := &s.config
 	config := courier.Config{
 		Limits: courier.Limits(c.Delivery), Store: s.store, Types: c.Channels, Elsewhere: c.DeliveredElsewhere, OnAlert: c.OnAlert,
-		Link: c.AlertLink, ListLink: c.ListLink, AckLink: c.AckLink, Now: s.now, Log: s.logger("courier"),
+		Link: c.AlertLink, ListLink: c.ListLink, AckLink: c.AckLink, AckAllLink: c.AckAllLink, Now: s.now, Log: s.logger("courier"),
 		Changed: func(ctx context.Context, changed []courier.Change) {
 			if slices.Contains(changed, courier.Change{}) {
 				s.feed.PublishAll()

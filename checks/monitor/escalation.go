@@ -26,7 +26,7 @@ func (p *Project) Escalation(ctx context.Context) ([]gate.Step, error) {
 //
 // A changed policy also holds for outages that are going on: a channel that waits is notified at its new time, counted from the alert.
 // If the policy names it no more, it is notified at once if it is one of the check, and otherwise not at all. A channel that the
-// policy did not name before gets their reminders and their end. Error: *[checks.FieldError] for "steps"; see
+// policy did not name before is notified of them at its step, and at once if that has passed. Error: *[checks.FieldError] for "steps"; see
 // [checks.ValidateSteps].
 func (p *Project) SetEscalation(ctx context.Context, steps []gate.Step) error {
 	err := p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {

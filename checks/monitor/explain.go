@@ -53,16 +53,19 @@ func (p *Project) Explain(ctx context.Context, c checks.Check, log []pings.Ping)
 	if in.Windows, err = p.windows(ctx, p.store, store.WindowFilter{EndsAfter: in.Now}); err != nil {
 		return verdict.Verdict{}, err
 	}
+	available, reach, err := p.Receivers(ctx, false)
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	in.Receivers = verdict.Receivers(c, available, reach)
 	if c.After != "" {
 		parents, lost, err := p.parents(ctx, c)
 		if err != nil {
 			return verdict.Verdict{}, err
 		}
-		in.Parents, in.Lost = parentsOf(parents, in.Windows, in.Now), lost
+		in.Parents, in.Lost, in.Following = parentsOf(parents, in.Windows, in.Now), lost, following(parents, available, reach)
 	}
-	available, reach, err := p.Receivers(ctx, false)
-	in.Receivers = verdict.Receivers(c, available, reach)
-	return verdict.Explain(in), err
+	return verdict.Explain(in), nil
 }
 
 // addOutput reads the output of the failure that took a check down. Without the output the verdict is shorter.

@@ -7,11 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // checkAfter returns a *[checks.FieldError] if a check would follow itself over others. With names, each item of its After must also
@@ -90,6 +92,28 @@ func (p *Project) parents(ctx context.Context, c checks.Check) (list []courier.P
 		}
 	}
 	return parents[c.ID], lost, nil
+}
+
+// FollowWarnings returns what is likely not meant where a check of the project follows others, such as one of whose outage nobody is
+// notified; see [verdict.Following]. Without After, and of a check that never alerts, it returns none and reads nothing.
+func (p *Project) FollowWarnings(ctx context.Context, c checks.Check) ([]string, error) {
+	if c.After == "" || c.RecordOnly {
+		return nil, nil
+	}
+	parents, _, err := p.parents(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	available, reach, err := p.Receivers(ctx, false)
+	return following(parents, available, reach), err
+}
+
+// following is verdict.Following of all parents.
+func following(parents []courier.Parent, available []channels.Channel, reach map[uuid.UUID]verdict.Reach) (list []string) {
+	for _, parent := range parents {
+		list = append(list, verdict.Following(parent.Check, verdict.Receivers(parent.Check, available, reach))...)
+	}
+	return list
 }
 
 // parentsOf returns checks as the gate sees them when another one follows them.

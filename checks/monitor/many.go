@@ -43,6 +43,11 @@ func Pausing(id uuid.UUID) Change { return Change{id: id, edit: (*Project).pausi
 // Resuming is [Project.Resume].
 func Resuming(id uuid.UUID) Change { return Change{id: id, edit: (*Project).resuming} }
 
+// Acknowledging is [Project.Acknowledge].
+func Acknowledging(id uuid.UUID, spec checks.AckSpec) Change {
+	return Change{id: id, edit: func(p *Project, now time.Time) edit { return p.acknowledging(spec, now) }}
+}
+
 // Restoring is [Project.Restore].
 func Restoring(id uuid.UUID, before checks.State, at time.Time) Change {
 	return Change{id: id, edit: func(p *Project, _ time.Time) edit { return p.restoring(before, at) }}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -203,6 +204,25 @@ func (s *service) readUnalerted(ctx context.Context, now time.Time) ([]checks.Ch
 		}
 	}
 	return s.store.Unalerted(ctx, now, deaf, countedMost)
+}
+
+// WindowWarnings returns what is likely not meant in a maintenance window or a snooze of the project: each tag that no check has. It is
+// one query. Error: [checks.ErrNotFound].
+func (p *Project) WindowWarnings(ctx context.Context, w gate.Window) (list []string, err error) {
+	if len(w.Tags) == 0 {
+		return nil, nil
+	}
+	sets, err := p.TagSets(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	counts := checks.CountByTag(sets)
+	for _, tag := range w.Tags {
+		if counts[tag].Total() == 0 {
+			list = append(list, fmt.Sprintf("no check has the tag %q", tag))
+		}
+	}
+	return list, nil
 }
 
 // warner logs warnings: each check once, and a condition when it changes.

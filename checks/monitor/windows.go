@@ -17,8 +17,9 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// MaxWindows bounds the maintenance windows and snoozes of a project that have not ended.
-const MaxWindows = 200
+// MaxWindows bounds the maintenance windows and snoozes of a project that have not ended, and MaxKeySnoozes those by its ping key,
+// which do not count as others.
+const MaxWindows, MaxKeySnoozes = 200, 100
 
 // Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which
 // checks one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
@@ -42,8 +43,10 @@ func (p *Project) Window(ctx context.Context, id uuid.UUID) (gate.Window, error)
 
 // AddWindow adds a maintenance window or a snooze, as [gate.Window.Normalize] returns it, and sets its ID, By and CreatedAt. From
 // its start to its end, alerts of the checks that it covers wait, but never that a check is up after an alert. What is still down
-// at its end is alerted then. It may have begun up to 31 days ago. Errors: *[checks.FieldError], also for the field "project" when
-// that has [MaxWindows], and for "checks" with a check that is not in the project; [checks.ErrNotFound].
+// at its end is alerted then. It may have begun up to 31 days ago. A snooze by ping key (see package audit) that overlaps or adjoins
+// one with the same checks, tags and note extends that, and AddWindow returns it. Errors: *[checks.FieldError], also for the field
+// "project" when that has [MaxWindows], or [MaxKeySnoozes] by ping key, and for "checks" with a check that is not in the project;
+// [checks.ErrNotFound].
 func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, error) {
 	now := p.now()
 	w, err := w.Normalize(now)
@@ -51,6 +54,7 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 		return gate.Window{}, p.about(fieldError(err))
 	}
 	w.ID, w.By, w.CreatedAt = uuid.New(), audit.ActorOf(ctx).Words(), now
+	added, byKey := w, ByPingKey(w)
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.id); err != nil {
 			return err
@@ -59,7 +63,17 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 		if err != nil {
 			return err
 		}
-		if err := checks.ValidateCount(len(found), MaxWindows, "maintenance windows and snoozes that have not ended"); err != nil {
+		w = added
+		found = slices.DeleteFunc(found, func(other gate.Window) bool { return ByPingKey(other) != byKey })
+		most, what := MaxWindows, "maintenance windows and snoozes that have not ended"
+		if byKey {
+			most, what = MaxKeySnoozes, "snoozes by ping key that have not ended"
+			if i := slices.IndexFunc(found, func(other gate.Window) bool { return joins(other, w) }); i >= 0 {
+				w, err = p.extendWindow(ctx, tx, found[i], w)
+				return err
+			}
+		}
+		if err := checks.ValidateCount(len(found), most, what); err != nil {
 			return err
 		}
 		if err := p.knows(ctx, tx, w.Checks); err != nil {
@@ -71,6 +85,30 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 		return gate.Window{}, p.about(err)
 	}
 	return w, nil
+}
+
+// ByPingKey reports whether a window was added with the ping key of its project.
+func ByPingKey(w gate.Window) bool { return w.By == audit.Actor{Kind: audit.PingKey}.Words() }
+
+// joins reports whether two windows that occur once keep back the same alerts for the same reason, without a time between them.
+func joins(a, b gate.Window) bool {
+	return a.Kind == b.Kind && a.Note == b.Note && sameItems(a.Checks, b.Checks) && sameItems(a.Tags, b.Tags) &&
+		!a.Start.After(b.End) && !b.Start.After(a.End)
+}
+
+// sameItems reports whether two lists without duplicates have the same items.
+func sameItems[T comparable](a, b []T) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(item T) bool { return !slices.Contains(b, item) })
+}
+
+// extendWindow saves a window that lasts from the first start of two to their last end.
+func (p *Project) extendWindow(ctx context.Context, tx store.AdminTx, w, by gate.Window) (gate.Window, error) {
+	before := w
+	w.Start, w.End = earlier(w.Start, by.Start), later(w.End, by.End)
+	if w.Start.Equal(before.Start) && w.End.Equal(before.End) {
+		return w, nil
+	}
+	return w, p.saveWindow(ctx, tx, w, audit.Entry{Action: string(w.Kind) + ".update", Changes: windowChanges(before, w)})
 }
 
 // EndWindow ends a maintenance window or a snooze now: alerts that wait for it are sent. A recurring one ends for good. What has

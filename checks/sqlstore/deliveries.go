@@ -313,11 +313,14 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 
 // followUp writes what recorded results entail.
 func (t *transaction) followUp(ctx context.Context, now time.Time, results []store.DeliveryResult) error {
-	var ended []int64
+	var ended, forgotten []int64
 	marks := make(map[uuid.UUID]store.ChannelMark)
 	for _, r := range results {
 		if r.State != checks.DeliveryPending {
 			ended = append(ended, r.ID)
+		}
+		if r.Forget {
+			forgotten = append(forgotten, r.ID)
 		}
 		if r.Mark != nil {
 			marks[r.ChannelID] = *r.Mark
@@ -338,6 +341,11 @@ func (t *transaction) followUp(ctx context.Context, now time.Time, results []sto
 	}
 	if err := t.wakeNext(ctx, ended, now); err != nil {
 		return err
+	}
+	if len(forgotten) > 0 {
+		if _, err := t.tx().NewRaw("DELETE FROM rollcall_deliveries WHERE id IN (?)", bun.List(forgotten)).Exec(ctx); err != nil {
+			return err
+		}
 	}
 	return t.markChannels(ctx, marks)
 }

@@ -54,6 +54,9 @@ func (s *database) Deliveries(ctx context.Context, projectID uuid.UUID, query ch
 	if query.Channel != uuid.Nil {
 		q = q.Where("d.channel_id = ?", query.Channel)
 	}
+	if query.Batch > 0 {
+		q = q.Where("d.batch = ? AND d.id >= ?", query.Batch, query.Batch)
+	}
 	if query.State != "" {
 		q = q.Where("d.state = ?", string(query.State))
 	}

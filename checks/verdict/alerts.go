@@ -152,6 +152,9 @@ func (b *builder) pending(d checks.Delivery) {
 	if d.Held == gate.ByParent || b.inWindow(d) { // see waits and windows
 		return
 	}
+	if d.Held == gate.ByAck { // the name as the check has it, which may be hidden
+		d.HeldBy = cmp.Or(b.Check.Ack.By, d.HeldBy)
+	}
 	if d.Held != "" {
 		b.say(labelOf(d), plain(" will be notified "), Part{Kind: Instant, At: d.Due, adverbial: true}, plain(" at the earliest"+errorText(d.Held.Words(d.HeldBy))+"."))
 		return

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,25 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 )
+
+// Following returns what is likely not meant where a check follows a parent, whose receivers are those of [Receivers]: a parent of whose
+// outage nobody is notified holds no alert back, and one with quiet hours or an AlertAfter holds none back until somebody is.
+func Following(parent checks.Check, receivers []Receiver) (list []string) {
+	name := prose.Line(parent.DisplayName(), maxName)
+	switch {
+	case parent.RecordOnly:
+		return []string{name + " never alerts, so no alert waits for it"}
+	case !slices.ContainsFunc(receivers, Receiver.Reached):
+		return []string{name + " alerts nobody, so no alert waits for it"}
+	}
+	if parent.QuietHours != "" {
+		list = append(list, "no alert waits for "+name+" in its quiet hours")
+	}
+	if parent.AlertAfter > 1 {
+		list = append(list, fmt.Sprintf("no alert waits for %s before it has failed %d times in a row", name, parent.AlertAfter))
+	}
+	return list
+}
 
 // waits says which parent keeps the alert back.
 func (b *builder) waits() {
@@ -27,6 +47,11 @@ func (b *builder) follows() {
 	because := blocking(b.Parents)
 	if because != "" && !b.Check.RecordOnly && (b.v.Status == checks.StatusUp || b.v.Status == checks.StatusGrace) {
 		b.say(plain("If it goes down, its alert waits because " + because + "."))
+	}
+	if !b.Check.RecordOnly {
+		for _, text := range b.Following {
+			b.say(plain("It follows others, but " + text + "."))
+		}
 	}
 	if len(b.Lost) > 0 {
 		names := make([]string, len(b.Lost))

@@ -32,6 +32,8 @@ type Input struct {
 	// Parents are the checks that the check follows, and Lost the items of its After that mean no check, or several.
 	Parents []gate.Parent
 	Lost    []string
+	// Following is what [Following] returns of each check that the check follows.
+	Following []string
 	// Waited names the parent because of which the alert of [ForAlert] has waited, or is "".
 	Waited string
 }

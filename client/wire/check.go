@@ -65,7 +65,7 @@ type Check struct {
 
 // Ack is an acknowledgement of the outage of a check.
 type Ack struct {
-	By    string `json:"by"`
+	By    string `json:"by,omitempty"` // left out with a key that sees no UUIDs
 	At    *Time  `json:"at"`
 	Until *Time  `json:"until"` // null if only the outage ends it
 	Note  string `json:"note"`

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,13 +102,16 @@ func (d Window) Window() (gate.Window, error) {
 }
 
 // NewWindowRequest returns the body of a request that adds a window. A zero Start means now, on the server's clock. The error is a
-// *[checks.FieldError] for what a request cannot express: a duration that is not in whole seconds, or a tag with a blank.
+// *[checks.FieldError] for what a request cannot express: a duration that is not in whole seconds, or a tag that is empty or has a blank.
 func NewWindowRequest(w gate.Window) (WindowRequest, error) {
 	if w.Duration%time.Second != 0 {
 		return WindowRequest{}, &checks.FieldError{Field: "duration", Reason: fmt.Sprintf("is not a whole number of seconds: %v", w.Duration)}
 	}
 	if err := (checks.Spec{Tags: w.Tags}).Validate(time.Time{}); err != nil {
 		return WindowRequest{}, err
+	}
+	if slices.Contains(w.Tags, "") { // left out, it would cover the whole project
+		return WindowRequest{}, &checks.FieldError{Field: "tags", Reason: `has an item that is empty or has a blank: ""`}
 	}
 	d := WindowRequest{
 		Tags: strings.Join(w.Tags, " "), Start: NewTime(w.Start), End: NewTime(w.End),

@@ -139,7 +139,7 @@ func TestScrape(t *testing.T) {
 	for _, name := range names() {
 		found[name] = true
 	}
-	for _, name := range []string{"rollcall_check_up", "rollcall_check_last_duration_seconds", "rollcall_checks_omitted"} {
+	for _, name := range []string{"rollcall_check_up", "rollcall_check_in_maintenance", "rollcall_check_last_duration_seconds", "rollcall_checks_omitted"} {
 		found[name] = true // there are no checks yet, and not too many
 	}
 	for _, file := range c.RuleFiles {

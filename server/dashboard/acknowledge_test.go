@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
@@ -47,4 +49,24 @@ func TestAcknowledgeLinkSignedIn(t *testing.T) {
 	other.Header.Set("As", "eve@example.org")
 	other.Header.Set("In", uuid.NewString())
 	other.Get(link).Has("Your name", " has had it since", "Take it over").HasNo("You are signed in")
+}
+
+// Who may only read sees that an outage is acknowledged, and not by whom.
+func TestWhoAcknowledgedIsForEditors(t *testing.T) {
+	s, _ := pagetest.WithReceiver(t)
+	hook := s.Channel(channels.Webhook, "hook", map[string]string{"url_down": "http://127.0.0.1/"})
+	c := s.Create(checks.Spec{Name: new("backup"), RepeatEvery: new(time.Hour), Channels: new(hook.ID.String())})
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	_, err := s.Mon.Project(s.Project.ID).Acknowledge(t.Context(), c.ID, checks.AckSpec{By: "anna@example.org", Note: "disk full"})
+	pagetest.NoError(t, err)
+	s.Advance(time.Hour)
+	s.Tick() // the reminder is dropped
+	viewer, editor := s.SignedIn(s.Keys.ReadOnly), s.SignedIn(s.Keys.ReadWrite)
+	for _, page := range []string{"", "overview", "board", "deliveries", "history", "integrations"} {
+		viewer.Get(s.Path(page)).Is(http.StatusOK).HasNo("anna@example.org")
+	}
+	viewer.Get("/checks/"+c.UniqueKey()).Is(http.StatusOK).Has("by somebody", "disk full").HasNo("anna@example.org")
+	editor.Get("/checks/" + c.UniqueKey()).Is(http.StatusOK).Has("by anna@example.org")
+	editor.Get(s.Path("overview")).Has("acknowledged by anna@example.org")
 }

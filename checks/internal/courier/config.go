@@ -28,7 +28,7 @@ type Limits struct {
 	Lease                  time.Duration
 }
 
-// Config configures a [Courier]. Only OnAlert, Types, Link, AckLink, ListLink and Body may be nil.
+// Config configures a [Courier]. Only OnAlert, Types, Link, AckLink, AckAllLink, ListLink and Body may be nil.
 type Config struct {
 	// Limits has a default for each field that is 0.
 	Limits
@@ -45,6 +45,9 @@ type Config struct {
 	ListLink func(projectID uuid.UUID, project string) string
 	// AckLink returns the address at which people acknowledge the outage of a check, or nil.
 	AckLink func(ctx context.Context, c checks.Check) string
+	// AckAllLink returns the address at which people acknowledge the outages of all checks of a combined message: those of the
+	// deliveries of a batch, whose highest ID is last.
+	AckAllLink func(ctx context.Context, project uuid.UUID, batch, last int64) string
 	// Body reads the body of a ping from object storage.
 	Body func(ctx context.Context, p pings.Ping) ([]byte, error)
 	Now  func() time.Time

@@ -226,9 +226,11 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 	return list
 }
 
-// dropped returns the result of a delivery that the gate drops. That it was claimed to ask the gate is no attempt.
+// dropped returns the result of a delivery that the gate drops. That it was claimed to ask the gate is no attempt. A reminder leaves no
+// row, because the next one follows anyway: a check that waits for days would leave one for each of its integrations and repeats.
 func dropped(q store.QueuedDelivery, why string) store.DeliveryResult {
 	r := over(q, checks.DeliverySkipped, cutText(why, MaxError))
 	r.Attempts = max(0, r.Attempts-1)
+	r.Forget = r.Reminder > 0 && r.Attempts == 0
 	return r
 }

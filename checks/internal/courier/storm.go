@@ -1,9 +1,11 @@
 package courier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,9 +142,10 @@ func (l *loop) gather(ctx, sending context.Context, now time.Time) error {
 		}
 	}
 	for _, members := range l.departing {
+		first := slices.MinFunc(members, func(a, b *send) int { return cmp.Compare(a.ID, b.ID) })
 		for _, s := range members {
 			if len(members) > 1 && s.Batch == 0 {
-				s.Batch = members[0].ID
+				s.Batch = first.ID
 				l.results.add(result{DeliveryResult: pending(s.QueuedDelivery, now.Add(l.Lease))})
 			}
 		}
@@ -168,14 +171,19 @@ func (c *Courier) combined(ctx context.Context, s *send) channels.Notification {
 	limited, cancel := context.WithTimeout(ctx, bodyTime)
 	defer cancel()
 	var list []channels.Notification
+	ongoing, last := false, s.ID
 	for _, one := range append([]*send{s}, s.others...) {
 		n := c.notification(limited, one.Alert, one.verdict)
 		n.Ping.Body, n.Ping.End = nil, nil
-		list = append(list, n)
+		list, last, ongoing = append(list, n), max(last, one.ID), ongoing || n.AckURL != ""
 	}
 	url := ""
 	if c.ListLink != nil {
 		url = c.ListLink(s.Check.ProjectID, s.Project)
 	}
-	return channels.Combine(uuid.NewSHA1(s.ChannelID, fmt.Appendf(nil, "batch/%d", s.Batch)).String(), url, list)
+	all := channels.Combine(uuid.NewSHA1(s.ChannelID, fmt.Appendf(nil, "batch/%d", s.Batch)).String(), url, list)
+	if c.AckAllLink != nil && ongoing {
+		all.AckURL = c.AckAllLink(ctx, s.Check.ProjectID, s.Batch, last)
+	}
+	return all
 }

@@ -51,7 +51,7 @@ type QueuedDelivery struct {
 	Held      gate.Why
 	HeldBy    string
 	HeldUntil time.Time
-	// Batch is the ID of the first of the deliveries that one message stands for, or 0 for one that is sent alone.
+	// Batch is the lowest ID of the deliveries that one message stands for, or 0 for one that is sent alone.
 	Batch int64
 	// Origin is the ID of the delivery that a delivery for one recipient was handed over from, or 0.
 	Origin int64
@@ -73,6 +73,8 @@ type DeliveryResult struct {
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
+	// Forget says that the delivery leaves no row: a reminder that the gate has dropped, and that was never tried.
+	Forget bool
 	// Copies are further channels for the alert. Each gets a new pending delivery with no Attempts, due now, and with
 	// CreatedAt, Since, Held, HeldUntil, the flip and the reminder of the original. A channel gets none if it no longer exists or has the
 	// same alert already: a delivery, in any state, for the same check, flip and reminder that was raised at the same

@@ -167,6 +167,9 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 		Observer: s.observer(), AuditRetention: s.AuditRetention, StopTimeout: s.StopTimeout,
 	}
 	config.AckLink = func(ctx context.Context, c checks.Check) string { return s.web.AcknowledgeURL(ctx, c) } // alerts are sent once the server is there
+	config.AckAllLink = func(ctx context.Context, project uuid.UUID, batch, last int64) string {
+		return s.web.AcknowledgeAllURL(ctx, project, batch, last)
+	}
 	if s.spool != nil {
 		config.Spool = s.spool
 	}

@@ -57,7 +57,7 @@ func (v checkView) Counts() (down, late int) {
 
 // checkPage shows one check.
 func checkPage(q *ui.Request) error {
-	now, c := q.Mon.Now(), q.Check
+	now, c := q.Mon.Now(), q.Unnamed(q.Check)
 	log, err := checks.Collect(q.Mon.Project(c.ProjectID).Pings(q.Ctx(), c.ID, checks.PingQuery{}))
 	if err != nil {
 		return err
@@ -224,6 +224,7 @@ func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping, kin kin
 	for _, e := range history {
 		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: e.Reason.Words(), Ping: ui.Reporting(log, e.Transition)}
 		for _, d := range e.Deliveries {
+			d = q.UnnamedAlert(d)
 			name := words.Name(d.ChannelName, "")
 			if d.ChannelKind == channels.Function {
 				name = "the program"

@@ -138,7 +138,7 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQu
 		rows = append(rows, d)
 	}
 	for i, d := range rows {
-		row := deliveryRowOf(d, q.Right.Edits())
+		row := deliveryRowOf(q.UnnamedAlert(d), q.Right.Edits())
 		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
 		view.Rows = append(view.Rows, row)
 	}

@@ -258,7 +258,7 @@ func alertRows(q *ui.Request, query checks.DeliveryQuery) (rows []historyRow, er
 		if err != nil {
 			return nil, err
 		}
-		row := deliveryRowOf(d, q.Right.Edits())
+		row := deliveryRowOf(q.UnnamedAlert(d), q.Right.Edits())
 		at := d.CreatedAt
 		if n := len(rows); n > 0 && at.After(rows[n-1].At) {
 			at = rows[n-1].At

@@ -142,7 +142,7 @@ func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		return new(deliveryRowOf(d, q.Right.Edits())), nil
+		return new(deliveryRowOf(q.UnnamedAlert(d), q.Right.Edits())), nil
 	}
 	return nil, nil
 }

@@ -168,7 +168,7 @@ func (v *windowsView) addForm(q *ui.Request, shown []checks.Check) error {
 // addWindow adds the maintenance window that the form describes.
 func addWindow(q *ui.Request) error {
 	form := q.R.PostForm
-	w, err := typedWindow(q, form)
+	w, notes, err := typedWindow(q, form)
 	if err == nil {
 		w, err = q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
 	}
@@ -182,9 +182,9 @@ func addWindow(q *ui.Request) error {
 	now, clock := q.Mon.Now(), q.Clock()
 	q.Config.RefreshStatusPages()
 	if until, in := w.At(now); in {
-		q.Notice("Maintenance until " + clock.Text(until, now) + ". No alerts that checks are down until then.")
+		q.Notice("Maintenance until " + clock.Text(until, now) + ". No alerts that checks are down until then." + notes)
 	} else if start, _, ok := w.Next(now); ok {
-		q.Notice("Maintenance planned. It starts " + clock.Text(start, now) + ".")
+		q.Notice("Maintenance planned. It starts " + clock.Text(start, now) + "." + notes)
 	}
 	return q.Redirect("/projects/%s/maintenance", q.Project.ID)
 }
@@ -206,34 +206,36 @@ func formField(field, when string) string {
 	return field
 }
 
-// typedWindow reads the form.
-func typedWindow(q *ui.Request, form url.Values) (w gate.Window, err error) {
+// typedWindow reads the form. The notes say of a time that occurs twice which it is.
+func typedWindow(q *ui.Request, form url.Values) (w gate.Window, notes string, err error) {
 	w.Kind, w.Note = gate.Maintenance, form.Get("note")
 	switch form.Get("scope") {
 	case "tags":
 		if w.Tags = form["tag"]; len(w.Tags) == 0 {
-			return w, &checks.FieldError{Field: "tags", Reason: "is empty: choose a tag, or another answer"}
+			return w, "", &checks.FieldError{Field: "tags", Reason: "is empty: choose a tag, or another answer"}
 		}
 	case "checks":
 		for _, text := range form["check"] {
 			id, err := uuid.Parse(text)
 			if err != nil {
-				return w, ui.ErrBadForm
+				return w, "", ui.ErrBadForm
 			}
 			w.Checks = append(w.Checks, id)
 		}
 		if len(w.Checks) == 0 {
-			return w, &checks.FieldError{Field: "checks", Reason: "is empty: choose a check, or another answer"}
+			return w, "", &checks.FieldError{Field: "checks", Reason: "is empty: choose a check, or another answer"}
 		}
 	}
 	switch form.Get("when") {
 	case "planned":
-		if w.Start, err = typedTime(q, form, "start"); err == nil {
-			w.End, err = typedTime(q, form, "end")
+		var start, end string
+		if w.Start, start, err = typedTime(q, form, "start"); err == nil {
+			w.End, end, err = typedTime(q, form, "end")
 		}
+		notes = start + end
 	case "recurring":
 		if w.Schedule = strings.TrimSpace(form.Get("schedule")); w.Schedule == "" {
-			return w, &checks.FieldError{Field: "schedule", Reason: "is empty"}
+			return w, "", &checks.FieldError{Field: "schedule", Reason: "is empty"}
 		}
 		w.TZ = form.Get("tz")
 		if w.Duration, err = words.ParsePeriod(form.Get("each")); err != nil {
@@ -244,17 +246,21 @@ func typedWindow(q *ui.Request, form url.Values) (w gate.Window, err error) {
 			err = ui.ErrBadForm
 		}
 	}
-	return w, err
+	return w, notes, err
 }
 
-// typedTime reads a date with a time of day, in the viewer's zone.
-func typedTime(q *ui.Request, form url.Values, name string) (time.Time, error) {
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, strings.TrimSpace(form.Get(name)), q.Clock().Zone); err == nil {
-			return t, nil
-		}
+// typedTime reads a date with a time of day, in the viewer's zone. The note says of one that occurs twice which it is.
+func typedTime(q *ui.Request, form url.Values, name string) (at time.Time, note string, err error) {
+	at, note, err = schedule.ParseLocal(strings.TrimSpace(form.Get(name)), q.Clock().Zone)
+	switch {
+	case errors.Is(err, schedule.ErrNotLocal):
+		err = &checks.FieldError{Field: name, Reason: "is not a date and a time"}
+	case err != nil:
+		err = &checks.FieldError{Field: name, Reason: err.Error()}
+	case note != "":
+		note = " " + windowLabels[name] + ": " + note + "."
 	}
-	return time.Time{}, &checks.FieldError{Field: name, Reason: "is not a date and a time"}
+	return at, note, err
 }
 
 // endWindow ends a window.

@@ -52,8 +52,16 @@ func TestMaintenance(t *testing.T) {
 		b.Post(s.Path("maintenance"), form).Is(http.StatusBadRequest).Has(want)
 	}
 	b.Post(s.Path("maintenance"), url.Values{"when": {"now"}, "for": {"x"}}).Is(http.StatusBadRequest)
+	in.Post(s.Path("maintenance"), url.Values{"when": {"planned"}, "start": {"2027-03-28T03:30"}, "end": {"2027-03-28T05:00"}}).Is(http.StatusBadRequest).
+		Has("The start does not exist: the clock is set forward from 03:00 to 04:00")
 	if got := windows(); len(got) != 3 {
 		t.Errorf("refused forms added something: %+v", got)
+	}
+
+	in.Post(s.Path("maintenance"), url.Values{"when": {"planned"}, "start": {"2027-10-31T03:30"}, "end": {"2027-10-31T03:45"}}).Is(http.StatusSeeOther)
+	in.Get(s.Path("maintenance")).Has("Maintenance planned.", "The start: the clock shows 03:30 on 31 October 2027 in Europe/Riga twice; this is the first", "The end: the clock shows 03:45")
+	if list := windows(); !list[3].Start.Equal(time.Date(2027, 10, 31, 0, 30, 0, 0, time.UTC)) || !list[3].End.Equal(time.Date(2027, 10, 31, 0, 45, 0, 0, time.UTC)) {
+		t.Errorf("%+v", list[3])
 	}
 
 	s.Advance(time.Hour)

@@ -11,7 +11,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // Access says what a viewer may see and change. [Site].Authorize returns it for each request.
@@ -84,6 +86,24 @@ func (q *Request) Viewer() string {
 		return p.ID.String()
 	}
 	return q.Access.Keys[q.Project.ID].ID.String() + " " + q.Access.Name
+}
+
+// Unnamed returns a check as the viewer may see it: those who may only read do not see who has acknowledged its outage.
+func (q *Request) Unnamed(c checks.Check) checks.Check {
+	if !q.Right.Edits() && c.Ack.By != "" {
+		c.Ack.By = words.Somebody
+	}
+	return c
+}
+
+// UnnamedAlert is Unnamed for a delivery that an acknowledgement keeps back or has dropped.
+func (q *Request) UnnamedAlert(d checks.Delivery) checks.Delivery {
+	if !q.Right.Edits() && d.Held == gate.ByAck {
+		if d.HeldBy = words.Somebody; d.State == checks.DeliverySkipped {
+			d.Error = d.Held.Words(d.HeldBy)
+		}
+	}
+	return d
 }
 
 // Actor is who sends the request, for the audit log.

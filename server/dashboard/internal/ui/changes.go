@@ -71,9 +71,6 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 func whoOf(a audit.Actor, address bool) string {
 	a.Name = words.Name(a.Name, "")
 	who := a.Words()
-	if a.Kind == audit.Link {
-		who += ", by the link of an alert"
-	}
 	if address && a.Address != "" {
 		who += " from " + a.Address
 	}

@@ -55,7 +55,7 @@ func RowOf(c checks.Check, now time.Time) Row {
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now), Lower: c.SortName(),
 	}
 	if ack := c.Acknowledged(now); ack.By != "" {
-		r.Owner, r.Owned = words.Name(ack.By, "somebody"), ack.At
+		r.Owner, r.Owned = words.Name(ack.By, words.Somebody), ack.At
 	}
 	for _, run := range slices.Backward(r.Runs) {
 		if run.Result != checks.RunMissed {
@@ -78,7 +78,7 @@ func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
 		if i%100 == 0 && q.Ctx().Err() != nil {
 			return nil, q.Ctx().Err()
 		}
-		rows[i] = RowOf(c, now)
+		rows[i] = RowOf(q.Unnamed(c), now)
 	}
 	return rows, nil
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
+// Somebody is who has acknowledged an outage, for those who may not see it.
+const Somebody = "somebody"
+
 // Kept says why an alert waits or nobody gets it, such as "maintenance: new disks", for one that the gate keeps back or has dropped
 // and one that its integration does not want. It is "" for others. parent is the state of the check that the alert waits for, or ""
 // where nobody knows it.

@@ -34,6 +34,13 @@ func (a *App) say(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, "rollcall: %s\n", console.OneLine(fmt.Sprintf(format, args...)))
 }
 
+// warn says on standard error what is likely not meant.
+func (a *App) warn(warnings []string) {
+	for _, text := range warnings {
+		a.say("%s", text)
+	}
+}
+
 // baseURL returns the base URL that links of a command begin with, and says where it is from.
 func (a *App) baseURL() console.Address {
 	const local console.Address = "http://localhost:8000"

@@ -116,7 +116,7 @@ var auditList = list[auditDoc]{
 		case d.Actor.Kind == audit.CommandLine && d.Actor.Name != "":
 			who += " (command line)"
 		case d.Actor.Kind == audit.Link:
-			who += " (link of an alert)"
+			who += audit.ByLink
 		}
 		return who
 	}},

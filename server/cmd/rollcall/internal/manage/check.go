@@ -57,7 +57,7 @@ func newCheckDoc(c checks.Snapshot) CheckDoc {
 		MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 		RecordOnly: c.RecordOnly, After: append([]string{}, c.Parents()...), Problems: []string{},
 	}
-	if a := c.Ack; a.By != "" {
+	if a := c.Ack; !a.At.IsZero() {
 		d.Acknowledged = &ackDoc{a.By, console.Timestamp(a.At), console.OptionalTimestamp(a.Until), a.Note}
 	}
 	return d
@@ -290,6 +290,13 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 		updated, err := p.Update(ctx, check.ID, spec)
 		if err != nil {
 			return console.Missing(err, "the check")
+		}
+		if c.After != nil && p.mon != nil { // a server says it itself
+			warnings, err := p.mon.Project(p.ID).FollowWarnings(ctx, *updated.Check)
+			if err != nil {
+				return err
+			}
+			a.warn(warnings)
 		}
 		document := newCheckDoc(updated)
 		return c.Print(a.Stdout, document, func(w io.Writer) { CheckList.table(w, document) })

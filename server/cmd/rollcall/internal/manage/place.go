@@ -82,7 +82,7 @@ func (f *placeFlags) in(ctx context.Context, a *App, create bool, fn func(place)
 	if f.URL == "" {
 		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(onDatabase{mon}) })
 	}
-	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", MaxWait: maxWait, OnRetry: a.onRetry})
+	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", MaxWait: maxWait, OnRetry: a.onRetry, OnWarning: func(text string) { a.say("%s", text) }})
 	if err != nil {
 		return console.Usage(console.PlainError(err))
 	}

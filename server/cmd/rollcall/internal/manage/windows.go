@@ -23,40 +23,53 @@ import (
 // windowFlags say how long alerts are kept back, and why.
 type windowFlags struct {
 	For   string `env:"-" placeholder:"DURATION" help:"How long, such as 90m or 24h, or a number of seconds."`
-	Until string `env:"-" placeholder:"TIME" help:"When it ends, instead of --for: a time such as 2026-12-01T22:00 in the zone of --tz, or with an offset."`
-	TZ    string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of times and schedules, such as Europe/Riga (default: UTC)."`
+	Until string `env:"-" placeholder:"TIME" help:"When it ends, instead of --for: a time such as 2026-12-01T22:00 in the zone of --tz, or with an offset. A time that clocks skip is refused; one that they show twice is the first."`
+	TZ    string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of times, schedules and the answer, such as Europe/Riga (default: UTC)."`
 	Note  string `env:"-" placeholder:"TEXT" help:"Why, for people. Status pages show the note of maintenance."`
 }
 
 // window returns the window that the flags describe.
-func (f windowFlags) window(kind gate.WindowKind) (w gate.Window, err error) {
+func (f windowFlags) window(a *App, kind gate.WindowKind) (w gate.Window, err error) {
 	w.Kind, w.Note = kind, f.Note
 	if f.For != "" {
 		if w.Duration, err = parsePeriod(f.For); err != nil {
 			return w, console.Usagef("--for: %q is %v", f.For, err)
 		}
 	}
-	if w.End, err = f.instant("--until", f.Until); err == nil && f.For == "" && f.Until == "" {
+	if w.End, err = f.instant(a, "--until", f.Until); err == nil && f.For == "" && f.Until == "" {
 		err = console.Usagef("give --for or --until")
 	}
 	return w, err
 }
 
-// instant reads a time: with an offset, or in the zone of --tz.
-func (f windowFlags) instant(flag, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
+// zone returns the zone of --tz.
+func (f windowFlags) zone() (*time.Location, error) {
 	zone, err := schedule.LoadLocation(cmp.Or(f.TZ, "UTC"))
 	if err != nil {
-		return time.Time{}, console.Usagef("--tz: %v", err)
+		return nil, console.Usagef("--tz: %v", err)
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+	return zone, nil
+}
+
+// instant reads a time: with an offset, or in the zone of --tz, where it says of one that occurs twice which it is.
+func (f windowFlags) instant(a *App, flag, text string) (time.Time, error) {
+	zone, err := f.zone()
+	if err != nil || text == "" {
+		return time.Time{}, err
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, console.Usagef("%s: %q is not a time such as 2026-12-01T22:00", flag, text)
+	at, note, err := schedule.ParseLocal(text, zone)
+	if err != nil {
+		return time.Time{}, console.Usagef("%s: %q %v", flag, text, err)
+	}
+	if note != "" {
+		a.say("%s: %s", flag, note)
+	}
+	return at, nil
 }
 
 // coverFlags select the checks of a window. Without any, they select the whole project.
@@ -92,21 +105,31 @@ func (c *windowStart) add(ctx context.Context, a *App, w gate.Window) error {
 			return err
 		}
 		w.Tags = c.Tag
-		return p.addWindow(ctx, a, c.JSONFlag, w)
+		return p.addWindow(ctx, a, c.windowFlags, c.JSONFlag, w)
 	})
 }
 
 // addWindow adds a window and says so.
-func (p project) addWindow(ctx context.Context, a *App, f console.JSONFlag, w gate.Window) error {
-	w, err := p.AddWindow(ctx, w)
+func (p project) addWindow(ctx context.Context, a *App, flags windowFlags, f console.JSONFlag, w gate.Window) error {
+	zone, err := flags.zone()
 	if err != nil {
 		return err
+	}
+	if w, err = p.AddWindow(ctx, w); err != nil {
+		return err
+	}
+	if p.mon != nil { // a server says it itself
+		warnings, err := p.mon.Project(p.ID).WindowWarnings(ctx, w)
+		if err != nil {
+			return err
+		}
+		a.warn(warnings)
 	}
 	documents, err := p.windowDocs(ctx, []gate.Window{w})
 	if err != nil {
 		return err
 	}
-	return f.Say(a.Stdout, documents[0].Window, "%s", documents[0].sentence())
+	return f.Say(a.Stdout, documents[0].Window, "%s", documents[0].sentence(zone))
 }
 
 // now is the time by which windows are running or not.
@@ -138,11 +161,11 @@ Examples:
 }
 
 func (c *maintenanceStartCmd) Run(ctx context.Context, a *App) error {
-	w, err := c.window(gate.Maintenance)
+	w, err := c.window(a, gate.Maintenance)
 	if err != nil {
 		return err
 	}
-	if w.Start, err = c.instant("--at", c.At); err != nil {
+	if w.Start, err = c.instant(a, "--at", c.At); err != nil {
 		return err
 	}
 	if w.Schedule = c.Schedule; w.Schedule != "" {
@@ -167,7 +190,7 @@ Examples:
 }
 
 func (c *snoozeStartCmd) Run(ctx context.Context, a *App) error {
-	w, err := c.window(gate.Snooze)
+	w, err := c.window(a, gate.Snooze)
 	if err != nil {
 		return err
 	}
@@ -192,7 +215,7 @@ Examples:
 }
 
 func (c *checkSnoozeCmd) Run(ctx context.Context, a *App) error {
-	w, err := c.window(gate.Snooze)
+	w, err := c.window(a, gate.Snooze)
 	if err != nil {
 		return err
 	}
@@ -202,7 +225,7 @@ func (c *checkSnoozeCmd) Run(ctx context.Context, a *App) error {
 			return err
 		}
 		w.Checks = []uuid.UUID{check.ID}
-		return p.addWindow(ctx, a, c.JSONFlag, w)
+		return p.addWindow(ctx, a, c.windowFlags, c.JSONFlag, w)
 	})
 }
 
@@ -364,17 +387,17 @@ func covers(w gate.Window, names map[uuid.UUID]string) string {
 // wire is the document as the API has it.
 func (d windowDoc) wire() wire.Window { return d.Window }
 
-// sentence says what was added, such as "Maintenance of tag db until 2026-12-01T22:00:00+00:00 (…)."
-func (d windowDoc) sentence() string {
+// sentence says what was added, such as "Maintenance of tag db until 2026-12-01T22:00:00+02:00 (…).", with times in a zone.
+func (d windowDoc) sentence(zone *time.Location) string {
 	when := ""
 	if d.ActiveUntil == nil && d.Next != nil {
-		when = " from " + console.Timestamp(d.Next.Time)
+		when = " from " + d.Next.Time.In(zone).Format(console.TimeFormat)
 	}
 	switch {
 	case d.Schedule != "":
 		when += ", recurring"
 	case d.End != nil:
-		when += " until " + console.Timestamp(d.End.Time)
+		when += " until " + d.End.Time.In(zone).Format(console.TimeFormat)
 	}
 	title := map[string]string{"maintenance": "Maintenance of ", "snooze": "Snoozed "}[d.Kind]
 	return console.Printable(title+d.covers) + when + " (" + d.ID + ")."
