@@ -85,6 +85,48 @@ func TestTransferAlerted(t *testing.T) {
 	})
 }
 
+// TestTransferRecovered moves a check that has come up, before the courier tells so those who know of the outage.
+func TestTransferRecovered(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "old", nil)
+		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		_, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", nil)
+		must(t, err)
+		c, unheard := o.watched(t, "job"), o.watched(t, "unheard")
+		o.ping(t, c.ID, pings.Failure)
+		o.deliver(t, "old: job down")
+		o.ping(t, unheard.ID, pings.Failure)
+		for _, c := range []checks.Check{c, unheard} {
+			o.ping(t, c.ID, pings.Success)
+			_, err = o.Transfer(t.Context(), c.ID, other.ID)
+			must(t, err)
+		}
+		o.deliver(t, "old: job up")
+	})
+}
+
+// TestNamedInPause names an integration after the alert while the check is paused: it hears of no end of what it does not know.
+func TestNamedInPause(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		p.set(t, step(0, p.mail), step(time.Minute, p.pager))
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.after(t, time.Minute, "pager: job down")
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, time.Minute, "mail: job up", "pager: job up")
+		p.set(t, step(0, p.mail))
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, time.Minute, "mail: job down")
+		_, err := p.Pause(t.Context(), c.ID)
+		must(t, err)
+		p.set(t, step(0, p.mail), step(time.Minute, p.pager))
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 2*time.Minute, "mail: job up")
+	})
+}
+
 // TestPausedAlerted pauses checks that are down. After an undone pause, what waited for its step comes at its step; after another one,
 // those who know of the outage hear of the end.
 func TestPausedAlerted(t *testing.T) {

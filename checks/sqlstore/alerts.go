@@ -33,9 +33,9 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
-		f.up AND d.close = '' AND coalesce((SELECT ` + dropped + ` AND coalesce(o.since, 0) = 0 FROM rollcall_deliveries AS o
-			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient = d.recipient AND o.id < d.id
-				AND NOT (o.reminder > 0 AND ` + dropped + `) ORDER BY o.id DESC LIMIT 1), FALSE) AS unheard,
+		f.up AND d.close = '' AND (d.since IS NULL OR (SELECT ` + dropped + ` FROM ` + earlier + ` ORDER BY o.id DESC LIMIT 1)) AND coalesce(
+			(SELECT o.close <> '' OR coalesce(l.up, FALSE) FROM ` + earlier + ` AND NOT ` + dropped + ` ORDER BY o.id DESC LIMIT 1),
+			EXISTS (SELECT 1 FROM ` + earlier + `)) AS unheard,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -50,6 +50,10 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 // before selects the deliveries o of the line of d about the same flip.
 const before = `rollcall_deliveries AS o WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id
 	AND o.flip_id = d.flip_id AND o.recipient IN ('', d.recipient) AND o.id < d.id`
+
+// earlier selects the deliveries o about other flips l that are before d in its line.
+const earlier = `rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id = o.flip_id AND l.check_id = o.check_id
+	WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.id < d.id AND o.flip_id <> d.flip_id`
 
 // dropped says that the gate has dropped a delivery o.
 const dropped = `(o.state = 'skipped' AND o.held <> '')`

@@ -58,7 +58,7 @@ const (
 	// untilStep is the time until the gate is asked about a later step: at once for a check that follows others, whose outages stop the
 	// clock of the policy.
 	untilStep = `CASE WHEN e.after > 0 AND EXISTS (SELECT 1 FROM rollcall_checks AS x WHERE x.id = a.check_id AND x.after <> '') THEN 0 ELSE e.after END`
-	ofPolicy   = `UNION SELECT p.channel_id FROM rollcall_checks AS c
+	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
 	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
 			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND o.flip_id = (SELECT l.id FROM rollcall_flips AS l

@@ -203,8 +203,9 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	return locked, nil
 }
 
-// leaveProject removes the deliveries of a locked check that moves, but for those that have told somebody of an outage that goes on:
-// they also hear of its end. Copies of a delivery are added under its lock, so after locking all, the others find every copy.
+// leaveProject removes the deliveries of a locked check that moves, but for those that have told somebody of an outage that goes on,
+// and those about its end to those who know of it. Copies of a delivery are added under its lock, so after locking all, the others find
+// every copy.
 func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	if t.s.d.postgres {
 		_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
@@ -213,14 +214,18 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 		}
 	}
 	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET state = 'superseded', error = ?
-		WHERE check_id = ? AND channel_id <> ? AND state = 'pending' AND attempts > 0`, "the check has moved to another project", id, store.OnAlert.ID).Exec(ctx)
+		WHERE check_id = ? AND channel_id <> ? AND state = 'pending' AND attempts > 0
+		AND NOT EXISTS (SELECT 1 FROM rollcall_flips AS f WHERE f.id = flip_id AND f.up)`, "the check has moved to another project", id, store.OnAlert.ID).Exec(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = t.tx().NewRaw(`DELETE FROM rollcall_deliveries WHERE check_id = ?0 AND channel_id <> ?1 AND (state = 'pending' OR id NOT IN (
-		SELECT o.id FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = ?0 AND NOT f.up
+	_, err = t.tx().NewRaw(`DELETE FROM rollcall_deliveries WHERE check_id = ?0 AND channel_id <> ?1 AND id NOT IN (
+		SELECT o.id FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = ?0
 		JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-		WHERE o.check_id = ?0 AND `+saysDown+` AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = ?0 ORDER BY l.at DESC, l.id DESC LIMIT 1)))`,
+		WHERE o.check_id = ?0 AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = ?0 ORDER BY l.at DESC, l.id DESC LIMIT 1)
+			AND (NOT f.up AND o.state <> 'pending' AND `+saysDown+`
+				OR f.up AND o.state = 'pending' AND (SELECT k.state IN ('sent', 'superseded') FROM rollcall_deliveries AS k
+					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND k.id < o.id ORDER BY k.id DESC LIMIT 1)))`,
 		id, store.OnAlert.ID).Exec(ctx)
 	return err
 }
