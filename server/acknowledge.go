@@ -222,11 +222,9 @@ func (s *Server) typedAck(w http.ResponseWriter, r *http.Request, about uuid.UUI
 	return audit.WithActor(r.Context(), actor), spec, "", nil
 }
 
-// outages are the checks that a message about several has named, by what has become of their outages.
-type outages struct {
-	down, taken []checks.Check // down includes those that somebody has
-	over        []string       // names
-}
+// outages are the checks that a message about several has named, by what has become of their outages: down includes those that are
+// taken, which somebody has.
+type outages struct{ down, taken, over []checks.Check }
 
 // outagesOf reads what has become of the outages that the deliveries of a batch were about. Without any, the error is
 // [checks.ErrNotFound].
@@ -250,7 +248,7 @@ func (s *Server) outagesOf(ctx context.Context, l ackLink) (o outages, err error
 	now := s.mon.Now()
 	for _, c := range list {
 		if c.Status(now) != checks.StatusDown || c.Since(now).After(raised[c.ID]) { // or down again
-			o.over = append(o.over, prose.Line(c.DisplayName(), checks.MaxName))
+			o.over = append(o.over, c)
 			continue
 		}
 		if o.down = append(o.down, c); c.Acknowledged(now).By != "" {
@@ -271,7 +269,7 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 		page.Says = "This link has expired."
 		return http.StatusOK, page, nil
 	}
-	if page.Down, page.Taken, page.Up = named(o.down), named(o.taken), listed(o.over); len(o.down) == 0 {
+	if page.Down, page.Taken, page.Up = named(o.down), named(o.taken), named(o.over); len(o.down) == 0 {
 		page.Says = "These outages are over."
 		return http.StatusOK, page, nil
 	}
@@ -284,50 +282,49 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 		page.Problem = problem
 		return http.StatusUnprocessableEntity, page, err
 	}
-	changes := make([]monitor.Change, len(o.down))
-	for i, c := range o.down {
-		changes[i] = monitor.Acknowledging(c.ID, spec)
-	}
-	var done, taken []checks.Check
-	skip := func(err error) bool {
-		return errors.Is(err, checks.ErrNotDown) || errors.Is(err, checks.ErrAcknowledged) || errors.Is(err, checks.ErrNotFound)
-	}
-	err = s.mon.Project(l.project).ChangeMany(ctx, changes, skip, func(i int, c monitor.Changed) {
-		switch {
-		case c.Err == nil:
-			done = append(done, c.After)
-		case errors.Is(c.Err, checks.ErrAcknowledged):
-			taken = append(taken, o.down[i])
-		default: // it came up in the meantime
-			o.over = append(o.over, prose.Line(o.down[i].DisplayName(), checks.MaxName))
-		}
-	})
-	page.Down, page.Taken, page.Up = named(done), named(taken), listed(o.over)
-	if len(done) > 0 {
+	done, err := s.takeAll(ctx, l.project, spec, &o)
+	page.Says = "Nothing was acknowledged."
+	if page.Down, page.Taken, page.Up = named(done), named(o.taken), named(o.over); len(done) > 0 {
 		until := strings.ReplaceAll(untilOf(done[0].Ack, "UTC"), "it is", "they are")
 		page.Says = "You have " + prose.Count(len(done), "outage") + ". Reminders and escalation stop " + until + "."
-	} else {
-		page.Says = "Nothing was acknowledged."
 	}
 	return http.StatusOK, page, err
 }
 
-// named lists the names of checks.
-func named(list []checks.Check) string {
-	names := make([]string, len(list))
-	for i, c := range list {
-		names[i] = prose.Line(c.DisplayName(), checks.MaxName)
+// takeAll acknowledges the outages that go on, and returns the checks. It notes which others somebody has, and which have come up since.
+func (s *Server) takeAll(ctx context.Context, project uuid.UUID, spec checks.AckSpec, o *outages) (done []checks.Check, err error) {
+	changes := make([]monitor.Change, len(o.down))
+	for i, c := range o.down {
+		changes[i] = monitor.Acknowledging(c.ID, spec)
 	}
-	return listed(names)
+	skip := func(err error) bool {
+		return errors.Is(err, checks.ErrNotDown) || errors.Is(err, checks.ErrAcknowledged) || errors.Is(err, checks.ErrNotFound)
+	}
+	o.taken = nil
+	err = s.mon.Project(project).ChangeMany(ctx, changes, skip, func(i int, c monitor.Changed) {
+		switch {
+		case c.Err == nil:
+			done = append(done, c.After)
+		case errors.Is(c.Err, checks.ErrAcknowledged):
+			o.taken = append(o.taken, o.down[i])
+		default:
+			o.over = append(o.over, o.down[i])
+		}
+	})
+	return done, err
 }
 
-// listed lists the first of some names, and says how many there are.
-func listed(names []string) string {
-	if len(names) == 0 {
+// named counts checks and names the first of them, or is "" for none.
+func named(list []checks.Check) string {
+	if len(list) == 0 {
 		return ""
 	}
-	text := strconv.Itoa(len(names)) + ": " + strings.Join(names[:min(len(names), ackNames)], ", ")
-	if more := len(names) - ackNames; more > 0 {
+	var names []string
+	for _, c := range list[:min(len(list), ackNames)] {
+		names = append(names, prose.Line(c.DisplayName(), checks.MaxName))
+	}
+	text := strconv.Itoa(len(list)) + ": " + strings.Join(names, ", ")
+	if more := len(list) - ackNames; more > 0 {
 		text += " and " + strconv.Itoa(more) + " more"
 	}
 	return text

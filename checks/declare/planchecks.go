@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // checks plans the checks of the project.
@@ -101,7 +100,7 @@ func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
 	}
 }
 
-// noteFollowing notes which of the checks follow one that holds no alert back; see [verdict.Following]. Kept are the other checks of the
+// noteFollowing notes which of the checks follow one that holds no alert back; see [monitor.Following]. Kept are the other checks of the
 // project. Only an Administrator shows the escalation policy.
 func (p *projectPlanner) noteFollowing(planned []plannedCheck, kept []checks.Check) {
 	follows := func(c plannedCheck) bool { return c.target.After != "" && !c.target.RecordOnly }
@@ -124,14 +123,13 @@ func (p *projectPlanner) noteFollowing(planned []plannedCheck, kept []checks.Che
 		}
 		add(p.withChannels(*c))
 	}
-	reach := verdict.Reaches(p.available, nil, p.policy())
+	policy := p.policy()
 	for _, c := range planned {
 		if !follows(c) {
 			continue
 		}
 		for _, parent := range g.Parents(selection.NodeOf(c.target)) {
-			of := byID[parent.ID]
-			for _, text := range verdict.Following(of, verdict.Receivers(of, p.available, reach)) {
+			for _, text := range monitor.Following(byID[parent.ID], p.available, policy) {
 				p.note("%q of the project %q follows others, but %s", c.target.Slug, p.want.Name, text)
 			}
 		}
