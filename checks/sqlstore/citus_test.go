@@ -46,21 +46,20 @@ func TestContractOnPartitions(t *testing.T) {
 	if os.Getenv("ROLLCALL_TEST_CITUS") != "" {
 		t.Skip("the tables are distributed already")
 	}
-	all := dbtest.PostgreSQL(t)
-	runContract(t, func(t *testing.T) *sqlstore.Database {
-		db := all.Another(t)
-		store := db.Open(t).Database()
-		query := "CREATE TABLE rollcall_commits (n BIGINT);"
-		for table, key := range map[string]string{"rollcall_states": "check_id", "rollcall_pings": "id, check_id"} {
-			query += fmt.Sprintf(`ALTER TABLE %[1]s DROP CONSTRAINT %[1]s_pkey, ADD PRIMARY KEY (%[2]s);
-				ALTER TABLE %[1]s RENAME TO plain; CREATE TABLE %[1]s (LIKE plain INCLUDING ALL) PARTITION BY HASH (check_id);
-				DROP TABLE plain;`, table, key)
-			for i := range 4 {
-				query += fmt.Sprintf("CREATE TABLE %[1]s_%[2]d PARTITION OF %[1]s FOR VALUES WITH (MODULUS 4, REMAINDER %[2]d);", table, i)
-			}
+	db := dbtest.PostgreSQL(t)
+	query := "CREATE TABLE rollcall_commits (n BIGINT);"
+	for table, key := range map[string]string{"rollcall_states": "check_id", "rollcall_pings": "id, check_id"} {
+		query += fmt.Sprintf(`ALTER TABLE %[1]s DROP CONSTRAINT %[1]s_pkey, ADD PRIMARY KEY (%[2]s);
+			ALTER TABLE %[1]s RENAME TO plain; CREATE TABLE %[1]s (LIKE plain INCLUDING ALL) PARTITION BY HASH (check_id);
+			DROP TABLE plain;`, table, key)
+		for i := range 4 {
+			query += fmt.Sprintf("CREATE TABLE %[1]s_%[2]d PARTITION OF %[1]s FOR VALUES WITH (MODULUS 4, REMAINDER %[2]d);", table, i)
 		}
-		_, err := db.Bun(t).DB.ExecContext(t.Context(), query)
-		must(t, err)
+	}
+	_, err := db.Bun(t).DB.ExecContext(t.Context(), query)
+	must(t, err)
+	runContract(t, func(t *testing.T) *sqlstore.Database {
+		store := emptied(t, db).Open(t).Database()
 		store.Spread(4)
 		return store
 	}, onSpreadTables...)

@@ -50,6 +50,9 @@ func testLists(t *testing.T, f fixture) {
 		now = now.Add(time.Duration(random.IntN(15*60)) * time.Second)
 		what := f.randomly(t, random, ids, now)
 		for _, project := range []uuid.UUID{f.project.ID, other.ID, uuid.New()} {
+			if project != f.project.ID && step%8 > 0 { // it has one check, or none
+				continue
+			}
 			if !f.sameLists(t, project, ops.ID, now) {
 				t.Fatalf("step %d, %s", step, what)
 			}

@@ -34,6 +34,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 // TestDemotedPrimary turns a primary read-only under open connections once its standby is promoted. No ping fails: the
 // pool discards its connections to the former primary, although they work. With two read-only servers, pings are refused.
 func TestDemotedPrimary(t *testing.T) {
+	t.Parallel() // it waits
 	primary, standby, db := dbtest.Replicated(t)
 	pool := db.Bun(t)
 	mon := monitorOn(t, dbtest.OpenOn(t, pool).Database())
@@ -69,6 +70,7 @@ func TestDemotedPrimary(t *testing.T) {
 // TestCommitWithoutStandby loses the answer to a commit that waits for a dead standby. The ping is on the
 // primary alone, so it must not be acknowledged.
 func TestCommitWithoutStandby(t *testing.T) {
+	t.Parallel() // it waits
 	primary, standby, db := dbtest.Replicated(t)
 	admin := db.Bun(t)
 	mon, err := monitor.New(db.Open(t).Database(), &monitor.Config{WriteTimeout: 2 * time.Second})
@@ -105,6 +107,7 @@ func TestCommitWithoutStandby(t *testing.T) {
 // TestLaggingStandby promotes a standby that lacks the last commits. A store that has cached what is lost goes on with
 // what the standby has, without a restart, although new checks get the keys of lost ones. It listens there too.
 func TestLaggingStandby(t *testing.T) {
+	t.Parallel() // it waits
 	primary, standby, db := dbtest.Replicated(t)
 	mon := monitorOn(t, db.Open(t).Database())
 	survivor := addCheck(t, mon)

@@ -36,7 +36,7 @@ var unreleased = []struct {
 	before int
 	commit string
 }{
-	{100, "1f91af830ff8cea2d9333b6c4f6600a5f53a5ca9"},
+	{100, "65c3c07bd9553ed0bda24380fa726db73f25c545"},
 }
 
 // checkReleased refuses the schema of a build from before version 0.1.0. Version 0 is an empty database.

@@ -92,6 +92,7 @@ func TestMigrateBesideServers(t *testing.T) {
 // TestMigrateWaits has somebody read a table in a transaction that stays open. The migration says so and waits, pings are recorded
 // meanwhile, and once the transaction ends, the migration is done. If its context ends first, its error says what it waited for.
 func TestMigrateWaits(t *testing.T) {
+	t.Parallel() // it waits
 	db := dbtest.PostgreSQL(t).Plain(t)
 	f := newFilled(t, db)
 	reader, err := db.Bun(t).BeginTx(t.Context(), nil)

@@ -28,11 +28,7 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		c := newChaos(t, db)
 		bundb := db.Bun(t)
-		steps := 150
-		if testing.Short() { // as under the race detector
-			steps = 60
-		}
-		for i := range steps {
+		for i := range 60 {
 			what := c.step(t)
 			uncached, err := sqlstore.New(bundb)
 			must(t, err)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Database { return db.Another(t).Open(t).Database() })
+		runContract(t, func(t *testing.T) *sqlstore.Database { return emptied(t, db).Open(t).Database() })
 	})
 }
 
@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		runContract(t, func(t *testing.T) *sqlstore.Database {
-			bundb := db.Another(t).Bun(t)
+			bundb := emptied(t, db).Bun(t)
 			bundb.SetMaxOpenConns(1)
 			return dbtest.OpenOn(t, bundb).Database()
 		})

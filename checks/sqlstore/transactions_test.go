@@ -27,6 +27,7 @@ import (
 
 // TestFailedTransactions runs random steps in a transaction that then fails or panics. Nobody sees a difference.
 func TestFailedTransactions(t *testing.T) {
+	dbtest.Draws(t, 10)
 	rapid.Check(t, func(t *rapid.T) {
 		db, err := sqlite.Open(context.Background(), sqlite.Memory)
 		must(t, err)
