@@ -333,7 +333,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 	case l.Status == channels.Up:
 		w.readUp(j, r, p, l, what, again)
 	default:
-		w.readDown(j, r, p, l, what, now)
+		w.readDown(j, r, p, l, what, now, again)
 	}
 }
 
@@ -372,7 +372,7 @@ func (p *person) mayHave(last int) bool {
 	return false
 }
 
-func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what string, now time.Time) {
+func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what string, now time.Time, again bool) {
 	i := slices.IndexFunc(j.outages, func(o *failure) bool { return o.down.Equal(l.At) })
 	if i < 0 {
 		w.complain("truth", "%s at %v, when nothing went down", what, l.At)
@@ -405,7 +405,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && (named || w.edited.Before(o.down)) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
 		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
 	}
-	if l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
+	if !again && l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
 		w.complain("spacing", "%s after %v", what, now.Sub(p.lastWord))
 	}
 	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
