@@ -58,14 +58,14 @@ const (
 	// untilStep is the time until the gate is asked about a later step: at once for a check that follows others, whose outages stop the
 	// clock of the policy.
 	untilStep = `CASE WHEN e.after > 0 AND EXISTS (SELECT 1 FROM rollcall_checks AS x WHERE x.id = a.check_id AND x.after <> '') THEN 0 ELSE e.after END`
-	ofPolicy   = `UNION SELECT p.channel_id FROM rollcall_checks AS c
+	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
 	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
 			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND o.flip_id = (SELECT l.id FROM rollcall_flips AS l
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)`
 
 	// saysDown says of a delivery o about a flip that it has told, or may have, that the check is down, and that nothing else followed.
-	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0)
+	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0 OR o.state = 'failed' AND o.done <> '')
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
 				AND k.id > o.id AND (k.close <> '' OR k.flip_id <> o.flip_id))`
 	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
