@@ -402,6 +402,26 @@ func TestGroupAssignedLate(t *testing.T) {
 	})
 }
 
+// TestReminderChanged changes how often a check reminds, so that one that was kept back and another are due at once: one is sent.
+func TestReminderChanged(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		must(t, p.SetEscalation(t.Context(), nil))
+		c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), RepeatEvery: new(20 * time.Minute)})
+		p.ping(t, c.ID, pings.Failure)
+		p.sweep(t, 0, "mail: job down")
+		p.sweep(t, 20*time.Minute, "mail: job down")
+		p.clock.Set(noon.Add(39 * time.Minute))
+		o.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+		p.sweep(t, 39*time.Minute, "mail: job down")
+		p.sweep(t, 40*time.Minute) // kept back: it is too early
+		o.change(t, c, checks.Spec{RepeatEvery: new(45 * time.Minute)})
+		p.clock.Set(noon.Add(70 * time.Minute))
+		o.change(t, c, checks.Spec{RepeatEvery: new(20 * time.Minute)})
+		p.sweep(t, 70*time.Minute, "mail: job down")
+	})
+}
+
 // TestAssignedAsReminderIsDue assigns an integration when a reminder is due: it gets the alert, not the reminder.
 func TestAssignedAsReminderIsDue(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {

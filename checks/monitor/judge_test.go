@@ -16,7 +16,7 @@ import (
 )
 
 // openFaults names the deeds and rules that are switched off until a fault is mended.
-var openFaults = []string{"assigned in a pause", "recovery and move"}
+var openFaults = []string{"assigned in a pause", "recovery and move", "only up, and away"}
 
 func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
 
