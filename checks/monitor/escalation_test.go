@@ -386,6 +386,64 @@ func TestEscalationGroup(t *testing.T) {
 	})
 }
 
+// TestGroupAssignedLate assigns a group in an outage of which one member has heard by the policy, and another was about to.
+func TestGroupAssignedLate(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		o.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.clock.Set(noon.Add(5 * time.Minute))
+		must(t, p.SetEscalation(t.Context(), nil))
+		p.after(t, 6*time.Minute)
+		o.change(t, c, checks.Spec{Channels: new("all")})
+		p.after(t, 7*time.Minute, "pager: job down")
+	})
+}
+
+// TestReminderChanged changes how often a check reminds, so that one that was kept back and another are due at once: one is sent.
+func TestReminderChanged(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		must(t, p.SetEscalation(t.Context(), nil))
+		c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), RepeatEvery: new(20 * time.Minute)})
+		p.ping(t, c.ID, pings.Failure)
+		p.sweep(t, 0, "mail: job down")
+		p.sweep(t, 20*time.Minute, "mail: job down")
+		p.clock.Set(noon.Add(39 * time.Minute))
+		o.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+		p.sweep(t, 39*time.Minute, "mail: job down")
+		p.sweep(t, 40*time.Minute) // kept back: it is too early
+		o.change(t, c, checks.Spec{RepeatEvery: new(45 * time.Minute)})
+		p.clock.Set(noon.Add(70 * time.Minute))
+		o.change(t, c, checks.Spec{RepeatEvery: new(20 * time.Minute)})
+		p.sweep(t, 70*time.Minute, "mail: job down")
+	})
+}
+
+// TestAssignedAsReminderIsDue assigns an integration when a reminder is due: it gets the alert, not the reminder.
+func TestAssignedAsReminderIsDue(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		must(t, p.SetEscalation(t.Context(), nil))
+		c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), RepeatEvery: new(10 * time.Minute)})
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.clock.Set(noon.Add(10 * time.Minute))
+		o.change(t, c, checks.Spec{Channels: new("mail,boss")})
+		_, err := p.Deliver(t.Context())
+		must(t, err)
+		got := make(map[string]int)
+		for _, n := range p.all() {
+			got[n.channel] = n.Reminder
+		}
+		if diff := cmp.Diff(map[string]int{"mail": 1, "boss": 0}, got); diff != "" {
+			t.Errorf("reminders (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestEscalationServers sends each alert once, by whichever of two servers is there, also if one dies between two steps.
 func TestEscalationServers(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {

@@ -349,7 +349,7 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 	if !again && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
 		w.complain("up without down", "%s", what)
 	}
-	if l.refused {
+	if l.refused || !l.answered && r.only == "up" && w.off("only up, and away") {
 		p.doubt = true
 	}
 	if l.arrived || l.refused {
@@ -401,8 +401,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if l.Reminder > 0 && !p.begun[i] && !p.told[i] && !(p.partly[i] && w.off("assigned")) {
 		w.complain("reminder first", "%s has heard of nothing", what)
 	}
-	_, named := w.steps[r.target]
-	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && (named || w.edited.Before(o.down)) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
+	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && w.edited.Before(o.down) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
 		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
 	}
 	if !again && l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {

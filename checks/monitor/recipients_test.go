@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -65,6 +66,23 @@ func (m *mailbox) is(t *testing.T, want map[string][]string) {
 	if diff := cmp.Diff(want, m.got); diff != "" {
 		t.Errorf("got (-want +got):\n%s", diff)
 	}
+}
+
+// TestRecipientRefusesAndLeaves has one recipient refuse the alert for good. The other hears of the end, also if the integration was taken from
+// the check before.
+func TestRecipientRefusesAndLeaves(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "job")
+		m := newMailbox(o, "a", "b")
+		m.failing["b"] = channels.Permanent(errors.New("550 unknown"))
+		o.ping(t, c.ID, pings.Failure)
+		work(t, o.Monitor)
+		o.change(t, c, checks.Spec{Channels: new("")})
+		o.ping(t, c.ID, pings.Success)
+		work(t, o.Monitor)
+		m.is(t, map[string][]string{"a": {"job down", "job up"}})
+	})
 }
 
 // TestRecipientFails has one of three recipients fail for now, for longer and longer. The others get all later alerts at

@@ -47,9 +47,9 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 	LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
 	WHERE d.id IN (?) AND (ch.id IS NOT NULL OR d.channel_id = ?)`
 
-// before selects the deliveries o of the line of d about the same flip.
+// before selects the other deliveries o of the line of d about the same flip. A reminder that was kept back may follow later ones.
 const before = `rollcall_deliveries AS o WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id
-	AND o.flip_id = d.flip_id AND o.recipient IN ('', d.recipient) AND o.id < d.id`
+	AND o.flip_id = d.flip_id AND o.recipient IN ('', d.recipient) AND o.id <> d.id`
 
 // earlier selects the deliveries o about other flips l that are before d in its line.
 const earlier = `rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id = o.flip_id AND l.check_id = o.check_id

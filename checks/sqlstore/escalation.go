@@ -169,7 +169,7 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND o.state <> 'skipped' AND o.close = '' AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+				AND o.state <> 'skipped' AND o.close = '' AND (o.reminder = 0 OR o.state <> 'pending' OR o.attempts > 0) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
 					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> ''))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
@@ -196,6 +196,13 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 	if t.s.d.postgres {
 		insert += keepChannels
 	}
-	_, err = t.tx().NewRaw(insert, append(args, bun.List(alerted))...).Exec(ctx)
+	if _, err = t.tx().NewRaw(insert, append(args, bun.List(alerted))...).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	// A reminder that was raised together with the change would come first.
+	_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the alert itself was not sent yet', finished_at = ?
+		WHERE d.check_id IN (?) AND d.state = 'pending' AND d.reminder > 0 AND d.attempts = 0 AND EXISTS (SELECT 1 FROM rollcall_deliveries AS n
+			WHERE n.check_id = d.check_id AND n.channel_id = d.channel_id AND n.flip_id = d.flip_id AND n.reminder = 0 AND n.state = 'pending' AND n.id > d.id)`,
+		micros(now), bun.List(alerted)).Exec(ctx)
 	return translate(err)
 }

@@ -65,7 +65,7 @@ const (
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)`
 
 	// saysDown says of a delivery o about a flip that it has told, or may have, that the check is down, and that nothing else followed.
-	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0)
+	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0 OR o.state = 'failed' AND o.done <> '')
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
 				AND k.id > o.id AND (k.close <> '' OR k.flip_id <> o.flip_id))`
 	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
