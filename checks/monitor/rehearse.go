@@ -2,11 +2,13 @@ package monitor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -29,15 +31,49 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 	if err != nil {
 		return nil, err
 	}
+	waiting, err := p.waiting(ctx, list)
+	if err != nil {
+		return nil, err
+	}
 	rehearsals := make([]verdict.Rehearsal, len(list))
 	for i, c := range list {
 		if i%100 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		in.Check, in.Parents = c, parentsOf(parents[c.ID], in.Windows, in.Now)
+		in.Check, in.Parents, in.Waiting = c, parentsOf(parents[c.ID], in.Windows, in.Now), waiting[c.ID]
 		rehearsals[i] = verdict.Rehearse(in)
 	}
 	return rehearsals, nil
+}
+
+// mostWaiting bounds the alerts that wait of which a rehearsal knows.
+const mostWaiting = 1000
+
+// waiting returns the alerts about outages that go on that have not left yet, by the check, as the gate sees them.
+func (p *Project) waiting(ctx context.Context, list []checks.Check) (map[uuid.UUID][]gate.Event, error) {
+	if !slices.ContainsFunc(list, func(c checks.Check) bool { return c.Stored == checks.StatusDown }) {
+		return nil, nil
+	}
+	query := checks.DeliveryQuery{State: checks.DeliveryPending, Limit: mostWaiting}
+	if len(list) == 1 {
+		query.Check = list[0].ID
+	}
+	found, err := p.courier.List(ctx, p.id, query)
+	if err != nil {
+		return nil, err
+	}
+	var queued []store.QueuedDelivery
+	for _, d := range found {
+		if d.Status == channels.Down && d.Reminder == 0 && d.Attempts == 0 {
+			queued = append(queued, store.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt})
+		}
+	}
+	alerts, err := p.store.Alerts(ctx, queued)
+	events := make(map[uuid.UUID][]gate.Event)
+	for _, a := range alerts {
+		events[a.Check.ID] = append(events[a.Check.ID], courier.EventOf(a, p.now()))
+	}
+	return events, err
 }
 
 // Receivers returns the channels of the project, Config.OnAlert among them, and whether alerts arrive at each. With last, it is

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -150,3 +152,82 @@ func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
 		}
 	}
 }
+
+// TestRehearseWaiting rehearses outages that go on while alerts wait, and lets the time pass: what was said happens.
+func TestRehearseWaiting(t *testing.T) {
+	for name, hold := range map[string]struct {
+		spec checks.Spec
+		do   func(t *testing.T, mon *monitortest.Monitor, p *monitor.Project, id uuid.UUID)
+	}{
+		"nothing":     {},
+		"quiet hours": {spec: checks.Spec{QuietHours: new("12:10-12:40")}},
+		"a snooze": {do: func(t *testing.T, mon *monitortest.Monitor, p *monitor.Project, _ uuid.UUID) {
+			must(t, errorOf(p.AddWindow(t.Context(), gate.Window{Kind: gate.Snooze, Start: mon.Now(), End: mon.Now().Add(time.Hour)})))
+		}},
+		"a window that is to come": {do: func(t *testing.T, mon *monitortest.Monitor, p *monitor.Project, _ uuid.UUID) {
+			must(t, errorOf(p.AddWindow(t.Context(), gate.Window{Kind: gate.Maintenance, Start: mon.Now().Add(7 * time.Minute), End: mon.Now().Add(time.Hour)})))
+		}},
+		"an acknowledgement": {do: func(t *testing.T, mon *monitortest.Monitor, p *monitor.Project, id uuid.UUID) {
+			must(t, errorOf(p.Acknowledge(t.Context(), id, checks.AckSpec{By: "ann", For: 25 * time.Minute})))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			var mon *monitortest.Monitor
+			arrive := channels.NotifierFunc(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+				got = append(got, fmt.Sprintf("%s %s", mon.Now().Format("15:04"), c.Name))
+				return nil
+			})
+			mon = monitortest.New(noon, &monitor.Config{Channels: []channels.Type{{Kind: "pager", Notifier: arrive}}})
+			defer mon.Close()
+			project, err := mon.OpenProject(t.Context(), "jobs")
+			must(t, err)
+			var steps []gate.Step
+			names := make(map[uuid.UUID]string)
+			for i, name := range []string{"mail", "pager", "boss"} {
+				c, err := project.CreateChannel(t.Context(), channels.Channel{Kind: "pager", Name: name})
+				must(t, err)
+				names[c.ID] = name
+				steps = append(steps, gate.Step{After: time.Duration(i*i) * 15 * time.Minute, Channels: []uuid.UUID{c.ID}})
+			}
+			must(t, project.SetEscalation(t.Context(), steps))
+			spec := hold.spec
+			spec.Channels = new("")
+			c, err := project.Create(t.Context(), spec)
+			must(t, err)
+			must(t, errorOf(mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure})))
+			mon.Advance(5 * time.Minute)
+			if hold.do != nil {
+				hold.do(t, mon, project, c.ID)
+				mon.Advance(0)
+			}
+			got = nil
+			stored, err := mon.Check(t.Context(), c.ID)
+			must(t, err)
+			list, err := project.Rehearse(t.Context(), false, stored)
+			must(t, err)
+			var want []string
+			for _, s := range list[0].Steps {
+				for _, id := range s.To {
+					want = append(want, fmt.Sprintf("%s %s", s.At.Format("15:04"), names[id]))
+				}
+				if s.Kind == "reminder" {
+					want = append(want, s.At.Format("15:04")+" mail")
+				}
+			}
+			mon.Advance(4 * time.Hour)
+			heard := make(map[string]bool) // reminders of later steps follow them
+			got = slices.DeleteFunc(got, func(text string) bool {
+				_, name, _ := strings.Cut(text, " ")
+				again := heard[name]
+				heard[name] = true
+				return again
+			})
+			slices.Sort(got)
+			slices.Sort(want)
+			equal(t, "rehearsed and happened", want, got)
+		})
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -31,6 +31,8 @@ type RehearseInput struct {
 	Windows []gate.Window
 	// Parents are the checks that the check follows, as they are now.
 	Parents []gate.Parent
+	// Waiting are the alerts about an outage that goes on that have not left yet, each to its Channel.
+	Waiting []gate.Event
 }
 
 // Rehearsal says what happens if a job does not report any more, or reports a failure now.
@@ -79,9 +81,10 @@ type Step struct {
 	// next one is due at Until, or by RepeatEvery. "record_only": no alert follows, because the check only records.
 	Kind string
 	At   time.Time
-	// Until is the end of the wait of a step "held" or "silenced".
+	// Until is the end of the wait of a step "held" or "silenced". It is the zero time if nobody knows it: a parent is down.
 	Until time.Time
-	// By is what holds the alert or cancels a reminder: maintenance, a snooze, or "" for quiet hours. Note is the note of the window.
+	// By is what holds the alert or cancels a reminder: maintenance, a snooze, a parent, or "" for quiet hours. Note is the note of the
+	// window, or the name of the parent.
 	By   gate.Why
 	Note string
 	// Reason says why the check goes down.
@@ -91,8 +94,10 @@ type Step struct {
 	Failures, First int
 	// Reminder is the number of a reminder, from 1.
 	Reminder int
-	// After is how long after the alert a step "escalation" follows, by the policy. Quiet hours may delay it.
+	// After is how long after the alert a step "escalation" follows, by the policy. What keeps alerts back may delay it.
 	After time.Duration
+	// To are the receivers of an alert that waits already. Otherwise it goes to all whose step it is.
+	To []uuid.UUID
 }
 
 const (
@@ -135,23 +140,80 @@ func Rehearse(in RehearseInput) Rehearsal {
 		c, effects = c.Settle(wake)
 		reminders += r.follow(before, c, effects, wake)
 	}
-	r.escalate(r.wait(in.Windows))
+	r.escalate(in, r.wait(in.Windows))
+	r.release(in)
 	return r
 }
 
-// escalate adds the later steps of the escalation policy, which count from an instant.
-func (r *Rehearsal) escalate(from time.Time) {
+// escalate adds the later steps of the escalation policy for an alert that is raised at an instant.
+func (r *Rehearsal) escalate(in RehearseInput, raised time.Time) {
 	if r.AlertAt.IsZero() {
 		return
 	}
+	in.Parents = nil // nobody knows how they will be then
 	for _, after := range r.later() {
-		at := from.Add(after)
-		if held := gate.Decide(gate.Event{Kind: gate.Up}, r.Check.Policies(), at); held.Action == gate.Wait {
-			at = held.Until // quiet hours, as in follow
+		if at, d := r.leaves(in, gate.Event{At: raised, Channel: r.reached(after)[0].ID}, raised); d.Action == gate.Send {
+			r.Steps = append(r.Steps, Step{Kind: stepEscalate, At: at, After: after})
 		}
-		r.Steps = append(r.Steps, Step{Kind: stepEscalate, At: at, After: after})
 	}
 	slices.SortStableFunc(r.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
+}
+
+// release adds when the alerts leave that wait already, and what holds them.
+func (r *Rehearsal) release(in RehearseInput) {
+	if r.Status != checks.StatusDown {
+		return
+	}
+	for _, e := range in.Waiting {
+		i := slices.IndexFunc(r.Receivers, func(to Receiver) bool { return to.ID == e.Channel && to.Reached() })
+		if i < 0 {
+			continue
+		}
+		after := r.Receivers[i].After
+		at, d := r.leaves(in, e, r.Now)
+		s := Step{Kind: stepAlert, At: at, After: after, To: []uuid.UUID{e.Channel}}
+		if after > 0 {
+			s.Kind = stepEscalate
+		}
+		if d.Action != gate.Send {
+			s.Kind, s.By, s.Note = stepHeld, d.Why, d.Name
+		}
+		same := slices.IndexFunc(r.Steps, func(other Step) bool {
+			return len(other.To) > 0 && other.Kind == s.Kind && other.At.Equal(at) && other.After == after && other.Note == s.Note
+		})
+		if same >= 0 {
+			r.Steps[same].To = append(r.Steps[same].To, e.Channel)
+		} else {
+			r.Steps = append(r.Steps, s)
+		}
+	}
+	slices.SortStableFunc(r.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
+}
+
+// leaves asks the gate about an alert that the check is down at an instant, and then always when it says to ask again, until the alert
+// leaves or waits for what has no end. It returns the last instant and the decision.
+func (r *Rehearsal) leaves(in RehearseInput, e gate.Event, at time.Time) (time.Time, gate.Decision) {
+	p := r.Check.Policies()
+	p.AlertAfter, p.Windows, p.Parents = 0, in.Windows, in.Parents
+	for _, to := range r.Receivers {
+		if to.After > 0 {
+			p.Steps = append(p.Steps, gate.Step{After: to.After, Channels: []uuid.UUID{to.ID}})
+		}
+	}
+	e.Kind, e.Check, e.Tags, e.Grace = gate.Down, r.Check.ID, r.Check.TagList(), r.Check.Grace
+	var d gate.Decision
+	for range maxWaits {
+		if d = gate.Decide(e, p, at); d.Action != gate.Wait || d.Why == gate.ByParent || d.Why == gate.ByAck && p.Ack.Until.IsZero() {
+			break
+		}
+		if at, e.Clock = d.Until, d.Clock; d.Why == gate.ByStep && len(p.Parents) > 0 {
+			p.Parents = nil // none holds it now
+		}
+		if end := p.Ack.Until; !end.IsZero() && !at.Before(end) {
+			p.Returned = end
+		}
+	}
+	return at, d
 }
 
 // watched returns the check as it has to be for something to happen: resumed, and after a success.

@@ -114,6 +114,7 @@ func TestRehearse(t *testing.T) {
 		steps   []gate.Step
 		windows []gate.Window
 		parents []gate.Parent
+		waiting []gate.Event
 		want    []string
 	}{
 		"a group, and a member twice": {spec: hourly, to: []channels.Channel{all, ops}, changes: []change{ping(pings.Success, time.Minute)}, want: []string{
@@ -143,19 +144,35 @@ func TestRehearse(t *testing.T) {
 		"a policy for a check without integrations": {spec: with(hourly, func(s *checks.Spec) { s.QuietHours = new("13:15-14:00") }),
 			changes: []change{ping(pings.Success, time.Minute)},
 			steps:   []gate.Step{{Channels: []uuid.UUID{ops.ID}}, {After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
-				"If it does not report, Ops is notified at 13:09. Unless somebody acknowledges it, Pager at 14:00.",
+				"If it does not report, Ops is notified at 13:09. Unless somebody acknowledges it, Pager at 14:09.",
 				"23 12:59 A run is expected.",
 				"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
 				"23 13:09 The alert is sent to Ops.",
-				"23 14:00 Unless somebody has acknowledged it, the alert is sent to Pager.",
+				"23 14:09 Unless somebody has acknowledged it, the alert is sent to Pager.",
 				"Ops: notified, last alert sent yesterday 12:00",
 				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
 			}},
 		"a policy for an outage that is going on": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
-			steps: []gate.Step{{After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
-				"It is down already. Unless somebody acknowledges it, Pager is notified next.",
+			waiting: []gate.Event{{At: noon.Add(-time.Minute), Channel: pager.ID}},
+			steps:   []gate.Step{{After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
+				"It is down already. Unless somebody acknowledges it, Pager is notified at 12:14.",
+				"23 12:14 Unless somebody has acknowledged it, the alert is sent to Pager.",
 				"Ops: notified, last alert sent yesterday 12:00",
 				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
+			}},
+		"an alert that waits for a window": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
+			waiting: []gate.Event{{At: noon.Add(-time.Minute), Channel: ops.ID}}, windows: []gate.Window{{Kind: gate.Snooze, Start: noon.Add(-time.Hour), End: noon.Add(time.Hour)}},
+			want: []string{
+				"It is down already. The alert to Ops waits, and is sent at 13:00.",
+				"23 13:00 The alert is sent to Ops.",
+				"Ops: notified, last alert sent yesterday 12:00",
+			}},
+		"an alert that waits for a parent": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
+			waiting: []gate.Event{{At: noon.Add(-time.Minute), Channel: ops.ID}}, parents: []gate.Parent{{Name: "Dump", Down: true}},
+			want: []string{
+				"It is down already. The alert to Ops waits as long as Dump is down or late.",
+				"23 12:00 The alert to Ops waits as long as Dump is down or late.",
+				"Ops: notified, last alert sent yesterday 12:00",
 			}},
 		"maintenance, quiet hours at its end, and steps that count from then": {
 			spec: with(hourly, func(s *checks.Spec) {
@@ -165,7 +182,7 @@ func TestRehearse(t *testing.T) {
 			steps: []gate.Step{{Channels: []uuid.UUID{ops.ID}}, {After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}},
 			windows: []gate.Window{{Kind: gate.Maintenance, Schedule: "0 13 * * *", Duration: time.Hour, TZ: "UTC", Start: noon, Tags: []string{"db"}, Note: "disks"},
 				{Kind: gate.Snooze, Start: noon, End: noon.AddDate(0, 0, 1), Tags: []string{"web"}}}, want: []string{
-				"If it does not report, Ops is notified at 14:30, 1 h 21 min after it goes down. Unless somebody acknowledges it, Pager at 14:30.",
+				"If it does not report, Ops is notified at 14:30, 1 h 21 min after it goes down. Unless somebody acknowledges it, Pager at 14:45.",
 				"23 12:59 A run is expected.",
 				"23 13:09 The check goes down: nothing was reported within the grace of 10 min.",
 				"23 13:09 Maintenance (disks) holds the alert until 14:00.",
@@ -173,7 +190,7 @@ func TestRehearse(t *testing.T) {
 				"23 14:00 Quiet hours hold the alert until 14:30.",
 				"23 14:29 Quiet hours cancel the reminder; the next one is due at 15:10.",
 				"23 14:30 The alert is sent to Ops.",
-				"23 14:30 Unless somebody has acknowledged it, the alert is sent to Pager.",
+				"23 14:45 Unless somebody has acknowledged it, the alert is sent to Pager.",
 				"Ops: notified, last alert sent yesterday 12:00",
 				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
 			}},
@@ -281,7 +298,7 @@ func TestRehearse(t *testing.T) {
 			}
 			got := rehearsed(verdict.RehearseInput{
 				Check: c, Now: noon, Failure: tt.failure, Channels: list,
-				Reach: verdict.Reaches(list, outcomes, tt.steps), Windows: tt.windows, Parents: tt.parents,
+				Reach: verdict.Reaches(list, outcomes, tt.steps), Windows: tt.windows, Parents: tt.parents, Waiting: tt.waiting,
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

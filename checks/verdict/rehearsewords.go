@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -189,16 +191,24 @@ func (r Rehearsal) sentAt(after time.Duration) time.Time {
 // further says who is notified next of an outage that is going on.
 func (r Rehearsal) further(zone *time.Location) string {
 	for _, s := range r.Steps {
-		if s.Kind == stepReminder {
+		to := r.receivers(s.To)
+		switch {
+		case s.Kind == stepHeld && len(to) > 0:
+			return "It is down already. " + r.waitText(s, zone)
+		case s.Kind == stepAlert && len(to) > 0:
+			return "It is down already. The alert to " + namesOf(to) + " waits, and is sent " + r.at(s.At, zone) + "."
+		case s.Kind == stepEscalate && len(to) > 0:
+			return "It is down already. Unless somebody acknowledges it, " + namesOf(to) + " " + isOrAre(to) + " notified " + r.at(s.At, zone) + "."
+		case s.Kind == stepReminder:
 			return "It is down already. The next reminder goes to " + namesOf(r.everyone()) + " " + r.at(s.At, zone) + "."
 		}
 	}
-	for _, after := range r.later() {
-		if !r.Check.Ack.Active(r.Now) && r.Now.Before(r.Check.StoredSince.Add(after)) {
-			return "It is down already. Unless somebody acknowledges it, " + namesOf(r.reached(after)) + " " + isOrAre(r.reached(after)) + " notified next."
-		}
-	}
 	return "It is down already, and nothing more is sent until it recovers."
+}
+
+// receivers returns those with some IDs.
+func (r Rehearsal) receivers(ids []uuid.UUID) []Receiver {
+	return slices.DeleteFunc(slices.Clone(r.Receivers), func(to Receiver) bool { return !slices.Contains(ids, to.ID) })
 }
 
 // everyone returns all that the alert goes to.
@@ -239,7 +249,11 @@ func (r Rehearsal) Text(s Step, zone *time.Location) string {
 	case stepReminder:
 		return fmt.Sprintf("Reminder %d is sent; another follows every %s.", s.Reminder, prose.Period(r.Check.RepeatEvery))
 	}
-	switch reached := r.reached(s.After); {
+	reached := r.reached(s.After)
+	if len(s.To) > 0 {
+		reached = r.receivers(s.To)
+	}
+	switch {
 	case s.After > 0:
 		return "Unless somebody has acknowledged it, the alert is sent to " + namesOf(reached) + "."
 	case len(reached) > 0:

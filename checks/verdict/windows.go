@@ -47,15 +47,16 @@ func (b *builder) window() gate.Decision {
 	return gate.Decide(e, gate.Policies{Windows: b.Windows}, b.Now)
 }
 
-// wait moves the alert of a rehearsal to the end of the windows and quiet hours that hold it, and cancels reminders within windows.
-// It returns from when on the steps of an escalation policy count.
-func (r *Rehearsal) wait(windows []gate.Window) (from time.Time) {
-	from = r.AlertAt
+// wait moves the alert of a rehearsal to the end of the windows and quiet hours that hold it, cancels reminders within windows, and puts
+// those off that follow too soon after an alert that was moved. It returns when the alert was raised.
+func (r *Rehearsal) wait(windows []gate.Window) (raised time.Time) {
+	raised = r.AlertAt
 	if len(windows) == 0 {
-		return from
+		return raised
 	}
 	p := r.Check.Policies()
-	p.Windows, p.Ack, p.RecordOnly, p.AlertAfter, p.RepeatEvery = windows, gate.Ack{}, false, 0, 0
+	p.Windows, p.Ack, p.RecordOnly, p.AlertAfter = windows, gate.Ack{}, false, 0
+	every := r.Check.RepeatEvery
 	e := gate.Event{Check: r.Check.ID, Tags: r.Check.TagList()}
 	var steps []Step
 	for _, s := range r.Steps {
@@ -70,21 +71,21 @@ func (r *Rehearsal) wait(windows []gate.Window) (from time.Time) {
 				if r.AlertAt.Equal(s.At) {
 					r.AlertAt = d.Until
 				}
-				if s.At = d.Until; d.Why != gate.ByQuiet {
-					from = d.Until
-				}
+				s.At = d.Until
 			}
 		case stepReminder:
 			e := e
 			e.Kind = gate.Reminder
 			if d := gate.Decide(e, p, s.At); d.Action == gate.Drop || s.At.Before(r.AlertAt) {
 				s.Kind, s.By, s.Note = stepSilenced, cmp.Or(d.Why, gate.ByMaintenance), d.Name
+			} else if soonest := r.AlertAt.Add(every); !r.AlertAt.Equal(raised) && s.At.Before(soonest.Add(-every/10)) {
+				s.At = soonest
 			}
 		}
 		steps = append(steps, s)
 	}
 	r.Steps = steps
-	return from
+	return raised
 }
 
 // maxWaits bounds the waits of an alert, one after another.
@@ -99,6 +100,10 @@ func (s Step) Holder() string {
 		return "maintenance"
 	case gate.BySnooze:
 		return "a snooze"
+	case gate.ByParent:
+		return s.Note
+	case gate.ByAck:
+		return "the acknowledgement"
 	}
 	return quietHours
 }
@@ -106,6 +111,12 @@ func (s Step) Holder() string {
 // waitText says in a step what holds the alert or cancels a reminder.
 func (r Rehearsal) waitText(s Step, zone *time.Location) string {
 	by := s.Holder()
+	if s.Kind == stepHeld && s.Until.IsZero() { // see release
+		if s.By == gate.ByParent {
+			return "The alert to " + namesOf(r.receivers(s.To)) + " waits as long as " + by + " is down or late."
+		}
+		return "The alert to " + namesOf(r.receivers(s.To)) + " waits: " + s.By.Words(s.Note) + "."
+	}
 	quiet := by == quietHours
 	by = strings.ToUpper(by[:1]) + by[1:]
 	note := ""

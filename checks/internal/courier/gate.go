@@ -50,7 +50,7 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 			for _, parent := range parents[a.Check.ID] {
 				p.Parents = append(p.Parents, parentOf(a, parent, p.Windows, now))
 			}
-			d := gate.Decide(eventOf(a, now), p, now)
+			d := gate.Decide(EventOf(a, now), p, now)
 			if d.Clock != (gate.Clock{}) && d.Clock != a.Flip.Clock {
 				clocks[a.Flip.ID] = d.Clock
 			}
@@ -109,8 +109,8 @@ func downs(alerts []store.Alert) (ids []int64) {
 	return ids
 }
 
-// eventOf returns an alert as the gate sees it at an instant.
-func eventOf(a store.Alert, now time.Time) gate.Event {
+// EventOf returns an alert as the gate sees it at an instant.
+func EventOf(a store.Alert, now time.Time) gate.Event {
 	e := gate.Event{
 		Kind: gate.Down, At: a.CreatedAt, Clock: a.Flip.Clock, Grace: a.Check.Grace, Reported: a.Flip.Reason == flips.Failure,
 		Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID,
