@@ -16,7 +16,7 @@ import (
 )
 
 // openFaults names what is switched off until a fault is mended.
-var openFaults = []string{"assigned in a pause", "recovery and move", "only up, and away"}
+var openFaults = []string{"only up, and away"}
 
 func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
 

@@ -262,11 +262,7 @@ func (w *world) now() time.Time        { return w.clock.Now() }
 
 // do does a deed and notes what it was.
 func (w *world) do(d deed) {
-	paused := slices.ContainsFunc(w.jobs, func(j *chore) bool { return j.status == "paused" })
 	for _, k := range kinds {
-		if paused && w.off("assigned in a pause") && slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
-			break
-		}
 		if k.name == d.kind {
 			if text := k.do(w, d.n); text != "" {
 				w.note(text)
