@@ -136,12 +136,14 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
 		return
 	}
-	if !again && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
+	recorded := j.outages[i].recorded && w.off("recorded only, then up")
+	if !again && !recorded && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
 		w.complain("up without down", "%s", what)
 	}
-	if l.refused || !l.answered && r.only == "up" && w.off("only up, and away") {
+	if l.refused {
 		p.doubt = true
 	}
+	p.unanswered = !l.answered
 	if l.arrived || l.refused {
 		p.belief = -1
 	}
@@ -266,6 +268,9 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
 	for o := p.belief; o >= 0 && o < len(j.outages) && over && j.status == "down"; o++ { // one alert sums up the night
 		over = !p.night[o]
+	}
+	if p.unanswered && (!wanted || r.only == "up") && w.off("superseded, then not wanted") {
+		p.doubt = true
 	}
 	if p.quietUp++; !over || p.unanswered && j.status == "down" || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
 		p.quietUp = 0

@@ -48,7 +48,7 @@ type failure struct {
 	reported  bool
 	reached   bool // alert_after
 	reachedAt time.Time
-	held      bool // something may have kept its alert back at some time
+	recorded  bool // at some time, the check alerted nobody
 
 	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
 	ran               int // the most ticks that its clock may have run in this round
@@ -97,9 +97,7 @@ func (w *world) touch() {
 	w.settle()
 	for _, j := range w.jobs {
 		if j.status == "down" {
-			if w.mayHold(j, w.now(), 0) != "" {
-				j.outage().held = true
-			}
+			j.outage().recorded = j.outage().recorded || j.record
 			for _, d := range w.desks[1:] {
 				for _, r := range d.to {
 					if wanted, _ := w.wanted(j, d); wanted {
@@ -251,7 +249,7 @@ func (w *world) wind(j *chore, now time.Time) {
 	o := j.outage()
 	may, must := w.mayHold(j, now, 0), w.mustHold(j, o, now)
 	if o.streak, o.streakAck = o.streak+1, o.streakAck+1; may != "" {
-		o.streak, o.streakAck, o.held = 0, 0, true
+		o.streak, o.streakAck = 0, 0
 	}
 	acked := j.acked(now)
 	switch {
