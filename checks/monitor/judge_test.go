@@ -15,17 +15,19 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
-// openFaults names the deeds and rules that are switched off until a fault is mended.
-var openFaults = []string{"assigned in a pause", "recovery and move", "only up, and away"}
+// openFaults names what is switched off until a fault is mended.
+var openFaults = []string{"superseded, then not wanted", "recorded only, then up"}
 
 func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
 
 // sideBySide is how many histories share a stage.
 const sideBySide = 40
 
-// TestJudge lets random histories happen, and somebody who looks at the clock judges who has heard what.
+// TestJudge lets random histories happen on a monitor whose clock it moves, and judges after every tick what each recipient has heard.
+// The judge knows what is true from the deeds of the history and counts ticks: it uses no rule of the code.
 //
-// ROLLCALL_JUDGE=20000 makes it as many histories on each database, and ROLLCALL_JUDGE=seed:123 repeats the one with a seed.
+// ROLLCALL_JUDGE=20000 plays as many histories on each database, and ROLLCALL_JUDGE=seed:123 repeats the one with a seed. With -short
+// it stops at the first violation and shrinks nothing. Histories side by side share two servers, and kills of them only happen there.
 func TestJudge(t *testing.T) {
 	n, first := sideBySide/2, rand.Uint64()>>16
 	only := false
@@ -42,7 +44,7 @@ func TestJudge(t *testing.T) {
 		failed, played := make(map[string]int), time.Duration(0)
 		for done := 0; done < n; done += sideBySide {
 			start := time.Now()
-			bad := round(t, db, first+uint64(done), min(sideBySide, n-done))
+			bad := playHistories(t, db, first+uint64(done), min(sideBySide, n-done))
 			played += time.Since(start)
 			for _, w := range bad {
 				rule := w.wrong[0]
@@ -57,8 +59,8 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// round plays histories side by side and returns the worlds with violations.
-func round(t *testing.T, db dbtest.DB, first uint64, n int) (bad []*world) {
+// playHistories plays histories side by side and returns the worlds with violations.
+func playHistories(t *testing.T, db dbtest.DB, first uint64, n int) (bad []*world) {
 	s := newStage(t, openJudge(t, db))
 	for i := range n {
 		s.newWorld(first+uint64(i), draw(first+uint64(i), openFaults))

@@ -382,9 +382,6 @@ func (w *world) undo(n [4]int) string {
 func (w *world) move(n [4]int) string {
 	j := w.job(n[0])
 	w.settle()
-	if k := len(j.ups); w.off("recovery and move") && k > 0 && w.now().Sub(j.ups[k-1]) < time.Minute {
-		return ""
-	}
 	to := w.other()
 	if j.project == to {
 		to = w.projects[0]

@@ -77,52 +77,7 @@ type world struct {
 	wrong   []string
 }
 
-// chore is a check as the history has made it.
-type chore struct {
-	name    string
-	id      uuid.UUID
-	project uuid.UUID
-
-	timeout, grace, repeat time.Duration
-	alertAfter             int
-	record                 bool
-	quiet                  *[2]time.Time
-	tags                   []string
-	desks                  []*target
-	parent                 *chore
-
-	status             string // up, down or paused
-	lastPing, expected time.Time
-	ackUntil           time.Time
-	cameUp, troubled   time.Time // troubled is when it was last late or down
-	cameUpTold         bool
-	undo               func() string
-	outages            []*failure
-	ups                []time.Time // when it came up
-
-	told     bool // somebody knew of its outage at the last look, and the sender knew that
-	ackSeen  bool
-	settings time.Time // of the last change of what its people get
-}
-
-// failure is a time down.
-type failure struct {
-	n         int
-	down, up  time.Time
-	failures  int
-	reported  bool
-	reached   bool // alert_after
-	reachedAt time.Time
-	held      bool // something may have kept its alert back at some time
-
-	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
-	ran               int // the most ticks that its clock may have run in this round
-	roundAt           time.Time
-}
-
-func (j *chore) outage() *failure { return j.outages[len(j.outages)-1] }
-
-// desk is an integration, and its receivers.
+// target is an integration, and its receivers.
 type target struct {
 	name, kind string
 	id         uuid.UUID
@@ -307,11 +262,7 @@ func (w *world) now() time.Time        { return w.clock.Now() }
 
 // do does a deed and notes what it was.
 func (w *world) do(d deed) {
-	paused := slices.ContainsFunc(w.jobs, func(j *chore) bool { return j.status == "paused" })
 	for _, k := range kinds {
-		if paused && w.off("assigned in a pause") && slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
-			break
-		}
 		if k.name == d.kind {
 			if text := k.do(w, d.n); text != "" {
 				w.note(text)
