@@ -50,7 +50,7 @@ type Manager interface {
 	// Acknowledge says who takes the outage of a check that is down on, so that reminders and escalation stop. If somebody else
 	// has it, the error is ErrAcknowledged unless the spec takes it over.
 	Acknowledge(ctx context.Context, id uuid.UUID, spec AckSpec) (Snapshot, error)
-	// Unacknowledge gives an outage back, if anybody has it.
+	// Unacknowledge gives an outage back, if anybody has it: a reminder says so, and the escalation policy begins again.
 	Unacknowledge(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Delete removes a check with its log and returns it as it was.
 	Delete(ctx context.Context, id uuid.UUID) (Snapshot, error)

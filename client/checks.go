@@ -172,7 +172,7 @@ func (c *Client) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.AckS
 	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id) + "/acknowledge", body: document, idempotent: true})
 }
 
-// Unacknowledge gives the outage of a check back, if anybody has it. The error is [checks.ErrNotFound] if the check does not
+// Unacknowledge gives the outage of a check back, if anybody has it: a reminder says so, and the escalation policy begins again. The error is [checks.ErrNotFound] if the check does not
 // exist.
 func (c *Client) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
 	return c.change(ctx, call{

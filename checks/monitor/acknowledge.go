@@ -35,7 +35,7 @@ func (p *Project) acknowledging(spec checks.AckSpec, now time.Time) edit {
 	})
 }
 
-// Unacknowledge gives the outage of a check back, so that reminders and escalation go on. If nobody has it, nothing changes.
+// Unacknowledge gives the outage of a check back, and a reminder says so; the escalation policy begins again. If nobody has it, nothing changes.
 // Error: [checks.ErrNotFound].
 func (p *Project) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
 	now := p.now()

@@ -22,7 +22,8 @@ func (p *Project) Escalation(ctx context.Context) ([]gate.Step, error) {
 // SetEscalation replaces the escalation policy of the project. No steps remove it. The policy holds for every check of the project
 // that alerts: the channels of a step are notified when that much time has passed since the alert, unless somebody has acknowledged
 // the outage or the check is up again. A check's own channels that the policy does not name are notified at once, and one that both
-// name waits for its step. A channel whose step has not come gets no reminders, and does not hear that the check is up.
+// name waits for its step. A channel whose step has not come gets no reminders, and does not hear that the check is up. The time stands
+// while quiet hours, a window or a check that it follows keep alerts back, and begins again when an acknowledgement ends.
 //
 // A changed policy also holds for outages that are going on: a channel that waits is notified at its new time, counted from the alert.
 // If the policy names it no more, it is notified at once if it is one of the check, and otherwise not at all. A channel that the
