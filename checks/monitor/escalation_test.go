@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -399,6 +400,28 @@ func TestGroupAssignedLate(t *testing.T) {
 		p.after(t, 6*time.Minute)
 		o.change(t, c, checks.Spec{Channels: new("all")})
 		p.after(t, 7*time.Minute, "pager: job down")
+	})
+}
+
+// TestUnnamedInDoubt takes an integration from the policy to which an alert was sent whose answer was lost, and which an acknowledgement
+// keeps back since. It hears that the check is up.
+func TestUnnamedInDoubt(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		p := newPolicy(t, o)
+		c := p.job(t, "job", "")
+		p.ping(t, c.ID, pings.Failure)
+		p.after(t, 0, "mail: job down")
+		p.inbox.set(func(context.Context, channels.Channel, channels.Notification) error {
+			return errors.New("the answer was lost")
+		})
+		p.after(t, 15*time.Minute)
+		_, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{})
+		must(t, err)
+		p.after(t, 16*time.Minute)
+		p.inbox.set(nil)
+		must(t, p.SetEscalation(t.Context(), nil))
+		p.ping(t, c.ID, pings.Success)
+		p.after(t, 20*time.Minute, "mail: job up", "pager: job down", "pager: job up")
 	})
 }
 

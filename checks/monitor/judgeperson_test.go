@@ -136,7 +136,7 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
 		return
 	}
-	recorded := j.outages[i].recorded && w.off("recorded only, then up")
+	recorded := j.outages[i].recorded && w.off("recorded only or paused, then up")
 	if !again && !recorded && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
 		w.complain("up without down", "%s", what)
 	}

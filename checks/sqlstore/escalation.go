@@ -78,7 +78,7 @@ func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, s
 const notNamed = "the escalation policy names this integration no more"
 
 // skipLines ends the lines of integrations that begin with an alert, kept back by the gate, that a check is down to which the
-// integration is not assigned.
+// integration is not assigned. One that was tried stays: somebody may have heard of it, and hears of its end.
 func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Time) error {
 	if len(to) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Ti
 		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (?)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = d.check_id AND cc.channel_id = d.channel_id)
 			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND NOT coalesce(f.up, FALSE))`,
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.error = '' AND NOT coalesce(f.up, FALSE))`,
 		notNamed, micros(now), bun.List(to)).Exec(ctx)
 	return err
 }
