@@ -106,6 +106,7 @@ func TestChecksWithoutChannels(t *testing.T) {
 			}
 		}
 		warns(t, o.Monitor, "checks", "2 checks: no channel gets the alerts")
+		o.deliver(t, "ops: created down")
 		o.ping(t, created.ID, pings.Success)
 		o.deliver(t, "ops: created up")
 		later, err := project.Create(t.Context(), checks.Spec{Slug: new("later")})
