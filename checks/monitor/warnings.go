@@ -239,13 +239,13 @@ type warner struct {
 func (w *warner) warn(ctx context.Context) (logged int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	began := time.Now()
-	if began.Before(w.rest) {
+	if w.now().Before(w.rest) {
 		return 0, nil
 	}
+	began := time.Now()
 	defer func() {
 		if took := time.Since(began); took > slowCount {
-			w.rest = time.Now().Add(countShare * took)
+			w.rest = w.now().Add(countShare * took)
 		}
 	}()
 	log := w.logger("health")

@@ -208,10 +208,19 @@ func TestNewForTooLong(t *testing.T) {
 			must(t, o.Tick(t.Context()))
 			warns(t, o.Monitor, "checks", want)
 		}
+		named := func(name string) { // a look that was slow rests for a time
+			t.Helper()
+			for n := 0; n < 1000 && !strings.Contains(log.String(), "name="+name); n++ {
+				o.clock.Advance(time.Second)
+				must(t, o.Tick(t.Context()))
+			}
+		}
 		look(70*time.Minute, "")
 		look(71*time.Minute, "1 check: no ping has started the watch")
+		named("hourly")
 		look(16*time.Hour, "1 check: no ping")
 		look(16*time.Hour+time.Minute, "2 checks: no ping")
+		named("daily")
 		o.ping(t, hourly.ID, pings.Success)
 		look(16*time.Hour+2*time.Minute, "1 check: no ping")
 		_, err := o.Project(o.project.ID).Pause(t.Context(), daily.ID)

@@ -34,7 +34,8 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
 		f.up AND d.close = '' AND (d.since IS NULL OR (SELECT ` + dropped + ` FROM ` + earlier + ` ORDER BY o.id DESC LIMIT 1)) AND coalesce(
-			(SELECT o.close <> '' OR coalesce(l.up, FALSE) FROM ` + earlier + ` AND NOT ` + dropped + ` ORDER BY o.id DESC LIMIT 1),
+			(SELECT o.close <> '' OR coalesce(l.up, FALSE) FROM ` + earlier + ` AND NOT ` + dropped + `
+				AND NOT (o.state = 'failed' AND l.up) ORDER BY o.id DESC LIMIT 1),
 			EXISTS (SELECT 1 FROM ` + earlier + `)) AS unheard,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
