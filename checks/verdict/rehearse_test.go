@@ -170,8 +170,8 @@ func TestRehearse(t *testing.T) {
 		"an alert that waits for a parent": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
 			waiting: []gate.Event{{At: noon.Add(-time.Minute), Channel: ops.ID}}, parents: []gate.Parent{{Name: "Dump", Down: true}},
 			want: []string{
-				"It is down already. The alert to Ops waits as long as Dump is down or late.",
-				"23 12:00 The alert to Ops waits as long as Dump is down or late.",
+				"It is down already. The alert to Ops waits as long as Dump is down.",
+				"23 12:00 The alert to Ops waits as long as Dump is down.",
 				"Ops: notified, last alert sent yesterday 12:00",
 			}},
 		"maintenance, quiet hours at its end, and steps that count from then": {

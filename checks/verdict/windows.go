@@ -112,8 +112,8 @@ func (s Step) Holder() string {
 func (r Rehearsal) waitText(s Step, zone *time.Location) string {
 	by := s.Holder()
 	if s.Kind == stepHeld && s.Until.IsZero() { // see release
-		if s.By == gate.ByParent {
-			return "The alert to " + namesOf(r.receivers(s.To)) + " waits as long as " + by + " is down or late."
+		if because := blocking(r.Parents); s.By == gate.ByParent && because != "" {
+			return "The alert to " + namesOf(r.receivers(s.To)) + " waits as long as " + because + "."
 		}
 		return "The alert to " + namesOf(r.receivers(s.To)) + " waits: " + s.By.Words(s.Note) + "."
 	}
