@@ -28,8 +28,12 @@ func (e Event) clock(p Policies, d Decision, now time.Time) Clock {
 	if c.Asked.IsZero() {
 		c = Clock{Zero: e.At, Asked: e.At}
 	}
-	if p.Returned.After(c.Zero) {
-		c.Zero, c.Asked = p.Returned, latest(c.Asked, p.Returned)
+	returned := p.Returned
+	if !p.Ack.At.IsZero() && !p.Ack.Active(now) {
+		returned = latest(returned, p.Ack.Until)
+	}
+	if returned.After(c.Zero) {
+		c.Zero, c.Asked = returned, latest(c.Asked, returned)
 	}
 	at := earliest(latest(c.Asked, c.Until), now)
 	c.stand(at)

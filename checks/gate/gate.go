@@ -68,8 +68,8 @@ type Policies struct {
 	Quiet *quiet.Hours
 	// RecordOnly says that the check never alerts.
 	RecordOnly bool
-	// Ack is the acknowledgement of the outage, or the zero value. Returned is when the last one ended, or the zero time: the escalation
-	// policy begins again then.
+	// Ack is the acknowledgement of the outage, or the zero value. Returned is when one before it ended, or the zero time: the escalation
+	// policy begins again at the end of each.
 	Ack      Ack
 	Returned time.Time
 	// Windows are the maintenance windows and snoozes of the project, with those that ended since the alert was raised.

@@ -209,9 +209,6 @@ func (r *Rehearsal) leaves(in RehearseInput, e gate.Event, at time.Time) (time.T
 		if at, e.Clock = d.Until, d.Clock; d.Why == gate.ByStep && len(p.Parents) > 0 {
 			p.Parents = nil // none holds it now
 		}
-		if end := p.Ack.Until; !end.IsZero() && !at.Before(end) {
-			p.Returned = end
-		}
 	}
 	return at, d
 }

@@ -50,9 +50,9 @@ type Courier interface {
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
 }
 
-// CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check to one channel, and for one Recipient, form a line in
-// the order of their IDs, with the reminders that were Held at its end. Only the first of a line can be claimed, so alerts arrive in the order in which they were
-// raised. A delivery that becomes pending again takes the place of its ID.
+// CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check
+// to one channel, and for one Recipient, form a line in the order of their IDs, with the reminders that were Held at its end. Only the
+// first of a line can be claimed, so alerts arrive in the order in which they were raised. A delivery that becomes pending again takes the place of its ID.
 type CourierTx interface {
 	// ClaimDeliveries leases deliveries that are due and the first of their line: it adds 1 to Attempts, sets Due to the
 	// end of the lease, and returns them with both. For each channel it takes those that are due the longest, as many as

@@ -150,8 +150,8 @@ type Alert struct {
 	// Governed says that a policy may keep the alert back or drop it: without it, the gate sends it.
 	Governed bool
 	// Unheard says of an alert that the check is up that nobody who gets it knows of an outage: the last delivery before it in its line
-	// that the gate has not dropped, and that was not given up, says that the check is up, or closes an incident, or it has dropped all. One that sums up quiet
-	// hours counts as heard, unless the gate has dropped the last before it.
+	// that the gate has not dropped, and that was not given up, says that the check is up, or closes an incident, or it has dropped all.
+	// One that sums up quiet hours counts as heard, unless the gate has dropped the last before it.
 	Unheard bool
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
