@@ -37,7 +37,7 @@ func Example() {
 	// 06:00 sent
 }
 
-// An acknowledgement keeps the later steps of an escalation back until it ends.
+// An acknowledgement keeps the later steps of an escalation back. When it ends, they begin again.
 func ExampleDecide_escalation() {
 	mail, phone := uuid.New(), uuid.New()
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -58,10 +58,12 @@ func ExampleDecide_escalation() {
 	policies.Ack = gate.Ack{By: "ann@example.org", At: noon.Add(time.Minute), Until: noon.Add(time.Hour)}
 	show("phone", phone, noon.Add(15*time.Minute))
 	show("phone", phone, noon.Add(time.Hour))
+	show("phone", phone, noon.Add(75*time.Minute))
 	// Output:
 	// mail is notified
 	// phone waits until 12:15: escalation ""
 	// phone waits until 13:00: acknowledged "ann@example.org"
+	// phone waits until 13:15: escalation ""
 	// phone is notified
 }
 
