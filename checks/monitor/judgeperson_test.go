@@ -31,7 +31,6 @@ type person struct {
 	downID               map[int]string
 	belief               int // the outage that the last letter was about, or -1 if that said up
 	lastWord             time.Time
-	lastAt               time.Time    // At of the last letter
 	night                map[int]bool // outages in which quiet hours were in force
 	everWanted, partly   map[int]bool // outages in which it was wanted at some time, and in which it was not
 	wanted               int          // ticks in a row

@@ -85,9 +85,8 @@ type target struct {
 	members    []*target // of a group
 	only       string
 
-	mu   sync.Mutex
-	to   []*recipient
-	tops map[string][]string // what a message about several checks was about
+	mu sync.Mutex
+	to []*recipient
 }
 
 type recipient struct {
