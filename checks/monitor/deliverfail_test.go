@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -88,11 +89,13 @@ func TestPermanent(t *testing.T) {
 func TestHalfFailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		attempts, refused := 0, 0
-		half := true
+		var mu sync.Mutex // of the three, because alerts are sent at once
+		attempts, refused, half := 0, 0, true
 		mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			OnAlert: func(context.Context, channels.Notification) error {
+				mu.Lock()
+				defer mu.Unlock()
 				if attempts++; half && attempts%2 == 1 {
 					refused++
 					return errors.New("status 500")
@@ -123,9 +126,13 @@ func TestHalfFailing(t *testing.T) {
 			}
 		}
 		fails(20 * time.Minute)
+		mu.Lock()
 		half = false
+		mu.Unlock()
 		fails(20 * time.Minute)
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if refused < 100 || len(lines) > 30 {
 			t.Fatalf("%d lines about %d refusals of %d attempts:\n%.2000s", len(lines), refused, attempts, log.String())
