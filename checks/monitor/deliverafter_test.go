@@ -108,7 +108,7 @@ func TestParentDown(t *testing.T) {
 }
 
 // TestRemindersOfFollower has two integrations and many repeats while the parent is down, before and after the follower's alert. Those
-// that nobody gets leave no delivery, and what is told of the end does not depend on them.
+// that nobody gets leave no delivery, and who hears of the end does not depend on them.
 func TestRemindersOfFollower(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		f.channel(t, "pager", "boss", nil)
@@ -156,7 +156,7 @@ func TestRemindersOfFollower(t *testing.T) {
 		wait(0, "boss: upload up", "ops: upload up")
 		states(map[checks.DeliveryState]int{checks.DeliverySent: 4})
 
-		f.ping(t, f.upload.ID, pings.Failure) // nobody is told of this one
+		f.ping(t, f.upload.ID, pings.Failure) // of which nobody hears
 		for range 3 {
 			wait(time.Hour)
 		}
@@ -285,7 +285,7 @@ func TestParentCannotSayAfterWait(t *testing.T) {
 		})
 		f.ping(t, disk.ID, pings.Success)
 		f.deliver(t, "ops: disk up")
-		f.wait(t, 2*time.Minute) // the dump is alerted in vain
+		f.wait(t, 2*time.Minute) // the receiver takes no alert of the dump
 		f.wait(t, time.Minute)
 		f.heldBy(t, f.upload, "dump")
 		f.wait(t, 6*time.Minute, "ops: upload down")

@@ -378,7 +378,7 @@ func (w *world) undo(n [4]int) string {
 	return j.undo()
 }
 
-// move moves a check to the other project, which has integrations of its own.
+// move moves a check to the other project, which has other integrations.
 func (w *world) move(n [4]int) string {
 	j := w.job(n[0])
 	w.settle()

@@ -25,7 +25,7 @@ type personKey struct {
 // person is what a recipient has heard about a check.
 type person struct {
 	told, begun, refused map[int]bool // outages
-	failed               map[int]bool // an attempt did, so it may have an order of its own
+	failed               map[int]bool // an attempt did, so it may come in another order
 	asked                map[int]bool // a server died that may have been about to tell it
 	sure                 map[int]bool // told, and the sender knows
 	downID               map[int]string
