@@ -58,6 +58,15 @@ func (p policy) job(t *testing.T, name, selection string) checks.Check {
 	return p.outbox.create(t, checks.Spec{Name: &name, Channels: &selection})
 }
 
+// down adds a check that goes down at noon. Its alert has arrived at the first step.
+func (p policy) down(t *testing.T) checks.Check {
+	t.Helper()
+	c := p.job(t, "job", "")
+	p.ping(t, c.ID, pings.Failure)
+	p.after(t, 0, "mail: job down")
+	return c
+}
+
 // after moves the clock to a time after noon and delivers.
 func (p policy) after(t *testing.T, d time.Duration, want ...string) {
 	t.Helper()
@@ -188,9 +197,7 @@ func TestEscalationChanged(t *testing.T) {
 func TestEscalationUp(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.after(t, 15*time.Minute, "pager: job down")
 		p.clock.Set(noon.Add(20 * time.Minute))
 		p.ping(t, c.ID, pings.Success)
@@ -392,9 +399,7 @@ func TestGroupAssignedLate(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		o.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.clock.Set(noon.Add(5 * time.Minute))
 		must(t, p.SetEscalation(t.Context(), nil))
 		p.after(t, 6*time.Minute)
@@ -408,9 +413,7 @@ func TestGroupAssignedLate(t *testing.T) {
 func TestUnnamedInDoubt(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.inbox.set(func(context.Context, channels.Channel, channels.Notification) error {
 			return errors.New("the answer was lost")
 		})
@@ -514,9 +517,7 @@ func TestEscalationText(t *testing.T) {
 func TestEscalationAcknowledged(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.clock.Set(noon.Add(5 * time.Minute))
 		_, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{For: 30 * time.Minute})
 		must(t, err)

@@ -110,9 +110,7 @@ func TestNamedInPause(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		p.set(t, step(0, p.mail), step(time.Minute, p.pager))
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.after(t, time.Minute, "pager: job down")
 		p.ping(t, c.ID, pings.Success)
 		p.after(t, time.Minute, "mail: job up", "pager: job up")
@@ -132,9 +130,7 @@ func TestNamedInPause(t *testing.T) {
 func TestPausedAlerted(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
-		c := p.job(t, "job", "")
-		p.ping(t, c.ID, pings.Failure)
-		p.after(t, 0, "mail: job down")
+		c := p.down(t)
 		p.clock.Set(noon.Add(5 * time.Minute))
 		before, err := p.Check(t.Context(), c.ID)
 		must(t, err)
