@@ -236,10 +236,8 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	case !d.Until.IsZero(): // dropped in quiet hours
 		from = d.Until
 	default:
-		if returned {
-			from = now
-		} else {
-			from = now.Add(-(now.Sub(from) % c.RepeatEvery))
+		if from = now; !returned {
+			from = now.Add(-(now.Sub(e.Last) % c.RepeatEvery))
 		}
 		if d.Action == gate.Send {
 			c.Alerting.Reminders, c.Alerting.Remind = c.Alerting.Reminders+1, false

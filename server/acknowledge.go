@@ -151,7 +151,7 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	if page.Says != "" {
 		return http.StatusOK, page, nil
 	}
-	page.Viewer, page.Hours = s.viewer(w, r, l.project), []int{1, 4, 12, 24, 72}
+	page.Viewer, page.Hours = s.viewer(w, r, l.project), ackHours()
 	if a := c.Acknowledged(now); a.By != "" {
 		page.Owner, page.Owned = a.By, "since "+prose.Time(a.At, "2 Jan 15:04", c.TZ)+", "+untilOf(a, c.TZ)
 	}
@@ -222,6 +222,9 @@ func (s *Server) typedAck(w http.ResponseWriter, r *http.Request, about uuid.UUI
 	return audit.WithActor(r.Context(), actor), spec, "", nil
 }
 
+// ackHours are the times that a form offers.
+func ackHours() []int { return []int{1, 4, 12, 24, 72} }
+
 // outages are the checks that a message about several has named, by what has become of their outages: down includes those that are
 // taken, which somebody has.
 type outages struct{ down, taken, over []checks.Check }
@@ -273,7 +276,7 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 		page.Says = "These outages are over."
 		return http.StatusOK, page, nil
 	}
-	page.Viewer, page.Hours = s.viewer(w, r, l.project), []int{1, 4, 12, 24, 72}
+	page.Viewer, page.Hours = s.viewer(w, r, l.project), ackHours()
 	if r.Method != http.MethodPost {
 		return http.StatusOK, page, nil
 	}

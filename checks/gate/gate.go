@@ -180,10 +180,8 @@ const (
 //
 // A check that only records drops Down and Reminder. Whatever the policies, what waits has an instant at which to ask again.
 func Decide(e Event, p Policies, now time.Time) Decision {
-	if e.Kind == Up {
-		return p.quiet(now)
-	}
 	switch {
+	case e.Kind == Up:
 	case p.RecordOnly:
 		return Decision{Action: Drop, Why: ByCheck}
 	case e.Kind == Down && e.Failures < p.AlertAfter && now.Before(e.NextFailure):
@@ -191,7 +189,13 @@ func Decide(e Event, p Policies, now time.Time) Decision {
 	case e.Kind == Reminder && !e.Last.IsZero() && now.Before(e.Last.Add(p.RepeatEvery)):
 		return Decision{Action: Wait, Until: e.Last.Add(p.RepeatEvery), Why: ByRepeat}
 	}
-	d := p.hold(e, now)
+	var d Decision
+	if p.Quiet != nil || len(p.Windows)+len(p.Parents) > 0 {
+		d = p.hold(e, now)
+	}
+	if e.Kind == Up {
+		return d
+	}
 	var clock Clock
 	if len(p.Steps) > 0 {
 		clock = e.clock(p, d, now)
@@ -208,9 +212,9 @@ func Decide(e Event, p Policies, now time.Time) Decision {
 	return d
 }
 
-// hold returns what keeps back each alert that a check is down, whatever its integration. Why is "" if nothing does.
+// hold returns what keeps an alert back whatever its integration, of one that the check is up only quiet hours. Why is "" if nothing does.
 func (p Policies) hold(e Event, now time.Time) Decision {
-	if len(p.Windows) > 0 {
+	if e.Kind != Up {
 		if w, end := during(p.Windows, e, now); !end.IsZero() {
 			why := ByMaintenance
 			if w.Kind == Snooze {
@@ -218,15 +222,10 @@ func (p Policies) hold(e Event, now time.Time) Decision {
 			}
 			return Decision{Action: Wait, Until: end, Why: why, Name: w.Note}
 		}
+		if d := p.follow(e, now); d.Why != "" {
+			return d
+		}
 	}
-	if d := p.follow(e, now); d.Why != "" {
-		return d
-	}
-	return p.quiet(now)
-}
-
-// quiet waits for the end of quiet hours.
-func (p Policies) quiet(now time.Time) Decision {
 	if p.Quiet == nil {
 		return Decision{}
 	}

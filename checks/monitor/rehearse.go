@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -31,7 +32,7 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := p.waiting(ctx, list)
+	waiting, err := p.waiting(ctx, in.Now, list)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (p *Project) Rehearse(ctx context.Context, failure bool, list ...checks.Che
 const mostWaiting = 1000
 
 // waiting returns the alerts about outages that go on that have not left yet, by the check, as the gate sees them.
-func (p *Project) waiting(ctx context.Context, list []checks.Check) (map[uuid.UUID][]gate.Event, error) {
+func (p *Project) waiting(ctx context.Context, now time.Time, list []checks.Check) (map[uuid.UUID][]gate.Event, error) {
 	if !slices.ContainsFunc(list, func(c checks.Check) bool { return c.Stored == checks.StatusDown }) {
 		return nil, nil
 	}
@@ -71,7 +72,7 @@ func (p *Project) waiting(ctx context.Context, list []checks.Check) (map[uuid.UU
 	alerts, err := p.store.Alerts(ctx, queued)
 	events := make(map[uuid.UUID][]gate.Event)
 	for _, a := range alerts {
-		events[a.Check.ID] = append(events[a.Check.ID], courier.EventOf(a, p.now()))
+		events[a.Check.ID] = append(events[a.Check.ID], courier.EventOf(a, now))
 	}
 	return events, err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -88,9 +89,12 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	claimed.Reminder = int(min(r.Reminder, r.Sent+1))
 	a = store.Alert{
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Told: instant(r.ToldAt),
-		Flip:   store.AlertFlip{ID: r.FlipID, At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason), Clock: clockOf(r.Clock)},
+		Flip:   store.AlertFlip{ID: r.FlipID, At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
 		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open, Unheard: r.Unheard,
 		Storm: gate.Storm{Checks: r.StormChecks, Window: time.Duration(r.StormWindow) * time.Second},
+	}
+	if r.Clock != "" && json.Unmarshal([]byte(r.Clock), &a.Flip.Clock) != nil {
+		a.Flip.Clock = gate.Clock{} // better a step too early than none
 	}
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()
@@ -128,7 +132,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 			return nil, err
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
-		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Early(a.CreatedAt) || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
+		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Reminder > 0 && a.Early(a.CreatedAt) || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
 		if a.Channel.Kind == channels.Group {
 			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}

@@ -92,14 +92,6 @@ func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Ti
 	return err
 }
 
-// clockOf reads the clock of an outage. What cannot be read is none: better a step too early than none.
-func clockOf(text string) (c gate.Clock) {
-	if text != "" && json.Unmarshal([]byte(text), &c) != nil {
-		return gate.Clock{}
-	}
-	return c
-}
-
 var updateClocks = statement{
 	sqlite: "UPDATE rollcall_flips SET clock = ? WHERE id = ?",
 	postgres: `UPDATE rollcall_flips AS f SET clock = v.clock FROM (SELECT unnest($1::text[]) AS clock, unnest($2::bigint[]) AS id) AS v
@@ -139,6 +131,11 @@ func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now 
 // named in the escalation policy after the alert, or what waited for it ended in a pause that was undone. They count from the alert,
 // so that the step is that of the others.
 func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now time.Time) error {
+	var down []int64
+	err := t.tx().NewRaw("SELECT 1 FROM rollcall_checks WHERE project_id = ? AND status = ? LIMIT 1", projectID, listCode(checks.StatusDown)).Scan(ctx, &down)
+	if err != nil || len(down) == 0 {
+		return translate(err)
+	}
 	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
 	var wants []uuid.UUID
 	for _, c := range list {
@@ -164,8 +161,7 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 // condition on them, with the arguments from ?5 on.
 func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, wants []uuid.UUID, to string, args ...any) error {
 	from := ` FROM rollcall_checks AS c
-		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up
-			AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = c.id ORDER BY l.at DESC, l.id DESC LIMIT 1)
+		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up AND f.id = ` + newestFlip("c.id") + `
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id

@@ -117,7 +117,7 @@ func (t *transaction) keepChannel(ctx context.Context, id uuid.UUID) (bool, erro
 // closeIncident adds a delivery that closes an incident.
 func (t *transaction) closeIncident(ctx context.Context, i store.Incident) error {
 	insert := `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, state, due_at, created_at, close)
-		SELECT coalesce((SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = c.id ORDER BY f.at DESC, f.id DESC LIMIT 1), 0),
+		SELECT coalesce(` + newestFlip("c.id") + `, 0),
 			c.id, ch.id, 'pending', ?, ?, ? FROM rollcall_checks AS c CROSS JOIN rollcall_channels AS ch
 		WHERE c.uuid = ? AND ch.id = ?`
 	if t.s.d.postgres {

@@ -47,6 +47,11 @@ var insertDeliveries = statement{
 		JOIN rollcall_channels AS ch ON ch.id = r.channel_id ` + stepOfChannel + ` ORDER BY a.n, ch.id` + keepChannels,
 }
 
+// newestFlip selects the newest flip of a check, of which check is the key.
+func newestFlip(check string) string {
+	return "(SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = " + check + " ORDER BY l.at DESC, l.id DESC LIMIT 1)"
+}
+
 // insertOnAlert adds a delivery to store.OnAlert for an alert.
 var insertOnAlert = statement{
 	sqlite:   toFunction + `(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,

@@ -222,7 +222,7 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	_, err = t.tx().NewRaw(`DELETE FROM rollcall_deliveries WHERE check_id = ?0 AND channel_id <> ?1 AND id NOT IN (
 		SELECT o.id FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = ?0
 		JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-		WHERE o.check_id = ?0 AND f.id = (SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = ?0 ORDER BY l.at DESC, l.id DESC LIMIT 1)
+		WHERE o.check_id = ?0 AND f.id = `+newestFlip("?0")+`
 			AND (NOT f.up AND o.state <> 'pending' AND `+saysDown+`
 				OR f.up AND o.state = 'pending' AND (SELECT k.state IN ('sent', 'superseded') FROM rollcall_deliveries AS k
 					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND k.id < o.id ORDER BY k.id DESC LIMIT 1)))`,

@@ -94,7 +94,9 @@ type AdminTx interface {
 	// SaveEscalation replaces the escalation policy of a project, at an instant; no steps are none. What waits for an integration
 	// that it names no more ends as skipped, unless the integration is one of the check.
 	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error
-	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. Whatever changes a policy calls it.
+	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. What changes a policy, a check or a
+	// channel calls it. It also adds a delivery of the alert about each outage that goes on to each channel that gets the alerts of the
+	// check by now, has none and wants it: one that is kept back until its step, counted from the alert.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
 	// DeleteChecks removes locked checks with their flips, totals and deliveries. Nobody can read their pings from then on,
 	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name them any more, and

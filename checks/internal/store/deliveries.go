@@ -174,10 +174,10 @@ type Alert struct {
 	BodyEnd []byte
 }
 
-// Early reports whether it is too early for a reminder at an instant: less than nine tenths of the time between two have passed since
+// Early reports of a reminder whether it is too early for it at an instant: less than nine tenths of the time between two have passed since
 // one was sent last.
 func (a *Alert) Early(now time.Time) bool {
-	return a.Reminder > 0 && !a.Told.IsZero() && a.Told.Add(a.Check.RepeatEvery-a.Check.RepeatEvery/10).After(now)
+	return !a.Told.IsZero() && a.Told.Add(a.Check.RepeatEvery-a.Check.RepeatEvery/10).After(now)
 }
 
 // AlertEnd is how many bytes of the end of a body the courier gets: enough for [channels.MaxEnd] bytes of text in every
