@@ -153,7 +153,7 @@ func TestRunAsFirstProcess(t *testing.T) {
 		for i in 1 2 3 4 5 6 7 8; do sh -c 'sh -c "echo \$\$; exit 5" &'; done > orphans
 		while [ "$(wc -l < orphans)" != 8 ]; do sleep 0.01; done
 		for pid in $(cat orphans); do while [ -e /proc/$pid ]; do sleep 0.01; done; done
-		echo ready; trap "exit 9" TERM; while :; do sleep 0.01; done`)...)
+		trap "exit 9" TERM; echo ready; while :; do sleep 0.01; done`)...)
 	var stderr output
 	cmd.Env, cmd.Dir, cmd.Stderr, cmd.SysProcAttr = cleanEnv(), t.TempDir(), &stderr, childAttr()
 	out, err := cmd.StdoutPipe()
