@@ -83,12 +83,12 @@ func callOgen(url, readWrite, pingKey string) {
 		Name: ogen.NewOptString("By ogen"), Slug: ogen.NewOptString("ogen"), Tags: ogen.NewOptString("ogen"), Timeout: ogen.NewOptInt(3600),
 		Unique: []ogen.CreateCheckUniqueItem{ogen.CreateCheckUniqueItemName},
 	})
-	check := as[*ogen.CreateCheckCreated](c.CreateCheck(ctx, wanted, ogen.CreateCheckParams{}))
+	check := as[*ogen.CreateCheckCreated](c.CreateCheck(ctx, wanted, ogen.CreateCheckParams{})).Response
 	as[*ogen.CreateCheckOK](c.CreateCheck(ctx, wanted, ogen.CreateCheckParams{}))
 	id := check.UUID
 	as[*ogen.CheckFields](c.GetCheck(ctx, ogen.GetCheckParams{ID: id.String()}))
 	equal("checks", len(as[*ogen.Checks](c.ListChecks(ctx, ogen.ListChecksParams{Tag: []string{"ogen"}})).Checks), 1)
-	as[*ogen.ChangedCheck](c.UpdateCheck(ctx, ogen.NewOptUpdateCheck(ogen.UpdateCheck{Grace: ogen.NewOptInt(60)}), ogen.UpdateCheckParams{ID: id}))
+	as[*ogen.ChangedCheckHeaders](c.UpdateCheck(ctx, ogen.NewOptUpdateCheck(ogen.UpdateCheck{Grace: ogen.NewOptInt(60)}), ogen.UpdateCheckParams{ID: id}))
 
 	run := ogen.NewOptUUID(uuid.New())
 	as[*ogen.PingedHeaders](c.PingStart(ctx, ogen.PingStartParams{UUID: id, Rid: run}))
