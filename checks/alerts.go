@@ -214,7 +214,12 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 // at the end of an acknowledgement. A reminder that comes late does not delay those after it.
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	from := c.Alerting.RepeatFrom
-	if from.IsZero() { // the rule was set after the alert
+	policies := c.Policies()
+	inQuiet := false
+	if policies.Quiet != nil {
+		_, inQuiet = policies.Quiet.Until(now)
+	}
+	if from.IsZero() || from.After(now) && !inQuiet { // the rule was set after the alert, or quiet hours were taken away
 		from = now
 	}
 	if end := c.Ack.Until; !end.IsZero() && !now.Before(end) && !end.Equal(c.Alerting.Returned) {
@@ -228,7 +233,7 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	if !returned {
 		e.Last = from
 	}
-	switch d := gate.Decide(e, c.Policies(), now); {
+	switch d := gate.Decide(e, policies, now); {
 	case returned && d.Action != gate.Send:
 		c.Alerting.Next = d.Until
 		return c

@@ -49,8 +49,8 @@ type Event struct {
 	NextFailure time.Time
 	// Grace is the grace time of the check. After a parent came up, an alert waits for as long; see [Parent].
 	Grace time.Duration
-	// Reported says that the job itself reported the failure, at At.
-	Reported bool
+	// Reported is when the job itself reported the failure, or the zero time if a deadline was missed.
+	Reported time.Time
 	// Check and Tags are those of the check; windows select by them.
 	Check uuid.UUID
 	Tags  []string
@@ -245,7 +245,7 @@ func (p Policies) follow(e Event, now time.Time) Decision {
 		case e.Kind == Down && !parent.Late.IsZero():
 			until = parent.Late
 		case parent.Down:
-		case e.Kind != Down || e.Reported && e.At.After(parent.Up):
+		case e.Kind != Down || e.Reported.After(parent.Up):
 			continue
 		default:
 			if until = parent.Up.Add(min(max(e.Grace, LeastFollow), MostFollow)); !until.After(now) {

@@ -90,7 +90,7 @@ func TestDecide(t *testing.T) {
 		"a parent came up long ago": {gate.Event{Grace: 24 * time.Hour}, gate.Policies{Parents: []gate.Parent{{Name: "dump", Up: noon.Add(-gate.MostFollow)}}}, send, send, send},
 		"the follower has its time": {gate.Event{Grace: time.Minute}, gate.Policies{Parents: []gate.Parent{{Name: "dump", Up: noon}}},
 			wait(noon.Add(gate.AskParent), gate.ByParent, "dump"), send, send},
-		"the follower has failed": {gate.Event{Reported: true, At: noon}, gate.Policies{Parents: []gate.Parent{{Name: "dump", Up: noon.Add(-time.Second)}}},
+		"the follower has failed": {gate.Event{Reported: noon}, gate.Policies{Parents: []gate.Parent{{Name: "dump", Up: noon.Add(-time.Second)}}},
 			send, send, send},
 		"its deadline has passed": {down, gate.Policies{Parents: []gate.Parent{{Name: "dump", Late: noon}}},
 			wait(noon.Add(gate.AskParent), gate.ByParent, "dump"), send, send},

@@ -357,13 +357,16 @@ func (w *world) pause(n [4]int) string {
 		return ""
 	}
 	settled, _ := before.Check.Settle(w.now())
-	old := *j
+	old, begin := *j, w.now()
 	j.undo = func() string {
 		_, err := w.mon().Project(j.project).Restore(w.ctx, j.id, settled.State, after.Check.StoredSince)
 		if err != nil {
 			return ""
 		}
 		j.status, j.ackUntil, j.lastPing, j.expected, j.undo = old.status, old.ackUntil, old.lastPing, old.expected, nil
+		if j.status == "down" { // its clock may have gone on
+			j.outage().ran += int(w.now().Sub(begin)/judgeTick) + 1
+		}
 		return "the pause of " + j.name + " is undone"
 	}
 	j.status, j.ackUntil = "paused", time.Time{}
@@ -392,11 +395,6 @@ func (w *world) move(n [4]int) string {
 	for _, d := range w.desks {
 		if d.project == to {
 			j.desks = append(j.desks, d)
-		}
-	}
-	for _, other := range w.jobs {
-		if other.parent == j {
-			other.parent = nil
 		}
 	}
 	return fmt.Sprintf("%s moves to project %d", j.name, slices.Index(w.projects, to))

@@ -26,7 +26,7 @@ type personKey struct {
 type person struct {
 	told, begun, refused map[int]bool // outages
 	failed               map[int]bool // an attempt did, so it may come in another order
-	asked                map[int]bool // a server died that may have been about to tell it
+	asked, maybe         map[int]bool // a server died that may have been about to tell it, or may have told it
 	sure                 map[int]bool // told, and the sender knows
 	downID               map[int]string
 	belief               int // the outage that the last letter was about, or -1 if that said up
@@ -45,7 +45,7 @@ type person struct {
 func (w *world) person(j *chore, r *recipient) *person {
 	key := personKey{j, r}
 	if w.persons[key] == nil {
-		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
+		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), maybe: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
 	}
 	return w.persons[key]
 }
@@ -153,10 +153,11 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 	}
 }
 
-// mayHave reports whether somebody may have heard of an outage or one before, or would have but for quiet hours.
+// mayHave reports whether somebody may have heard of an outage or one before, or would have but for quiet hours. The sender cannot know
+// what a server that died has done.
 func (p *person) mayHave(last int) bool {
 	for o := 0; o <= last; o++ {
-		if p.begun[o] || p.night[o] {
+		if p.begun[o] || p.night[o] || p.maybe[o] {
 			return true
 		}
 	}
@@ -174,7 +175,8 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if why := w.mustHold(j, o, now); why != "" && !(l.Reminder > 0 && why == "parent came up") {
 		w.complain("kept back", "%s is kept back: %s", what, why)
 	}
-	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || after > 0 && !p.begun[i]) {
+	late := after > 0 && w.edited.Before(o.down) // the member of a group that is named instead of it is told at once
+	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || late && !p.begun[i]) {
 		w.complain("acknowledged", "%s has been acknowledged", what)
 	}
 	if !l.Over.IsZero() && !l.Over.Equal(o.up) || l.Over.IsZero() && !o.up.IsZero() {
@@ -192,7 +194,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if l.Reminder > 0 && !p.begun[i] && !p.told[i] && !(p.partly[i] && w.off("assigned")) {
 		w.complain("reminder first", "%s has heard of nothing", what)
 	}
-	if l.Reminder == 0 && after > 0 && o.up.IsZero() && !p.begun[i] && w.edited.Before(o.down) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
+	if l.Reminder == 0 && after > 0 && j.status == "down" && !p.begun[i] && w.edited.Before(o.down) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
 		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
 	}
 	if !again && l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
@@ -295,8 +297,10 @@ func (w *world) killed() {
 		}
 	}
 	for key, p := range w.persons {
-		if n := len(key.outages); n > 0 && !p.told[n-1] && key.status == "down" {
-			p.asked[n-1] = true
+		if n := len(key.outages); n > 0 && !p.told[n-1] {
+			if p.maybe[n-1] = true; key.status == "down" {
+				p.asked[n-1] = true
+			}
 		}
 	}
 	w.note("  a server dies")

@@ -316,7 +316,11 @@ func (s *stage) play(seed uint64, kills bool) {
 		}
 		slices.SortStableFunc(list, func(a, b due) int { return int(a.at - b.at) })
 		for _, d := range list {
-			s.clock.Set(noon.Add(d.at))
+			if at := noon.Add(d.at); at.After(s.clock.Now()) {
+				s.clock.Set(at)
+			} else {
+				s.clock.Advance(time.Millisecond) // outages are known by their instants
+			}
 			d.do(d.deed)
 		}
 		s.clock.Set(end)

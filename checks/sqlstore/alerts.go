@@ -34,10 +34,9 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
-		f.up AND d.close = '' AND (d.since IS NULL OR (SELECT ` + dropped + ` FROM ` + earlier + ` ORDER BY o.id DESC LIMIT 1)) AND coalesce(
-			(SELECT o.close <> '' OR coalesce(l.up, FALSE) FROM ` + earlier + ` AND NOT ` + dropped + `
-				AND NOT (o.state = 'failed' AND l.up) ORDER BY o.id DESC LIMIT 1),
-			EXISTS (SELECT 1 FROM ` + earlier + `)) AS unheard,
+		CASE WHEN f.up THEN (SELECT o.state = 'skipped' FROM ` + earlier + ` ORDER BY o.id DESC LIMIT 1) END AS dropped,
+		CASE WHEN f.up THEN (SELECT NOT ` + saysUp + ` FROM ` + earlier + ` AND CASE WHEN ` + saysUp + ` THEN o.state = 'sent' ELSE ` + heard + ` END
+			ORDER BY o.id DESC LIMIT 1) END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -57,8 +56,11 @@ const before = `rollcall_deliveries AS o WHERE o.check_id = d.check_id AND o.cha
 const earlier = `rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id = o.flip_id AND l.check_id = o.check_id
 	WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.id < d.id AND o.flip_id <> d.flip_id`
 
-// dropped says that the gate has dropped a delivery o.
-const dropped = `(o.state = 'skipped' AND o.held <> '')`
+// heard says of a delivery o that somebody may have heard it: it was sent, or tried. What is dropped untried has no attempts.
+const heard = `(o.state = 'sent' OR o.attempts > 0)`
+
+// saysUp says of a delivery o about a flip l that it reports the end of an outage.
+const saysUp = `(o.close <> '' OR coalesce(l.up, FALSE))`
 
 // alertRow is a row of selectAlerts.
 type alertRow struct {
@@ -78,7 +80,8 @@ type alertRow struct {
 	UpAt    int64      `bun:"up_at"`
 
 	Governed bool `bun:"governed"`
-	Unheard  bool `bun:"unheard"`
+	Dropped  bool `bun:"dropped"` // the delivery before that the check is up
+	Knows    bool `bun:"knows"`   // somebody of an outage
 
 	StormChecks int   `bun:"storm_checks"`
 	StormWindow int64 `bun:"storm_window"` // in seconds
@@ -90,7 +93,7 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	a = store.Alert{
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Told: instant(r.ToldAt),
 		Flip:   store.AlertFlip{ID: r.FlipID, At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
-		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open, Unheard: r.Unheard,
+		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open,
 		Storm: gate.Storm{Checks: r.StormChecks, Window: time.Duration(r.StormWindow) * time.Second},
 	}
 	if r.Clock != "" && json.Unmarshal([]byte(r.Clock), &a.Flip.Clock) != nil {
@@ -99,6 +102,10 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()
 	}
+	// One that sums up quiet hours is news to all. A function may be new, the history can be older than what is kept, and who hears of
+	// ends alone has chosen that.
+	a.Unheard = r.FlipUp && r.Close == "" && !r.Knows && (r.Dropped || r.Since == 0 && r.ChannelID != store.OnAlert.ID) &&
+		r.DownAt != 0 && a.Channel.Wants(channels.Down)
 	return a, err
 }
 
@@ -300,7 +307,7 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		SELECT 1 FROM rollcall_deliveries AS d JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
 		WHERE d.check_id = c.id AND NOT f.up AND d.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
-			AND (d.state = 'sent' OR d.state = 'pending' AND (
+			AND (d.state = 'sent' OR d.state = 'failed' AND d.done <> '' OR d.state = 'pending' AND (
 				(d.held LIKE ?3 OR d.held = ?4) AND (d.error = '' OR d.due_at = d.held_until) -- held stays when an alert leaves
 				OR d.held IN ('', ?5) AND d.created_at > ?1 OR d.held_until > ?1 AND d.held_until <= ?2)))`,
 		bun.List(ids), micros(fresh), micros(now), gate.ByParent+"%", gate.ByStep, gate.ByStorm).Scan(ctx, &told)

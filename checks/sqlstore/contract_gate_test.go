@@ -138,7 +138,7 @@ func testDeliveryGoverned(t *testing.T, f fixture) {
 	f.exchange(t, noon.Add(time.Second), 0, sent(up)...)
 	down := governed("a window", noon.Add(2*time.Second), true)
 	r := held(ended(down, checks.DeliverySkipped, "maintenance"), time.Time{})
-	r.Due = time.Time{}
+	r.Due, r.Attempts = time.Time{}, 0
 	f.exchange(t, noon.Add(2*time.Second), 0, r)
 	if d := f.history(t, checks.DeliveryQuery{State: checks.DeliverySkipped})[0]; d.Held != gate.ByMaintenance || d.Error != "maintenance" {
 		t.Errorf("dropped: %+v", d)

@@ -77,8 +77,8 @@ func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, s
 // notNamed is the error of an alert for which an escalation policy had an integration that it has lost since.
 const notNamed = "the escalation policy names this integration no more"
 
-// skipLines ends the lines of integrations that begin with an alert, kept back by the gate, that a check is down to which the
-// integration is not assigned. One that was tried stays: somebody may have heard of it, and hears of its end.
+// skipLines ends the reminders to integrations about checks to which they are not assigned, and their lines that begin with an alert,
+// kept back by the gate, that such a check is down. What was tried stays: somebody may have heard of it, and hears of its end.
 func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Time) error {
 	if len(to) == 0 {
 		return nil
@@ -86,8 +86,8 @@ func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Ti
 	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = ?, finished_at = ?
 		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (?)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = d.check_id AND cc.channel_id = d.channel_id)
-			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.error = '' AND NOT coalesce(f.up, FALSE))`,
+			AND (d.reminder > 0 AND d.attempts = 0 OR EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)))`,
 		notNamed, micros(now), bun.List(to)).Exec(ctx)
 	return err
 }
@@ -146,11 +146,12 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 	if err != nil || len(wants) == 0 {
 		return err
 	}
-	err = t.tell(ctx, projectID, now, wants, `ch.id IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
-		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`)
+	const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
+		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
+	err = t.tell(ctx, projectID, now, wants, "ch.id "+assigned)
 	for _, g := range list {
 		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
-			err = t.tell(ctx, projectID, now, wants, `ch.id IN (?6) AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
+			err = t.tell(ctx, projectID, now, wants, `ch.id IN (?6) AND ?5 `+assigned+` AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
 				WHERE g.check_id = c.id AND g.channel_id = ?5 AND g.flip_id = f.id AND g.state = 'sent')`, g.ID, bun.List(members))
 		}
 	}
@@ -165,7 +166,7 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND o.state <> 'skipped' AND o.close = '' AND (o.reminder = 0 OR o.state <> 'pending' OR o.attempts > 0) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR ` + heard + `) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
 					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> ''))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
@@ -195,9 +196,9 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 	if _, err = t.tx().NewRaw(insert, append(args, bun.List(alerted))...).Exec(ctx); err != nil {
 		return translate(err)
 	}
-	// A reminder that was raised together with the change would come first.
-	_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the alert itself was not sent yet', finished_at = ?
-		WHERE d.check_id IN (?) AND d.state = 'pending' AND d.reminder > 0 AND d.attempts = 0 AND EXISTS (SELECT 1 FROM rollcall_deliveries AS n
+	// A reminder that was raised together with the change would come first, and an incident that is about to be closed is open again.
+	_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the alert itself takes its place', finished_at = ?
+		WHERE d.check_id IN (?) AND d.state = 'pending' AND (d.reminder > 0 AND d.attempts = 0 OR d.close <> '') AND EXISTS (SELECT 1 FROM rollcall_deliveries AS n
 			WHERE n.check_id = d.check_id AND n.channel_id = d.channel_id AND n.flip_id = d.flip_id AND n.reminder = 0 AND n.state = 'pending' AND n.id > d.id)`,
 		micros(now), bun.List(alerted)).Exec(ctx)
 	return translate(err)

@@ -66,13 +66,15 @@ const (
 	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
 	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND o.flip_id = (SELECT l.id FROM rollcall_flips AS l
-				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)`
+			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown
 
-	// saysDown says of a delivery o about a flip that it has told, or may have, that the check is down, and that nothing else followed.
-	saysDown = `o.close = '' AND (o.state IN ('sent', 'pending') OR o.state = 'superseded' AND o.attempts > 0 OR o.state = 'failed' AND o.done <> '')
+	// saysDown says of a delivery o that it tells somebody, or may have told, that the check is down, and that since then nothing was
+	// raised about its end, which would have gone to all of those, and no incident was closed.
+	saysDown = `o.close = '' AND (o.state = 'pending' OR ` + heard + `)
+			AND o.id > coalesce((SELECT k.id FROM rollcall_deliveries AS k JOIN rollcall_flips AS u ON u.id = k.flip_id AND u.check_id = k.check_id AND u.up
+				WHERE k.check_id = o.check_id AND k.close = '' ORDER BY k.id DESC LIMIT 1), 0)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
-				AND k.id > o.id AND (k.close <> '' OR k.flip_id <> o.flip_id))`
+				AND k.id > o.id AND k.close <> '' AND k.state IN ('sent', 'pending'))`
 	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
 
 	// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.

@@ -82,7 +82,8 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 func parentOf(a store.Alert, parent Parent, windows []gate.Window, now time.Time) gate.Parent {
 	p := parent.Gate(windows, now)
 	success, deadline := parent.History.LastSuccess, a.CreatedAt.Add(parent.Grace) // it was late then
-	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && p.Up.Before(a.CreatedAt) {
+	cameUp := p.Up.Add(min(max(a.Check.Grace, gate.LeastFollow), gate.MostFollow)) // until then, the alert waits for that
+	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && cameUp.Before(a.CreatedAt) {
 		if p.Up = success; deadline.Before(success) {
 			p.Up = deadline
 		}
@@ -112,8 +113,11 @@ func downs(alerts []store.Alert) (ids []int64) {
 // EventOf returns an alert as the gate sees it at an instant.
 func EventOf(a store.Alert, now time.Time) gate.Event {
 	e := gate.Event{
-		Kind: gate.Down, At: a.CreatedAt, Clock: a.Flip.Clock, Grace: a.Check.Grace, Reported: a.Flip.Reason == flips.Failure,
+		Kind: gate.Down, At: a.CreatedAt, Clock: a.Flip.Clock, Grace: a.Check.Grace,
 		Check: a.Check.ID, Tags: a.Check.TagList(), Channel: a.ChannelID,
+	}
+	if a.Flip.Reason == flips.Failure {
+		e.Reported = a.Flip.At
 	}
 	switch {
 	case a.Flip.Up:
@@ -194,8 +198,8 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 // vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
 // alert that the check is up behind it, both end: nobody has heard that it was down. One that sums up quiet hours ends alone, because
 // the recovery may be that of an alert before them. One about a later outage takes its place.
-// If the check is not down any more, the alert ends alone. The same holds for what was raised meanwhile. Of one that was tried,
-// which somebody may have heard of, only the reminders end, as they do of one that stays.
+// If the check is not down any more, the alert ends alone. The same holds for what was raised meanwhile. One that was tried counts as
+// heard: with an alert that the check is up behind it, it ends alone. Otherwise only its reminders end, as they do of one that stays.
 func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
 	first := line[0]
 	tried := first.Attempts > 1
@@ -206,8 +210,9 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 		}
 		ends = slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
 		switch {
-		case tried && ends >= 0:
+		case tried && ends >= 0 && !line[ends].FlipUp:
 			from = 1
+		case tried && ends >= 0: // the end is said in its place
 		case ends >= 0 && line[ends].FlipUp && down.Since.IsZero():
 			ends++
 		case ends >= 0 && line[ends].FlipUp: // somebody may have heard that it was down before the quiet hours

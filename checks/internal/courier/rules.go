@@ -129,6 +129,8 @@ func stale(q store.QueuedDelivery, now time.Time) bool {
 // check is up, and the first one about the last outage: no reminder takes the place of an alert that nobody has heard. The first
 // delivery that it keeps takes over the claim and sums up the flips of the superseded ones.
 func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult, first store.DeliveryResult) {
+	claimed := line[0].QueuedDelivery
+	line = slices.SortedFunc(slices.Values(line), func(a, b store.WaitingDelivery) int { return cmp.Compare(a.ID, b.ID) }) // a reminder that waits is the last
 	newest := line[len(line)-1]
 	var down int64 // the flip that began the last outage
 	for _, w := range line {
@@ -140,7 +142,6 @@ func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult,
 	if i := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
 		kept = line[i]
 	}
-	claimed := line[0].QueuedDelivery
 	since := flipsFrom(kept)
 	for _, w := range line {
 		if w.ID == kept.ID || w.ID == newest.ID && w.FlipUp {

