@@ -220,12 +220,18 @@ func (n Notification) To(recipients []string) []string {
 //
 // [Rest] names the others, so one of them delays no other: if any recipient has accepted the alert, the monitor retries for
 // each that failed for now by itself, in the order of its alerts, and goes on with the next alert for the rest.
+//
+// If it leaves out all of them, the error is [ErrNobody].
 func Each(n Notification, recipients []string, send func(recipient string) error) error {
 	done := slices.Clone(n.Done)
 	var retryable error
 	var permanent []error
 	var rest []Unsent
-	for _, r := range n.To(recipients) {
+	to := n.To(recipients)
+	if len(to) == 0 && len(recipients) > 0 {
+		return ErrNobody
+	}
+	for _, r := range to {
 		err := send(r)
 		if err == nil {
 			done = append(done, r)
@@ -246,6 +252,10 @@ func Each(n Notification, recipients []string, send func(recipient string) error
 	}
 	return Partial(unsentError{retryable, rest}, done...)
 }
+
+// ErrNobody means that a notification goes to none of the recipients, because each has it or gets one of its own. To a monitor, it is
+// no failure.
+var ErrNobody = errors.New("each recipient has the notification, or gets it by itself")
 
 type permanentError struct{ error }
 

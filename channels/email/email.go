@@ -233,7 +233,7 @@ func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		}
 		return err
 	})
-	if err == nil || talk.err != nil {
+	if err == nil || talk.err != nil || errors.Is(err, channels.ErrNobody) {
 		return err
 	}
 	text := strings.Join(problems, "; ")

@@ -142,7 +142,7 @@ func TestMaintenanceRecovery(t *testing.T) {
 			o.wait(t, time.Minute)
 		}
 		o.wait(t, time.Hour)
-		said := []string{"down skipped 0 maintenance: new disks", "up skipped 0 maintenance: new disks"}
+		said := []string{"down skipped 0 maintenance: new disks", "up skipped 0 the alert that it was down was not sent"}
 		o.states(t, append(said, said...)...)
 		w := o.maintain(t, time.Hour)
 		o.ping(t, c.ID, pings.Failure)

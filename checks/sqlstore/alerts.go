@@ -27,7 +27,7 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason, f.clock,
-		CASE WHEN d.reminder > 0 THEN (SELECT max(o.finished_at) FROM ` + before + ` AND o.state = 'sent') END AS told_at,
+		CASE WHEN d.reminder > 0 THEN (SELECT max(o.finished_at) FROM ` + before + ` AND ` + reached + `) END AS told_at,
 		CASE WHEN d.reminder > 0 THEN (SELECT count(*) FROM ` + before + ` AND o.state IN ('sent', 'failed') AND o.reminder > 0) ELSE 0 END AS reminders,
 		d.recipient = '' AND EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.state = 'pending'
 			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS divided,
@@ -58,6 +58,9 @@ const earlier = `rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id 
 
 // heard says of a delivery o that somebody may have heard it: it was sent, or tried. What is dropped untried has no attempts.
 const heard = `(o.state = 'sent' OR o.attempts > 0)`
+
+// reached says of a delivery o that somebody has heard it: all that were left, or some before others refused it.
+const reached = `(o.state = 'sent' OR o.state = 'failed' AND o.done <> '')`
 
 // saysUp says of a delivery o about a flip l that it reports the end of an outage.
 const saysUp = `(o.close <> '' OR coalesce(l.up, FALSE))`
@@ -304,12 +307,12 @@ func (s *database) earlierFlips(ctx context.Context, ids []int64) (map[int64][]s
 func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Time) (map[uuid.UUID]bool, error) {
 	var told []uuid.UUID
 	err := s.db.NewRaw(`SELECT c.uuid FROM rollcall_checks AS c WHERE c.uuid IN (?0) AND EXISTS (
-		SELECT 1 FROM rollcall_deliveries AS d JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
-		WHERE d.check_id = c.id AND NOT f.up AND d.close = ''
+		SELECT 1 FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = o.check_id
+		WHERE o.check_id = c.id AND NOT f.up AND o.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
-			AND (d.state = 'sent' OR d.state = 'failed' AND d.done <> '' OR d.state = 'pending' AND (
-				(d.held LIKE ?3 OR d.held = ?4) AND (d.error = '' OR d.due_at = d.held_until) -- held stays when an alert leaves
-				OR d.held IN ('', ?5) AND d.created_at > ?1 OR d.held_until > ?1 AND d.held_until <= ?2)))`,
+			AND (`+reached+` OR o.state = 'pending' AND (
+				(o.held LIKE ?3 OR o.held = ?4) AND (o.error = '' OR o.due_at = o.held_until) -- held stays when an alert leaves
+				OR o.held IN ('', ?5) AND o.created_at > ?1 OR o.held_until > ?1 AND o.held_until <= ?2)))`,
 		bun.List(ids), micros(fresh), micros(now), gate.ByParent+"%", gate.ByStep, gate.ByStorm).Scan(ctx, &told)
 	set := make(map[uuid.UUID]bool, len(told))
 	for _, id := range told {

@@ -100,18 +100,37 @@ func (t *transaction) enqueue(ctx context.Context, alerts []raisedAlert) error {
 	if err != nil {
 		return err
 	}
-	var all, toFunction [][]any
+	var all, toFunction, ups [][]any
 	for _, a := range alerts {
 		values := []any{a.flip, a.check, a.up, a.reminder, a.since, a.at}
 		if all = append(all, values); a.at <= until {
 			toFunction = append(toFunction, values)
 		}
+		if a.up {
+			ups = append(ups, []any{a.at, a.check})
+		}
 	}
 	if err := t.exec(ctx, insertOnAlert, toFunction); err != nil {
 		return err
 	}
-	return t.exec(ctx, insertDeliveries, all)
+	if err := t.exec(ctx, insertDeliveries, all); err != nil {
+		return err
+	}
+	return t.exec(ctx, wakeHeld, ups)
 }
+
+// wakeHeld makes what the gate keeps back of checks due that have come up: it does not wait any more, and neither does the recovery
+// behind it. It skips what a courier works on, because that must not make a ping wait.
+var wakeHeld = statement{
+	sqlite: `UPDATE rollcall_deliveries SET due_at = ?1, held_until = ?1 WHERE check_id = ?2 AND ` + isHeld + ` AND due_at > ?1`,
+	postgres: `UPDATE rollcall_deliveries AS d SET due_at = w.at, held_until = w.at
+		FROM (SELECT h.id, a.at FROM (SELECT unnest($1::bigint[]) AS at, unnest($2::bigint[]) AS check_id) AS a
+			JOIN rollcall_deliveries AS h ON h.check_id = a.check_id AND ` + isHeld + ` AND due_at > a.at FOR UPDATE OF h SKIP LOCKED) AS w
+		WHERE d.id = w.id`,
+}
+
+// isHeld says of a delivery that the gate keeps it back, and not for others that leave with it.
+const isHeld = `state = 'pending' AND due_at = held_until AND held <> '` + string(gate.ByStorm) + `'`
 
 // onAlertSetting is the row of rollcall_settings that holds the instant of OnAlertUntil.
 const onAlertSetting = "on_alert_until"

@@ -172,6 +172,7 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 	}
 	if q.Held != "" && q.Held != gate.ByStorm && len(line) > 0 { // a storm keeps nothing quiet
 		line[0].QueuedDelivery = q
+		line = slices.DeleteFunc(line, func(w store.WaitingDelivery) bool { return w.ID < q.ID }) // reminders of earlier outages that wait
 		if list = vanish(line, a.Check); len(list) > 0 && list[0].ID == q.ID {
 			return list, false
 		}
@@ -181,8 +182,8 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 		return append(list, dropped(q, "the alert that it was down was not sent")), false
 	case a.Reminder > 0 && !a.Told.Before(a.CreatedAt):
 		return append(list, dropped(q, "an alert was sent after it was due")), false
-	case a.Reminder > 0 && !a.UpAt.IsZero() && a.Held != "":
-		return append(list, dropped(q, "the check is up")), false
+	case a.Reminder > 0 && a.Held != "" && !a.Check.StoredSince.Equal(a.Flip.At):
+		return append(list, dropped(q, "that outage is over")), false
 	case a.Held == gate.ByRepeat && a.Check.RepeatEvery == 0:
 		return append(list, dropped(q, "there are no reminders any more")), false
 	case d.Action == gate.Drop:
@@ -196,26 +197,19 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 }
 
 // vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
-// alert that the check is up behind it, both end: nobody has heard that it was down. One that sums up quiet hours ends alone, because
-// the recovery may be that of an alert before them. One about a later outage takes its place.
-// If the check is not down any more, the alert ends alone. The same holds for what was raised meanwhile. One that was tried counts as
-// heard: with an alert that the check is up behind it, it ends alone. Otherwise only its reminders end, as they do of one that stays.
+// alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
+// recoveries. One about a later outage takes its place. If the check is not down any more, it ends, too. Otherwise only its reminders do.
+// One that was tried counts as heard, and decides nothing about those behind it.
 func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
 	first := line[0]
 	tried := first.Attempts > 1
-	for ends := 0; len(line) > 0 && !line[0].FlipUp; line = line[ends:] {
+	for len(line) > 0 && (line[0].ID == first.ID || !tried && line[0].CreatedAt.Before(first.HeldUntil)) {
 		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
-		if down.ID != first.ID && (tried || !down.CreatedAt.Before(first.HeldUntil)) {
-			break
-		}
-		ends = slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
+		ends := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
 		switch {
-		case tried && ends >= 0 && !line[ends].FlipUp:
+		case ends >= 0 && line[ends].FlipUp:
+		case ends >= 0 && tried:
 			from = 1
-		case tried && ends >= 0: // the end is said in its place
-		case ends >= 0 && line[ends].FlipUp && down.Since.IsZero():
-			ends++
-		case ends >= 0 && line[ends].FlipUp: // somebody may have heard that it was down before the quiet hours
 		case ends >= 0:
 			text = supersededText("")
 		case !tried && c.Stored != checks.StatusDown:
@@ -226,6 +220,10 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 		for _, w := range line[from:ends] {
 			w.Held, w.HeldBy = first.Held, first.HeldBy
 			list = append(list, dropped(w.QueuedDelivery, text))
+		}
+		line = line[ends:]
+		for len(line) > 0 && line[0].FlipUp {
+			line = line[1:]
 		}
 	}
 	return list

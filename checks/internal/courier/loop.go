@@ -59,6 +59,7 @@ type send struct {
 	others  []*send // what else the message is about
 	lane    *lane
 	began   atomic.Pointer[time.Time] // when the attempt began
+	nobody  bool                      // it went to none of the recipients
 	open    string                    // what is open at the receiver after the attempt
 	err     error
 }

@@ -60,6 +60,9 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
 		r.Error = l.errorText(s.Channel, err)
 	}
+	if r.State == checks.DeliverySent && s.nobody && len(s.Done) == 0 && len(r.Handovers) > 0 {
+		r.State, r.Error = checks.DeliverySuperseded, "each recipient gets a delivery of its own"
+	}
 	switch r.State {
 	case checks.DeliverySent:
 		l.sent++

@@ -92,6 +92,9 @@ func (l *loop) start(ctx context.Context, notifier channels.Notifier, s *send) {
 	l.sends[s] = true
 	go func() {
 		s.open, s.err = l.attempt(ctx, notifier, s)
+		if s.nobody = errors.Is(s.err, channels.ErrNobody); s.nobody {
+			s.err = nil
+		}
 		l.finished <- s
 	}()
 }
