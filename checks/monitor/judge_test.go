@@ -15,11 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
-// openFaults names what is switched off until a fault is mended.
-var openFaults = []string{}
-
-func (w *world) off(name string) bool { return slices.Contains(openFaults, name) }
-
 // sideBySide is how many histories share a stage.
 const sideBySide = 40
 
@@ -66,39 +61,46 @@ func TestJudge(t *testing.T) {
 
 // playHistories plays histories side by side and returns the worlds with violations.
 func playHistories(t *testing.T, db dbtest.DB, first uint64, n int) (bad []*world) {
-	s := newStage(t, openJudge(t, db))
-	for i := range n {
-		s.newWorld(first+uint64(i), draw(first+uint64(i), openFaults))
-	}
-	s.play(first, n > 1)
-	for _, w := range s.worlds {
-		if len(w.wrong) > 0 {
-			bad = append(bad, w)
+	onStage(t, db, func(s *stage) {
+		for i := range n {
+			s.newWorld(first+uint64(i), draw(first+uint64(i)))
 		}
-	}
+		s.play(first, n > 1)
+		for _, w := range s.worlds {
+			if len(w.wrong) > 0 {
+				bad = append(bad, w)
+			}
+		}
+	})
 	return bad
 }
 
-func openJudge(t *testing.T, db dbtest.DB) store.Store {
-	if db.Path() != "" {
-		return dbtest.Memory(t).Contract().(store.Store)
-	}
-	return db.Another(t).Open(t).Contract().(store.Store)
+// onStage makes a stage on an empty database, whose connections end with it.
+func onStage(t *testing.T, db dbtest.DB, act func(s *stage)) {
+	t.Run("", func(t *testing.T) {
+		if db.Path() != "" {
+			act(newStage(t, dbtest.Memory(t).Contract().(store.Store)))
+		} else {
+			act(newStage(t, db.Another(t).Open(t).Contract().(store.Store)))
+		}
+	})
 }
 
 // report shrinks a history with a violation and prints it.
 func report(t *testing.T, db dbtest.DB, w *world, whole bool) {
-	rule, deeds := w.wrong[0], draw(w.seed, openFaults)
+	rule, deeds := w.wrong[0], draw(w.seed)
 	best := w
 	try := func(deeds []deed) bool {
-		s := newStage(t, openJudge(t, db))
-		again := s.newWorld(w.seed, deeds)
-		s.play(w.seed, false)
-		if slices.Contains(again.wrong, rule) {
-			best = again
-			return true
-		}
-		return false
+		failed := false
+		onStage(t, db, func(s *stage) {
+			again := s.newWorld(w.seed, deeds)
+			s.play(w.seed, false)
+			if failed = slices.Contains(again.wrong, rule); failed {
+				again.list = again.outbox()
+				best = again
+			}
+		})
+		return failed
 	}
 	text := "alone it does not happen again"
 	if try(deeds) {
@@ -117,7 +119,7 @@ func report(t *testing.T, db dbtest.DB, w *world, whole bool) {
 			}
 		}
 	}
-	t.Errorf("ROLLCALL_JUDGE=seed:%d: %s (%s)\n%s\n%s\n%s", w.seed, rule, text, best.setting(), strings.Join(best.log, "\n"), best.outbox())
+	t.Errorf("ROLLCALL_JUDGE=seed:%d: %s (%s)\n%s\n%s\n%s", w.seed, rule, text, best.setting(), strings.Join(best.log, "\n"), best.list)
 }
 
 // outbox lists the first deliveries of a world.

@@ -32,11 +32,10 @@ type person struct {
 	belief               int // the outage that the last letter was about, or -1 if that said up
 	lastWord             time.Time
 	night                map[int]bool // outages in which quiet hours were in force
-	everWanted, partly   map[int]bool // outages in which it was wanted at some time, and in which it was not
+	everWanted           map[int]bool // outages in which it was wanted at some time
 	wanted               int          // ticks in a row
 	after                time.Duration
 	unanswered           bool // the last attempt
-	left                 bool // it has not been wanted at some time since the last letter
 	doubt                bool // something was refused, or its answer was lost, or it was moved away
 	quietUp              int  // ticks in a row in which it could have been told that the check is up
 	reminding            int  // ticks in a row in which it could have got a reminder
@@ -45,7 +44,7 @@ type person struct {
 func (w *world) person(j *chore, r *recipient) *person {
 	key := personKey{j, r}
 	if w.persons[key] == nil {
-		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), maybe: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), partly: make(map[int]bool), belief: -1}
+		w.persons[key] = &person{told: make(map[int]bool), sure: make(map[int]bool), failed: make(map[int]bool), asked: make(map[int]bool), maybe: make(map[int]bool), begun: make(map[int]bool), night: make(map[int]bool), refused: make(map[int]bool), downID: make(map[int]string), everWanted: make(map[int]bool), belief: -1}
 	}
 	return w.persons[key]
 }
@@ -135,8 +134,7 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
 		return
 	}
-	recorded := j.outages[i].recorded && w.off("recorded only or paused, then up")
-	if !again && !recorded && !p.mayHave(i) && r.only != "up" && !(p.partly[i] && w.off("assigned")) {
+	if !again && !p.mayHave(i) && r.only != "up" {
 		w.complain("up without down", "%s", what)
 	}
 	if l.refused {
@@ -188,16 +186,16 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i {
 		w.complain("order", "%s after a later outage", what)
 	}
-	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && !o.roundAt.After(p.lastWord) {
+	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) {
 		w.complain("twice", "%s again", what)
 	}
-	if l.Reminder > 0 && !p.begun[i] && !p.told[i] && !(p.partly[i] && w.off("assigned")) {
+	if l.Reminder > 0 && !p.begun[i] && !p.told[i] {
 		w.complain("reminder first", "%s has heard of nothing", what)
 	}
-	if l.Reminder == 0 && after > 0 && j.status == "down" && !p.begun[i] && w.edited.Before(o.down) && !w.off("step") && time.Duration(o.ran+1)*judgeTick < after {
+	if l.Reminder == 0 && after > 0 && j.status == "down" && !p.begun[i] && w.edited.Before(o.down) && time.Duration(o.ran+1)*judgeTick < after {
 		w.complain("step", "%s after %d ticks of the clock, its step is %v", what, o.ran, after)
 	}
-	if !again && l.Reminder > 0 && j.repeat > 0 && !w.off("spacing") && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
+	if !again && l.Reminder > 0 && j.repeat > 0 && p.told[i] && !p.failed[i] && now.Sub(p.lastWord) < j.repeat*9/10-judgeTick && j.settings.Before(p.lastWord) && !o.roundAt.After(p.lastWord) {
 		w.complain("spacing", "%s after %v", what, now.Sub(p.lastWord))
 	}
 	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
@@ -212,7 +210,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 		maps.DeleteFunc(p.asked, func(o int, _ bool) bool { return o <= i })
 	}
 	if l.arrived {
-		p.told[i], p.belief, p.lastWord, p.left = true, i, now, p.left && p.wanted == 0
+		p.told[i], p.belief, p.lastWord = true, i, now
 	}
 }
 
@@ -250,7 +248,7 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		if after == 0 {
 			streak = o.streak
 		}
-		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && len(p.asked) == 0 && !(p.partly[o.n] && w.off("assigned")) {
+		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && len(p.asked) == 0 {
 			w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
 			p.refused[o.n] = true
 		}
@@ -270,14 +268,7 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	for o := p.belief; o >= 0 && o < len(j.outages) && over && j.status == "down"; o++ { // one alert sums up the night
 		over = !p.night[o]
 	}
-	if p.unanswered && (!wanted || r.only == "up") && w.off("superseded, then not wanted") {
-		p.doubt = true
-	}
 	if p.quietUp++; !over || p.unanswered && j.status == "down" || j.status == "paused" || j.isQuiet(now) || !works || r.only == "down" || p.doubt {
-		p.quietUp = 0
-	}
-	p.left = p.left || !wanted
-	if over && p.left && w.off("unassigned") {
 		p.quietUp = 0
 	}
 	if p.quietUp > slack+4 {

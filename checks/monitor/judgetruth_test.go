@@ -48,7 +48,6 @@ type failure struct {
 	reported  bool
 	reached   bool // alert_after
 	reachedAt time.Time
-	recorded  bool // at some time, the check recorded only or was paused
 
 	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
 	ran               int // the most ticks that its clock may have run in this round
@@ -96,16 +95,11 @@ func (w *world) settle() {
 func (w *world) touch() {
 	w.settle()
 	for _, j := range w.jobs {
-		if n := len(j.outages); n > 0 && (j.record || j.status == "paused") {
-			j.outages[n-1].recorded = true
-		}
 		if j.status == "down" {
 			for _, d := range w.desks[1:] {
 				for _, r := range d.to {
 					if wanted, _ := w.wanted(j, d); wanted {
 						w.person(j, r).everWanted[j.outage().n] = true
-					} else {
-						w.person(j, r).partly[j.outage().n] = true
 					}
 				}
 			}

@@ -74,6 +74,7 @@ type world struct {
 	persons map[personKey]*person
 	ids     map[string]string // what each idempotency key stands for
 	log     []string
+	list    string // of its deliveries
 	wrong   []string
 }
 
@@ -279,9 +280,6 @@ func (w *world) reassigned() {
 	w.edited = w.now()
 	for key, p := range w.persons {
 		p.reminding = -int(key.repeat / judgeTick)
-		if p.left = true; key.status == "down" && w.off("assigned") {
-			p.partly[key.outage().n] = true
-		}
 	}
 }
 

@@ -310,6 +310,7 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		SELECT 1 FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = o.check_id
 		WHERE o.check_id = c.id AND NOT f.up AND o.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
+			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = c.id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> '')
 			AND (`+reached+` OR o.state = 'pending' AND (
 				(o.held LIKE ?3 OR o.held = ?4) AND (o.error = '' OR o.due_at = o.held_until) -- held stays when an alert leaves
 				OR o.held IN ('', ?5) AND o.created_at > ?1 OR o.held_until > ?1 AND o.held_until <= ?2)))`,

@@ -198,8 +198,8 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 
 // vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
 // alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
-// recoveries. One about a later outage takes its place. If the check is not down any more, it ends, too. Otherwise only its reminders do.
-// One that was tried counts as heard, and decides nothing about those behind it.
+// recoveries. One about a later outage takes its place. If the check was not down any more when it was read, which was before the
+// line, the first one ends, too. Otherwise only its reminders do. One that was tried counts as heard, and decides nothing about those behind it.
 func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
 	first := line[0]
 	tried := first.Attempts > 1
@@ -212,7 +212,7 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 			from = 1
 		case ends >= 0:
 			text = supersededText("")
-		case !tried && c.Stored != checks.StatusDown:
+		case !tried && down.ID == first.ID && c.Stored != checks.StatusDown:
 			ends, text = len(line), closeReason(incidentView{}, c)
 		default:
 			ends, from = len(line), 1

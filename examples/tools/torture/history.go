@@ -38,7 +38,7 @@ func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() + t.f
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips with %d deliveries, "+
-		"of all deliveries %d arrived, %d repeatedly, %d were dropped in maintenance windows; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
+		"of all deliveries %d arrived, %d repeatedly, %d were dropped; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
 		t.operations.Load(), t.took.Round(time.Second), t.unanswered.Load(), t.acknowledged.Load(), t.flips, t.deliveries,
 		t.received, t.repeats, t.skipped, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load())
 }
@@ -61,9 +61,10 @@ func runHistories(ctx context.Context, s *site, o options) (report string, err e
 		before := t.deaths()
 		s.under(ctx, o.Seed+uint64(number), o.Calm, func(ctx context.Context) {
 			open, end := context.WithCancel(ctx)
-			var windows sync.WaitGroup
-			windows.Go(func() { r.maintain(open) })
-			defer windows.Wait()
+			var policies sync.WaitGroup
+			policies.Go(func() { r.maintain(open) })
+			policies.Go(func() { r.onCall(open) })
+			defer policies.Wait()
 			defer end()
 			r.work(ctx)
 			// A fast machine is done before anything has died.

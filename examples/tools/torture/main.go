@@ -17,9 +17,11 @@
 //	    the state machine give the same answers. A request without an answer may have had its effect or not. In the end
 //	    the database must equal the model, microsecond by microsecond: the log, the state, the flips, and a delivery for
 //	    each alert and channel. Each delivery must have arrived at least once, and in order, at a receiver that refuses
-//	    some at first. Maintenance windows open and end over some checks: no alert that a check is down may arrive within
-//	    one, what is down at the end must be alerted then, and a recovery is reported only if the alert was. Checks that are
-//	    left alone must have gone down at the instant of their deadlines.
+//	    some at first. Maintenance windows open and end over some checks, outages are acknowledged, checks follow others, and
+//	    one channel comes at a later step: no alert that a check is down may arrive within a window, or at the step before its
+//	    time or after an acknowledgement, what is down at the end must be alerted then, and a recovery is reported to those who
+//	    have heard of the outage, and only to them. Checks that are left alone must have gone down at the instant of their
+//	    deadlines.
 //	failover
 //	    The same, on a primary of PostgreSQL with a synchronous standby. The primary is killed and the standby promoted,
 //	    again and again; the killed one joins it by pg_rewind or a new base backup. All three servers must take pings again

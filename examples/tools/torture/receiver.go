@@ -36,14 +36,15 @@ type receiver struct {
 	repeats int
 	problem func(format string, args ...any)
 	windows *windows
+	acks    *acks
 }
 
-func newReceiver(problem func(format string, args ...any), w *windows) (*receiver, error) {
+func newReceiver(problem func(format string, args ...any), w *windows, a *acks) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert), problem: problem, windows: w}
+	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert), problem: problem, windows: w, acks: a}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{channel}", r.receive)
 	r.web = &http.Server{Handler: mux, ReadHeaderTimeout: patience}
@@ -69,6 +70,11 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	}
 	if document.Status == "down" && r.windows.forbid(document.Check.UUID, document.At) {
 		r.problem("the alert that %s is down since %v arrived within a maintenance window", document.Check.UUID, document.At)
+	}
+	if down := document.Status == "down" && req.PathValue("channel") == late; down && time.Since(document.At) < stepAfter {
+		r.problem("the alert that %s is down since %v arrived before its step", document.Check.UUID, document.At)
+	} else if down && r.acks.forbids(document.Check.UUID, document.At) {
+		r.problem("the alert that %s is down since %v arrived at a later step after an acknowledgement", document.Check.UUID, document.At)
 	}
 	const often = 50
 	if r.seen[key] == 0 && r.refused*often < len(r.seen) {
@@ -121,7 +127,7 @@ func (s *site) auditDeliveries(ctx context.Context) error {
 // sent returns the alerts that the outbox has as sent, in order.
 func (s *site) sent(ctx context.Context) (map[pair][]alert, error) {
 	var rows []outboxRow
-	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.created_at, d.state FROM rollcall_deliveries d
+	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.created_at, d.state, d.held, d.attempts, coalesce(d.finished_at, 0) AS finished_at FROM rollcall_deliveries d
 		JOIN rollcall_flips f ON f.id = d.flip_id JOIN rollcall_checks c ON c.id = d.check_id
 		JOIN rollcall_channels ch ON ch.id = d.channel_id ORDER BY d.id`).Scan(ctx, &rows)
 	if err != nil {

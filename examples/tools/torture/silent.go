@@ -31,6 +31,9 @@ func (s *site) silentChecks(ctx context.Context) ([]silent, error) {
 		{paths: []string{"/log"}},
 	}
 	made, err := s.create(ctx, "silent", len(list), checks.MinPeriod)
+	if err == nil {
+		err = s.escalate(ctx, made[0].id)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type site struct {
 	began time.Time // of the trial, once the servers run
 
 	windows windows
+	acks    acks
 
 	mu       sync.Mutex
 	problems []string
@@ -84,7 +85,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 			return s, err
 		}
 	}
-	if s.receiver, err = newReceiver(s.problem, &s.windows); err != nil {
+	if s.receiver, err = newReceiver(s.problem, &s.windows, &s.acks); err != nil {
 		return s, err
 	}
 	if err := s.startServers(ctx, o.Rollcall); err != nil {
@@ -121,7 +122,7 @@ func (s *site) startPostgres(ctx context.Context) (err error) {
 }
 
 // channelNames are the channels of the project. All checks are assigned to all of them.
-var channelNames = [...]string{"first", "second"}
+var channelNames = [...]string{"first", "second", late}
 
 func (s *site) startServers(ctx context.Context, binary string) (err error) {
 	for i := range s.trial.servers {

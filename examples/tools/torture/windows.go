@@ -96,38 +96,8 @@ type outboxRow struct {
 	At        int64
 	CreatedAt int64
 	State     string
-}
+	Held      string
+	Attempts  int
 
-// auditSkipped judges what the gate has dropped: an alert that a check is down only if it was raised within a window and something
-// came after it, and one that it is up only with the one before it.
-func (s *site) auditSkipped(ctx context.Context, all map[pair][]outboxRow) error {
-	for p, rows := range all {
-		c, err := s.mon.Check(ctx, p.check)
-		if err != nil {
-			return err
-		}
-		list, err := s.mon.Project(c.ProjectID).Windows(ctx, checks.WindowQuery{EndsAfter: s.began})
-		if err != nil {
-			return err
-		}
-		for i, d := range rows {
-			at := time.UnixMicro(d.CreatedAt)
-			const late = 5 * time.Second // until a window has ended for everyone
-			within := slices.ContainsFunc(list, func(w gate.Window) bool {
-				return w.Covers(p.check, nil) && !at.Before(w.Start) && at.Before(w.End.Add(late))
-			})
-			over := i < len(rows)-1 || c.Stored != checks.StatusDown
-			switch skipped := d.State == "skipped"; {
-			case d.State != "sent" && !skipped:
-				s.problem("the delivery at %v about %s to %s is %s", at, p.check, p.channel, d.State)
-			case d.Up && i > 0 && !rows[i-1].Up && skipped != (rows[i-1].State == "skipped"):
-				s.problem("the recovery of %s at %v for %s is %s, after an alert that is %s", p.check, at, p.channel, d.State, rows[i-1].State)
-			case skipped && !d.Up && !(within && over):
-				s.problem("lost: the alert at %v that %s is down to %s; within a window: %v, over: %v", at, p.check, p.channel, within, over)
-			case skipped:
-				s.count.skipped++
-			}
-		}
-	}
-	return nil
+	FinishedAt int64
 }
