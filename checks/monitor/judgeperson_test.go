@@ -118,6 +118,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 			clear(p.told)
 		}
 		clear(p.downID)
+		clear(p.sure)
 	case l.Status == channels.Up:
 		w.readUp(j, r, p, l, what, again)
 	default:
