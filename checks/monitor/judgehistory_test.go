@@ -256,7 +256,7 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 	}
 	if spec.RecordOnly != nil {
 		if j.record && !*spec.RecordOnly && j.status == "down" { // alerted as new, because what was raised before may have been dropped
-			j.outage().roundAt, j.outage().ran, j.outage().reached = w.now(), 0, true
+			j.outage().roundAt, j.outage().ran = w.now(), 0
 		}
 		j.record = *spec.RecordOnly
 		text += fmt.Sprintf(" records only: %v", j.record)
@@ -391,6 +391,13 @@ func (w *world) move(n [4]int) string {
 	_, err := w.mon().Project(j.project).Transfer(w.ctx, j.id, to)
 	must(w.t, err)
 	j.project, j.desks, j.parent = to, nil, nil
+	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
+		if k := slices.Index(v.Checks, j.id); k >= 0 {
+			if w.windows[i].Checks = slices.Delete(v.Checks, k, k+1); len(v.Checks)+len(v.Tags) == 1 {
+				w.windows[i].End = w.now()
+			}
+		}
+	}
 	for _, d := range w.desks {
 		if d.project == to {
 			j.desks = append(j.desks, d)

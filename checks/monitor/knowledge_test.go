@@ -152,6 +152,20 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.sweep(t, 30*time.Minute, "mail: job up")
 		},
+		"the member of a group, paused in an outage": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.pause(t, c)
+			p.clock.Advance(time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.clock.Advance(time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			_, err := p.Deliver(t.Context())
+			must(t, err)
+			equal(t, "in order", p.received(), []string{"mail: job down", "mail: job up"})
+		},
 		"quiet hours are taken away": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

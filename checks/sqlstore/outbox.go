@@ -66,7 +66,11 @@ const (
 	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
 	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown
+			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
+				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
+				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
+					WHERE g.check_id = a.check_id AND g.state = 'pending')) -- the members of a group get both alerts from it
+`
 
 	// saysDown says of a delivery o that it tells somebody, or may have told, that the check is down, and that since then nothing was
 	// raised about its end, which would have gone to all of those, and no incident was closed.

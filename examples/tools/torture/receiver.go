@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 )
 
@@ -91,58 +91,86 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	r.alerts[p] = append(r.alerts[p], alert{document.Status, document.At.UTC()})
 }
 
-// auditDeliveries waits until the outbox is empty and compares it with what arrived: everything at least once, and in
-// order for each check and channel.
+// auditDeliveries waits until the outbox is empty and equals what arrived: everything at least once, and in order for each check and
+// channel. A check may go down meanwhile.
 func (s *site) auditDeliveries(ctx context.Context) error {
-	var pending int
-	empty, err := await(ctx, 2*patience, func() (bool, error) {
-		row := s.db.QueryRowContext(ctx, "SELECT count(*) FROM rollcall_deliveries WHERE state = 'pending'")
-		err := row.Scan(&pending)
-		return pending == 0, err
-	})
-	if err != nil {
-		return err
-	}
-	if !empty {
-		s.problem("%d deliveries are still pending", pending)
-	}
-	want, err := s.sent(ctx)
-	if err != nil {
-		return err
-	}
-	s.receiver.mu.Lock()
-	defer s.receiver.mu.Unlock()
-	for p, alerts := range want {
-		if diff := cmp.Diff(alerts, s.receiver.alerts[p]); diff != "" {
-			s.problem("alerts about %s on %s (-outbox +received):\n%s", p.check, p.channel, diff)
+	var faults []string
+	var all map[pair][]outboxRow
+	_, err := await(ctx, 2*patience, func() (bool, error) {
+		rows, err := s.outbox(ctx)
+		if err != nil {
+			return false, err
 		}
-	}
-	if len(s.receiver.alerts) > len(want) {
-		s.problem("%d pairs of check and channel got alerts, want %d", len(s.receiver.alerts), len(want))
+		faults, all = s.missing(rows), make(map[pair][]outboxRow)
+		for _, row := range rows {
+			p := pair{row.UUID, row.Name}
+			all[p] = append(all[p], row)
+		}
+		return len(faults) == 0, nil
+	})
+	for _, fault := range faults {
+		s.problem("%s", fault)
 	}
 	s.count.received, s.count.repeats = len(s.receiver.seen), s.receiver.repeats
-	return nil
+	if err != nil {
+		return err
+	}
+	return s.auditSkipped(ctx, all)
 }
 
-// sent returns the alerts that the outbox has as sent, in order.
-func (s *site) sent(ctx context.Context) (map[pair][]alert, error) {
-	var rows []outboxRow
-	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.created_at, d.state, d.held, d.attempts, coalesce(d.finished_at, 0) AS finished_at FROM rollcall_deliveries d
-		JOIN rollcall_flips f ON f.id = d.flip_id JOIN rollcall_checks c ON c.id = d.check_id
-		JOIN rollcall_channels ch ON ch.id = d.channel_id ORDER BY d.id`).Scan(ctx, &rows)
-	if err != nil {
-		return nil, err
-	}
-	sent, all := make(map[pair][]alert), make(map[pair][]outboxRow)
+// missing compares the outbox with what arrived.
+func (s *site) missing(rows []outboxRow) (faults []string) {
+	want := make(map[pair][]expected)
 	for _, row := range rows {
-		status := "down"
+		status, p := "down", pair{row.UUID, row.Name}
 		if row.Up {
 			status = "up"
 		}
-		p := pair{row.UUID, row.Name}
-		if all[p] = append(all[p], row); row.State == "sent" {
-			sent[p] = append(sent[p], alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)})
+		switch {
+		case row.State == "pending":
+			faults = append(faults, fmt.Sprintf("a delivery about %s to %s is still pending", p.check, p.channel))
+		case row.State == "sent" || row.Attempts > 0:
+			one := alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)}
+			want[p] = append(want[p], expected{one, row.State != "sent"})
 		}
 	}
-	return sent, s.auditSkipped(ctx, all)
+	s.receiver.mu.Lock()
+	defer s.receiver.mu.Unlock()
+	for p, list := range want {
+		if got := s.receiver.alerts[p]; !arrived(list, got) {
+			faults = append(faults, fmt.Sprintf("alerts about %s on %s: the outbox has %v, and received were %v", p.check, p.channel, list, got))
+		}
+	}
+	for p, got := range s.receiver.alerts {
+		if _, found := want[p]; !found {
+			faults = append(faults, fmt.Sprintf("alerts about %s on %s that the outbox does not have: %v", p.check, p.channel, got))
+		}
+	}
+	return faults
+}
+
+// expected is an alert of the outbox. One that was tried and then dropped may have arrived.
+type expected struct {
+	alert
+	perhaps bool
+}
+
+// arrived reports whether alerts are those that are expected, in order.
+func arrived(list []expected, got []alert) bool {
+	for _, e := range list {
+		if len(got) > 0 && got[0] == e.alert {
+			got = got[1:]
+		} else if !e.perhaps {
+			return false
+		}
+	}
+	return len(got) == 0
+}
+
+// outbox reads the deliveries, in order.
+func (s *site) outbox(ctx context.Context) (rows []outboxRow, err error) {
+	err = s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.created_at, d.state, d.held, d.attempts, coalesce(d.finished_at, 0) AS finished_at
+		FROM rollcall_deliveries d JOIN rollcall_flips f ON f.id = d.flip_id JOIN rollcall_checks c ON c.id = d.check_id
+		JOIN rollcall_channels ch ON ch.id = d.channel_id ORDER BY d.id`).Scan(ctx, &rows)
+	return rows, err
 }
