@@ -65,12 +65,13 @@ const (
 	untilStep = `CASE WHEN e.after > 0 AND EXISTS (SELECT 1 FROM rollcall_checks AS x WHERE x.id = a.check_id AND x.after <> '') THEN 0 ELSE e.after END`
 	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
+	// notified adds the integrations that may have heard of the outage; of an earlier one, only if no group has an alert yet to pass on,
+	// because its members get both from it.
 	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
 			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
 				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
-					WHERE g.check_id = a.check_id AND g.state = 'pending')) -- the members of a group get both alerts from it
-`
+					WHERE g.check_id = a.check_id AND g.state = 'pending'))`
 
 	// saysDown says of a delivery o that it tells somebody, or may have told, that the check is down, and that since then nothing was
 	// raised about its end, which would have gone to all of those, and no incident was closed.
