@@ -162,7 +162,7 @@ func (w *world) parentMay(j *chore, o *failure, now time.Time, depth int) string
 
 // mayTell reports whether somebody may still be told soon that a parent is down.
 func (w *world) mayTell(p *chore, now time.Time) bool {
-	if o := p.outage(); o.streak*int(judgeTick) < int(8*time.Minute) {
+	if o := p.outage(); time.Duration(o.streak)*judgeTick < 8*time.Minute {
 		return true
 	}
 	for _, d := range w.desks[1:] {
