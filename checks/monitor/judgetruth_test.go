@@ -29,7 +29,7 @@ type chore struct {
 	status             string // up, down or paused
 	lastPing, expected time.Time
 	ackUntil           time.Time
-	cameUp, troubled   time.Time // troubled is when it was last late or down
+	cameUp, troubled   time.Time // troubled is when it was last late, down or paused
 	cameUpTold         bool
 	undo               func() string
 	outages            []*failure
@@ -85,7 +85,7 @@ func (w *world) settle() {
 				o.reached, o.reachedAt = true, now
 			}
 		}
-		if j.status == "down" || j.late(now) {
+		if j.status != "up" || j.late(now) {
 			j.troubled = now
 		}
 	}

@@ -152,6 +152,32 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.sweep(t, 30*time.Minute, "mail: job up")
 		},
+		"moved back, with a reminder that waits": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(away)
+			p.sweep(t, 0)
+			p.inbox.set(nil)
+			p.sweep(t, 7*time.Minute, "mail: job down")
+			p.sweep(t, 10*time.Minute) // it waits until 10 minutes after the alert
+			p.ping(t, c.ID, pings.Success)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, monitor.ProjectSpec{Name: "other"}).ID)
+			must(t, err)
+			p.after(t, 20*time.Minute, "mail: job up")
+		},
+		"a group that waits, and is taken from the check": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.window(t, soon(p))
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			p.change(t, c, checks.Spec{Channels: new("pager")})
+			p.ping(t, c.ID, pings.Success)
+			p.ping(t, c.ID, pings.Failure)
+			p.unwindow(t)
+			p.after(t, 5*time.Minute, "pager: job down")
+		},
 		"the member of a group, paused in an outage": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			c := p.job(t, "job", "all")

@@ -225,7 +225,8 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND k.id > o.id AND k.state = 'pending'))
 			OR o.state = 'pending' AND EXISTS (SELECT 1 FROM rollcall_flips AS f WHERE f.id = o.flip_id AND f.check_id = ?0 AND f.up)
 				AND (SELECT k.state = 'sent' OR k.attempts > 0 FROM rollcall_deliveries AS k
-					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND k.id < o.id ORDER BY k.id DESC LIMIT 1)))`,
+					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND k.id < o.id AND NOT (k.reminder > 0 AND k.state = 'pending')
+					ORDER BY k.id DESC LIMIT 1)))`,
 		id, store.OnAlert.ID).Exec(ctx)
 	return err
 }

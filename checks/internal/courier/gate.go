@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -173,7 +174,15 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 	if q.Held != "" && q.Held != gate.ByStorm && len(line) > 0 { // a storm keeps nothing quiet
 		line[0].QueuedDelivery = q
 		line = slices.DeleteFunc(line, func(w store.WaitingDelivery) bool { return w.ID < q.ID }) // reminders of earlier outages that wait
-		if list = vanish(line, a.Check); len(list) > 0 && list[0].ID == q.ID {
+		over := ""
+		switch {
+		case a.Check.Stored != checks.StatusDown:
+			over = closeReason(incidentView{}, a.Check)
+		case !a.UpAt.IsZero():
+			over = "that outage is over"
+		}
+		tried := q.Attempts > 1 && a.Channel.Kind != channels.Group // a group hears nothing itself
+		if list = vanish(line, over, tried); len(list) > 0 && list[0].ID == q.ID {
 			return list, false
 		}
 	}
@@ -198,11 +207,10 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 
 // vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
 // alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
-// recoveries. One about a later outage takes its place. If the check was not down any more when it was read, which was before the
-// line, the first one ends, too. Otherwise only its reminders do. One that was tried counts as heard, and decides nothing about those behind it.
-func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.DeliveryResult) {
+// recoveries. One about a later outage takes its place. If its outage was over when the check was read, which was before the line, it
+// ends for that reason. Otherwise only its reminders do. One that was tried counts as heard, and decides nothing about those behind it.
+func vanish(line []store.WaitingDelivery, over string, tried bool) (list []store.DeliveryResult) {
 	first := line[0]
-	tried := first.Attempts > 1
 	for len(line) > 0 && (line[0].ID == first.ID || !tried && line[0].CreatedAt.Before(first.HeldUntil)) {
 		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
 		ends := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
@@ -212,8 +220,8 @@ func vanish(line []store.WaitingDelivery, c checks.Check) (list []store.Delivery
 			from = 1
 		case ends >= 0:
 			text = supersededText("")
-		case !tried && down.ID == first.ID && c.Stored != checks.StatusDown:
-			ends, text = len(line), closeReason(incidentView{}, c)
+		case !tried && down.ID == first.ID && over != "":
+			ends, text = len(line), over
 		default:
 			ends, from = len(line), 1
 		}

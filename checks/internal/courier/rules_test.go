@@ -202,10 +202,8 @@ func TestVanish(t *testing.T) {
 		return store.WaitingDelivery{QueuedDelivery: q, FlipID: flip, FlipAt: q.CreatedAt, FlipUp: up}
 	}
 	line := []store.WaitingDelivery{waiting(1, 1, false), waiting(2, 2, true), waiting(3, 3, false)}
-	line[0].Attempts, line[0].Held, line[0].HeldUntil = 1, gate.ByMaintenance, noon.Add(time.Hour)
-	var c checks.Check
-	c.Stored = checks.StatusUp
-	if ended := vanish(line, c); len(ended) != 1 || ended[0].ID != 1 {
+	line[0].Held, line[0].HeldUntil = gate.ByMaintenance, noon.Add(time.Hour)
+	if ended := vanish(line, "the check is up", false); len(ended) != 1 || ended[0].ID != 1 {
 		t.Errorf("ended %+v, want the first", ended)
 	}
 }
