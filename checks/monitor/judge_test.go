@@ -21,8 +21,8 @@ const sideBySide = 40
 // TestJudge lets random histories happen on a monitor whose clock it moves, and judges after every tick what each recipient has heard.
 // The judge knows what is true from the deeds of the history and counts ticks: it uses no rule of the code.
 //
-// By default it plays the same few histories each time. ROLLCALL_JUDGE=20000 plays as many new ones on each database: one of some
-// thousands may still find a violation, so this is not part of every run yet. ROLLCALL_JUDGE=seed:123 repeats the one with a seed. With
+// By default it plays the same few histories each time. ROLLCALL_JUDGE=20000 plays as many new ones on each database: one of about
+// a thousand still finds a violation, so this is not part of every run yet. ROLLCALL_JUDGE=seed:123 repeats the one with a seed. With
 // -short it stops at the first violation and shrinks nothing. Histories side by side share two servers, and kills of them only happen there.
 func TestJudge(t *testing.T) {
 	n, first, only := sideBySide/2, uint64(1), false
