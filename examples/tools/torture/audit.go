@@ -62,7 +62,7 @@ func (s *site) readFlips(ctx context.Context, id uuid.UUID) ([]flipRecord, error
 		Deliveries int
 	}
 	err := s.db.NewRaw(`SELECT f.at, f.up, f.from_status, f.reason,
-		(SELECT count(*) FROM rollcall_deliveries d WHERE d.flip_id = f.id) AS deliveries
+		(SELECT count(*) FROM rollcall_deliveries d WHERE d.flip_id = f.id AND d.reminder = 0) AS deliveries
 		FROM rollcall_flips f JOIN rollcall_checks c ON c.id = f.check_id WHERE c.uuid = ? ORDER BY f.id`, id).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
