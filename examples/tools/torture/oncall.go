@@ -20,13 +20,18 @@ const (
 	stepAfter = time.Minute
 )
 
+// project returns the project of a check.
+func (s *site) project(ctx context.Context, check uuid.UUID) (*monitor.Project, error) {
+	c, err := s.mon.Check(ctx, check)
+	return s.mon.Project(c.ProjectID), err
+}
+
 // escalate gives the project of a check an escalation policy.
 func (s *site) escalate(ctx context.Context, check uuid.UUID) error {
-	c, err := s.mon.Check(ctx, check)
+	project, err := s.project(ctx, check)
 	if err != nil {
 		return err
 	}
-	project := s.mon.Project(c.ProjectID)
 	list, err := project.Channels(ctx)
 	if err != nil {
 		return err
@@ -46,15 +51,19 @@ type acks struct {
 	list map[uuid.UUID]time.Time // since when
 }
 
-func (a *acks) set(check uuid.UUID, at time.Time) {
+func (a *acks) begin(check uuid.UUID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.list == nil {
 		a.list = make(map[uuid.UUID]time.Time)
 	}
-	if a.list[check] = at; at.IsZero() {
-		delete(a.list, check)
-	}
+	a.list[check] = time.Now()
+}
+
+func (a *acks) end(check uuid.UUID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.list, check)
 }
 
 // forbids reports whether no later step may notify anybody now that a check is down since an instant.
@@ -67,12 +76,12 @@ func (a *acks) forbids(check uuid.UUID, since time.Time) bool {
 
 // onCall acknowledges outages, and lets checks follow others, until ctx ends. In the end, all of it ends.
 func (r *round) onCall(ctx context.Context) {
-	c, err := r.mon.Check(ctx, r.subjects[0].id)
+	project, err := r.project(ctx, r.subjects[0].id)
 	if err != nil {
 		r.problem("%v", err)
 		return
 	}
-	project, rng := r.mon.Project(c.ProjectID), r.random(clients+2)
+	rng := r.random(clients + 2)
 	for sleep(ctx, time.Duration(rng.Int64N(int64(300*time.Millisecond)))) {
 		i := 2 * rng.IntN(len(r.subjects)/2) // the steered ones
 		s := r.subjects[i]
@@ -82,9 +91,9 @@ func (r *round) onCall(ctx context.Context) {
 			continue
 		}
 		if _, err := project.Acknowledge(ctx, s.id, checks.AckSpec{By: "torture"}); err == nil {
-			r.acks.set(s.id, time.Now())
+			r.acks.begin(s.id)
 			sleep(ctx, time.Duration(rng.Int64N(int64(2*time.Second))))
-			r.acks.set(s.id, time.Time{})
+			r.acks.end(s.id)
 			_, _ = project.Unacknowledge(ctx, s.id)
 		}
 	}
@@ -108,24 +117,18 @@ func (r *round) release(project *monitor.Project, id uuid.UUID) {
 	}
 }
 
-// auditKnowledge compares what each channel has heard last of a check with whether that is down.
-func (s *site) auditKnowledge(ctx context.Context, all map[pair][]outboxRow) error {
+// auditKnowledge compares what a channel has heard last of a check with whether that is down.
+func (s *site) auditKnowledge(p pair, c checks.Check) {
 	s.receiver.mu.Lock()
-	defer s.receiver.mu.Unlock()
-	for p := range all {
-		c, err := s.mon.Check(ctx, p.check)
-		if err != nil {
-			return err
-		}
-		knows := "up"
-		if heard := s.receiver.alerts[p]; len(heard) > 0 {
-			knows = heard[len(heard)-1].Status
-		}
-		if (c.Stored == checks.StatusUp || c.Stored == checks.StatusDown) && knows != string(c.Stored) {
-			s.problem("%s is %s, and the last that %s has heard is that it is %s", p.check, c.Stored, p.channel, knows)
-		}
+	heard := s.receiver.alerts[p]
+	s.receiver.mu.Unlock()
+	knows := "up"
+	if len(heard) > 0 {
+		knows = heard[len(heard)-1].Status
 	}
-	return nil
+	if (c.Stored == checks.StatusUp || c.Stored == checks.StatusDown) && knows != string(c.Stored) {
+		s.problem("%s is %s, and the last that %s has heard is that it is %s", p.check, c.Stored, p.channel, knows)
+	}
 }
 
 // auditSkipped judges what the gate has dropped: an alert that a check is down only if a window, another check, an acknowledgement or
@@ -143,11 +146,11 @@ func (s *site) auditSkipped(ctx context.Context, all map[pair][]outboxRow) error
 		knows := false
 		for i, d := range rows {
 			at := time.UnixMicro(d.CreatedAt)
-			const late = 5 * time.Second // until a window has ended for everyone
+			const noticed = 5 * time.Second // until a window has ended for everyone
 			why, _, _ := strings.Cut(d.Held, " ")
 			kept := slices.Contains([]string{string(gate.ByParent), string(gate.ByAck), string(gate.ByStep)}, why) ||
 				slices.ContainsFunc(list, func(w gate.Window) bool {
-					return w.Covers(p.check, nil) && time.UnixMicro(d.FinishedAt).After(w.Start) && at.Before(w.End.Add(late))
+					return w.Covers(p.check, nil) && time.UnixMicro(d.FinishedAt).After(w.Start) && at.Before(w.End.Add(noticed))
 				})
 			over := i < len(rows)-1 || c.Stored != checks.StatusDown
 			skipped := d.State == "skipped"
@@ -161,10 +164,9 @@ func (s *site) auditSkipped(ctx context.Context, all map[pair][]outboxRow) error
 			case skipped:
 				s.count.skipped++
 			}
-			if knows = !d.Up && (knows || !skipped || d.Attempts > 0); d.Up {
-				knows = false
-			}
+			knows = !d.Up && (knows || !skipped || d.Attempts > 0)
 		}
+		s.auditKnowledge(p, c)
 	}
-	return s.auditKnowledge(ctx, all)
+	return nil
 }

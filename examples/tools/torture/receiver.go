@@ -101,17 +101,17 @@ func (s *site) auditDeliveries(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		faults, all = s.missing(rows), make(map[pair][]outboxRow)
+		all = make(map[pair][]outboxRow)
 		for _, row := range rows {
 			p := pair{row.UUID, row.Name}
 			all[p] = append(all[p], row)
 		}
+		faults = s.missing(all)
 		return len(faults) == 0, nil
 	})
 	for _, fault := range faults {
 		s.problem("%s", fault)
 	}
-	s.count.received, s.count.repeats = len(s.receiver.seen), s.receiver.repeats
 	if err != nil {
 		return err
 	}
@@ -119,30 +119,29 @@ func (s *site) auditDeliveries(ctx context.Context) error {
 }
 
 // missing compares the outbox with what arrived.
-func (s *site) missing(rows []outboxRow) (faults []string) {
-	want := make(map[pair][]expected)
-	for _, row := range rows {
-		status, p := "down", pair{row.UUID, row.Name}
-		if row.Up {
-			status = "up"
-		}
-		switch {
-		case row.State == "pending":
-			faults = append(faults, fmt.Sprintf("a delivery about %s to %s is still pending", p.check, p.channel))
-		case row.State == "sent" || row.Attempts > 0:
-			one := alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)}
-			want[p] = append(want[p], expected{one, row.State != "sent"})
-		}
-	}
+func (s *site) missing(all map[pair][]outboxRow) (faults []string) {
 	s.receiver.mu.Lock()
 	defer s.receiver.mu.Unlock()
-	for p, list := range want {
-		if got := s.receiver.alerts[p]; !arrived(list, got) {
-			faults = append(faults, fmt.Sprintf("alerts about %s on %s: the outbox has %v, and received were %v", p.check, p.channel, list, got))
+	s.count.received, s.count.repeats = len(s.receiver.seen), s.receiver.repeats
+	for p, rows := range all {
+		var want []expected
+		for _, row := range rows {
+			one := alert{"down", time.UnixMicro(row.At).UTC().Truncate(time.Second)}
+			if row.Up {
+				one.Status = "up"
+			}
+			if row.State == "pending" {
+				faults = append(faults, fmt.Sprintf("a delivery about %s to %s is still pending", p.check, p.channel))
+			} else if row.State == "sent" || row.Attempts > 0 {
+				want = append(want, expected{one, row.State != "sent"})
+			}
+		}
+		if got := s.receiver.alerts[p]; !arrived(want, got) {
+			faults = append(faults, fmt.Sprintf("alerts about %s on %s: the outbox has %v, and received were %v", p.check, p.channel, want, got))
 		}
 	}
 	for p, got := range s.receiver.alerts {
-		if _, found := want[p]; !found {
+		if _, found := all[p]; !found {
 			faults = append(faults, fmt.Sprintf("alerts about %s on %s that the outbox does not have: %v", p.check, p.channel, got))
 		}
 	}

@@ -42,12 +42,12 @@ func (r *round) maintain(ctx context.Context) {
 			covered = append(covered, s.id)
 		}
 	}
-	c, err := r.mon.Check(ctx, covered[0])
+	project, err := r.project(ctx, covered[0])
 	if err != nil {
 		r.problem("%v", err)
 		return
 	}
-	project, rng := r.mon.Project(c.ProjectID), r.random(clients+1)
+	rng := r.random(clients + 1)
 	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d) + 1)) }
 	for sleep(ctx, upTo(time.Second)) {
 		after := []time.Duration{time.Hour, time.Second + upTo(2*time.Second)}[rng.IntN(2)]
