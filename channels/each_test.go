@@ -56,13 +56,16 @@ func TestEach(t *testing.T) {
 
 // TestEachAlone sends to a single recipient, also when there is no such recipient any more.
 func TestEachAlone(t *testing.T) {
-	for recipient, want := range map[string][]string{"b": {"b"}, "gone": nil} {
+	for recipient, want := range map[string]struct {
+		asked []string
+		err   error
+	}{"b": {[]string{"b"}, nil}, "gone": {nil, channels.ErrNobody}} {
 		var asked []string
 		err := channels.Each(channels.Notification{Recipient: recipient}, []string{"a", "b"}, func(r string) error {
 			asked = append(asked, r)
 			return nil
 		})
-		if diff := cmp.Diff(want, asked); diff != "" || errors.Is(err, channels.ErrNobody) != (want == nil) {
+		if diff := cmp.Diff(want.asked, asked); diff != "" || !errors.Is(err, want.err) {
 			t.Errorf("%s: %v %s", recipient, err, diff)
 		}
 	}

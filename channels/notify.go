@@ -253,9 +253,9 @@ func Each(n Notification, recipients []string, send func(recipient string) error
 	return Partial(unsentError{retryable, rest}, done...)
 }
 
-// ErrNobody means that a notification goes to none of the recipients, because each has it or gets one of its own. To a monitor, it is
-// no failure.
-var ErrNobody = errors.New("each recipient has the notification, or gets it by itself")
+// ErrNobody means that a notification goes to none of the recipients, because every one has it already or gets it separately. A monitor
+// does not count that as a failure.
+var ErrNobody = errors.New("every recipient has the notification already, or gets it separately")
 
 type permanentError struct{ error }
 

@@ -215,11 +215,11 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	from := c.Alerting.RepeatFrom
 	policies := c.Policies()
-	inQuiet := false
-	if policies.Quiet != nil {
-		_, inQuiet = policies.Quiet.Until(now)
+	put := from.After(now) && policies.Quiet != nil // off to the end of quiet hours, unless they were changed
+	if put {
+		_, put = policies.Quiet.Until(now)
 	}
-	if from.IsZero() || from.After(now) && !inQuiet { // the rule was set after the alert, or quiet hours were taken away
+	if from.IsZero() || from.After(now) && !put { // the rule was set after the alert, or quiet hours were taken away
 		from = now
 	}
 	if end := c.Ack.Until; !end.IsZero() && !now.Before(end) && !end.Equal(c.Alerting.Returned) {

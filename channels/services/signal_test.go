@@ -148,7 +148,8 @@ func TestSignal(t *testing.T) {
 			if diff := cmp.Diff(tt.accepted, channels.Accepted(err)); diff != "" {
 				t.Error(diff)
 			}
-			if err != nil != tt.failed && !errors.Is(err, channels.ErrNobody) || channels.IsPermanent(err) != tt.permanent {
+			nobody := tt.got == nil && !tt.failed
+			if errors.Is(err, channels.ErrNobody) != nobody || (err != nil) != (tt.failed || nobody) || channels.IsPermanent(err) != tt.permanent {
 				t.Error(err)
 			}
 		})

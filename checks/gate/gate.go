@@ -109,6 +109,11 @@ type Parent struct {
 	Up time.Time
 }
 
+// Until returns until when a follower with a grace time waits after the parent came up.
+func (p Parent) Until(grace time.Duration) time.Time {
+	return p.Up.Add(min(max(grace, LeastFollow), MostFollow))
+}
+
 // Step is a step of an escalation policy.
 type Step struct {
 	// After is how long after the alert the step follows unless somebody acknowledges the outage.
@@ -248,7 +253,7 @@ func (p Policies) follow(e Event, now time.Time) Decision {
 		case e.Kind != Down || e.Reported.After(parent.Up):
 			continue
 		default:
-			if until = parent.Up.Add(min(max(e.Grace, LeastFollow), MostFollow)); !until.After(now) {
+			if until = parent.Until(e.Grace); !until.After(now) {
 				continue
 			}
 		}

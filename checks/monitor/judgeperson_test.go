@@ -174,7 +174,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if why := w.mustHold(j, o, now); why != "" && !(l.Reminder > 0 && why == "parent came up") {
 		w.complain("kept back", "%s is kept back: %s", what, why)
 	}
-	late := after > 0 && w.edited.Before(o.down) // the member of a group that is named instead of it is told at once
+	late := after > 0 && w.edited.Before(o.down) // if the policy names a group in its place, it hears at once
 	if j.acked(now) && o == j.outage() && (l.Reminder > 0 || late && !p.begun[i]) {
 		w.complain("acknowledged", "%s has been acknowledged", what)
 	}

@@ -83,8 +83,7 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 func parentOf(a store.Alert, parent Parent, windows []gate.Window, now time.Time) gate.Parent {
 	p := parent.Gate(windows, now)
 	success, deadline := parent.History.LastSuccess, a.CreatedAt.Add(parent.Grace) // it was late then
-	cameUp := p.Up.Add(min(max(a.Check.Grace, gate.LeastFollow), gate.MostFollow)) // until then, the alert waits for that
-	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && cameUp.Before(a.CreatedAt) {
+	if a.Held == gate.ByParent && !p.Up.IsZero() && success.After(a.CreatedAt) && p.Until(a.Check.Grace).Before(a.CreatedAt) {
 		if p.Up = success; deadline.Before(success) {
 			p.Up = deadline
 		}

@@ -61,7 +61,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 		r.Error = l.errorText(s.Channel, err)
 	}
 	if r.State == checks.DeliverySent && s.nobody && len(s.Done) == 0 && len(r.Handovers) > 0 {
-		r.State, r.Error = checks.DeliverySuperseded, "each recipient gets a delivery of its own"
+		r.State, r.Error = checks.DeliverySuperseded, "the alert goes to each recipient separately"
 	}
 	switch r.State {
 	case checks.DeliverySent:
