@@ -399,7 +399,10 @@ func (p *Project) pausing(now time.Time) edit {
 				return err
 			}
 		}
-		return tx.SaveChecks(ctx, []*store.Locked{l})
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+			return err
+		}
+		return tx.ReleaseHeld(ctx, l.ProjectID, now) // what waited ends before another outage can begin
 	}
 }
 

@@ -25,7 +25,7 @@ type personKey struct {
 // person is what a recipient has heard about a check.
 type person struct {
 	told, begun, refused map[int]bool // outages
-	failed               map[int]bool // an attempt did, so it may come in another order
+	failed               map[int]bool // an attempt did while it was the last, so its letters are apart from those of others
 	asked, maybe         map[int]bool // a server died that may have been about to tell it, or may have told it
 	sure                 map[int]bool // told, and the sender knows
 	downID               map[int]string
@@ -141,7 +141,9 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 	if l.refused {
 		p.doubt = true
 	}
-	p.unanswered = !l.answered
+	if p.unanswered = !l.answered; p.unanswered {
+		p.failed[len(j.outages)-1] = true
+	}
 	if l.arrived || l.refused {
 		p.belief = -1
 	}
@@ -201,7 +203,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	}
 	p.begun[i], p.downID[i], p.unanswered = true, l.key, !l.answered
 	if !l.answered {
-		p.failed[i] = true
+		p.failed[i], p.failed[len(j.outages)-1] = true, true
 	}
 	if l.refused {
 		p.refused[i], p.doubt = true, true

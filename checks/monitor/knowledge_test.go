@@ -179,6 +179,18 @@ func TestKnowledge(t *testing.T) {
 			p.unwindow(t)
 			p.after(t, 5*time.Minute, "pager: job down")
 		},
+		"a step of an outage that a pause has ended": func(t *testing.T, p policy) {
+			p.set(t, step(15*time.Minute, p.pager))
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{AlertAfter: new(2)})
+			p.ping(t, c.ID, pings.Failure)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.pause(t, c)
+			p.sweep(t, time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 15*time.Minute)
+		},
 		"the member of a group, paused in an outage": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			c := p.job(t, "job", "all")

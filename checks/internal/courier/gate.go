@@ -177,7 +177,7 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 		switch {
 		case a.Check.Stored != checks.StatusDown:
 			over = closeReason(incidentView{}, a.Check)
-		case !a.UpAt.IsZero():
+		case !a.UpAt.IsZero(), !a.Flip.At.IsZero() && a.Check.StoredSince.After(a.Flip.At):
 			over = "that outage is over"
 		}
 		tried := q.Attempts > 1 && a.Channel.Kind != channels.Group // a group hears nothing itself
