@@ -115,7 +115,7 @@ func (w *world) ping(j *chore, kind pings.Kind) string {
 	wasLate := j.late(now)
 	j.lastPing, j.expected, j.undo = now, now, nil
 	if kind == pings.Success {
-		if j.status == "down" || wasLate {
+		if j.status != "up" || wasLate {
 			j.cameUp, j.cameUpTold = now, j.status == "down" && w.sureOf(j)
 		}
 		if n := len(j.outages); n > 0 && j.outages[n-1].up.IsZero() { // it was paused

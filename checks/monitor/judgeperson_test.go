@@ -120,13 +120,13 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 		clear(p.downID)
 		clear(p.sure)
 	case l.Status == channels.Up:
-		w.readUp(j, r, p, l, what, again)
+		w.readUp(j, r, p, l, what, now, again)
 	default:
 		w.readDown(j, r, p, l, what, now, again)
 	}
 }
 
-func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string, again bool) {
+func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string, now time.Time, again bool) {
 	i := len(j.outages) - 1 // the last outage before
 	for i >= 0 && j.outages[i].down.After(l.At) {
 		i--
@@ -134,6 +134,9 @@ func (w *world) readUp(j *chore, r *recipient, p *person, l letter, what string,
 	if !slices.ContainsFunc(j.ups, l.At.Equal) || i < 0 {
 		w.complain("truth", "%s at %v, when nothing came up", what, l.At)
 		return
+	}
+	if j.isQuiet(now) {
+		w.complain("kept back", "%s is kept back: quiet hours", what)
 	}
 	if !again && !p.mayHave(i) && r.only != "up" {
 		w.complain("up without down", "%s", what)
