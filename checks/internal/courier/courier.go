@@ -4,8 +4,60 @@
 //   - send.go: a goroutine for each claimed delivery makes one attempt to send it.
 //   - record.go: the end of the attempt becomes a result, which the next transaction records.
 //
-// The rules are pure functions in rules.go. The courier meets the rest of the service only at the database: whatever
-// raises an alert adds deliveries to the outbox, and may call [Courier.Wake].
+// The rules are pure functions in rules.go: what an attempt means, whose turn it is, what a newer alert supersedes. The courier meets
+// the rest of the service only at the database: whatever raises an alert adds deliveries to the outbox, and may call [Courier.Wake].
+//
+// # Lines
+//
+// The pending deliveries about one check to one channel form a line, of which only the first can be claimed; a reminder that waits is
+// behind all others. due_at of a claimed row is the end of its lease, and attempts tells one claim from the next. A result is written
+// only under its claim, which one UPDATE checks, so a process that has lost its lease changes nothing, except that what it sent stays
+// sent. Whatever adds a delivery locks its channel, so that no delivery outlives it.
+//
+// # The gate
+//
+// ask decides about governed alerts in one transaction, under a lock on the policies of their projects (LockPolicies). Whatever changes
+// a policy, a check or an integration calls ReleaseHeld, which takes the same lock, so no release is missed, and adds the alerts that an
+// integration has missed that gets those of a check that is down only now. A delivery that waits goes back as if nobody had claimed it,
+// with due_at = held_until and the reason in held; it is kept back while the two are equal. It counts neither as late nor as waiting for
+// its channel, and giving up counts from held_until. One that the channel does not want (notify) ends as skipped. A reminder that the
+// gate drops leaves no row ([store.DeliveryResult], Forget). Steps count by the clock of the outage ([gate.Clock], the column clock of
+// its flip), which stands in every wait, and reminders from when their line was notified last. What checks follow is read outside of the
+// transaction (parents.go), because a parent's state changes at any time: the gate is asked again every 30 seconds.
+//
+// # What a recipient knows
+//
+// It is the last delivery in its line that it may have heard: it was sent, or it was tried, which attempts says as long as a row is not
+// claimed. A recovery goes to those who know of an outage, also if they are not assigned any more, and ends as skipped for all others
+// (Unheard). If it stands behind an alert that the gate keeps back, the alert ends as skipped (vanish), also if it was tried: who has
+// heard it hears the end. What waits is due at once when its check comes up or is paused.
+//
+// # Storms
+//
+// A storm is the last policy, and the only one that needs other alerts: storm.go asks [gate.Burst], which knows the alerts to a channel
+// of the last window. That is in memory, because it only says how many messages there are: what waits stands in the outbox with its
+// time. Before alerts leave together, their deliveries get the same batch: after a crash or a failed attempt they are claimed together,
+// and the same message is sent with the same ID. A kind combines alerts if its type says so ([channels.Type], Combines).
+//
+// # Several recipients
+//
+// A notifier with several recipients marks an error with those that have the alert ([channels.Each]); the column done keeps them for the
+// next attempt. Where anyone has the alert, each recipient for which it failed for now gets a delivery of its own (divide, the columns
+// recipient and origin), in a line of its own. The delivery itself is then over, so later alerts go to the others at once; those
+// recipients are Apart, and get further deliveries behind their first. A delivery whose recipients are all apart is superseded: nobody
+// has heard it ([channels.ErrNobody]).
+//
+// # Incidents
+//
+// A [channels.IncidentNotifier] says what it has left open at its receiver. rollcall_incidents keeps that for each check and channel,
+// written in the transaction that records the attempt. incidents.go looks at each open one every 30 seconds: it refreshes those of
+// notifiers that ask for it, and closes those of checks that are not down, by a delivery with the column close, in the line, so that no
+// alert overtakes it. A deleted check has no lines; its incidents outlive it and are closed directly.
+//
+// # The end
+//
+// When a monitor stops, pings are recorded, the watcher sweeps, incidents close, and only then the courier ends. It claims what was due
+// at that time and nothing later, until [background.End] Due ends, and records until its Save ends.
 package courier
 
 import (

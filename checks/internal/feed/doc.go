@@ -1,5 +1,11 @@
 // Package feed says what commits have changed: to subscribers in this process, and through the database to other monitors.
 //
 // [Feed.Wrap] returns a store whose transactions publish what they save. [Feed.Publish] adds changes that a transaction
-// does not name. Changes are merged while they wait, so that a slow subscriber delays nobody.
+// does not name: deliveries do not name their check, so the courier passes theirs itself. Changes are merged while they wait, so that a
+// slow subscriber delays nobody.
+//
+// store.go notes what each transaction saves, in the methods of transaction, and publishes the notes after the commit. A new method of
+// [store.Tx] that changes what a page shows needs a line there. announce.go exchanges changes with other processes, after the commit
+// and never in a ping's transaction, because NOTIFY takes a lock. On SQLite PRAGMA data_version of the only connection that writes
+// changes only when another connection commits.
 package feed

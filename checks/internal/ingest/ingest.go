@@ -6,9 +6,27 @@
 //	commit   records the batch
 //
 // The innermost commit is a transaction. New wraps it once: alone tries each ping by itself after a failure, spool.around
-// keeps pings in a file while the database is unavailable. Once the database is back, replay takes pings out of the spool, and
-// merge records those of all servers in the order of their times. On a database with several nodes, the queue passes pings on to
-// lanes, which are queues themselves, one for each node. With a spool, byNode splits a batch instead.
+// keeps pings in a file while the database is unavailable. If the answer to a commit is lost, the store locks the rows and learns from
+// their revisions what happened.
+//
+// # With a spool
+//
+// around numbers the pings of a batch, and the transaction saves the last number (rollcall_spools.recorded). If the database is
+// unavailable, the batch goes to the spool with its numbers; while the spool is active, all pings go there. replay moves them to
+// rollcall_spooled and skips those whose number the database has, so a commit whose answer was lost is not repeated. There the pings of
+// all spools wait until no server has older ones, and merge records them in the order of their times. Package hold is the rule: Merge
+// says how far to merge, and Until up to when deadlines may be judged, which whatever judges one asks.
+//
+// # After a gap
+//
+// For some seconds after a time in which the process did not run, or by which its clock was set, Settled is its beginning, so that
+// neither this server nor others judge deadlines from then on. The queue marks the pings that it takes meanwhile
+// ([pings.Signal], WaitedSince), because Check.Ping would judge the deadline of its check too.
+//
+// # With several nodes
+//
+// The queue passes pings on to lanes, which are queues themselves, one for each node. With a spool, byNode splits a batch instead,
+// because the spool must commit pings in the order of their numbers.
 package ingest
 
 import (
