@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Manager manages the checks of one project. A *client.Client is the Manager of its key's project on a server, and a
+// Manager manages the checks and the windows of one project. A *client.Client is the Manager of its key's project on a server, and a
 // *monitor.Project that of a project in this process, so code written for a Manager works on both. A Manager is safe for
 // concurrent use.
 //
@@ -54,6 +54,10 @@ type Manager interface {
 	Unacknowledge(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Delete removes a check with its log and returns it as it was.
 	Delete(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// EditChecks makes many changes, in the order of the list, and calls done after each. At the first that fails it stops and keeps
+	// those before it; but an error for which skip returns true leaves only that check as it was, and done gets it. Nil functions skip
+	// nothing and report nothing. A monitor commits many changes at once; a client makes one or two requests for each.
+	EditChecks(ctx context.Context, list []CheckEdit, skip func(error) bool, done func(i int, skipped error)) error
 	// Pings returns the pings of a check that the query selects, newest first, without their bodies.
 	Pings(ctx context.Context, id uuid.UUID, q PingQuery) iter.Seq2[pings.Ping, error]
 	// PingBody returns the body of ping number n. The error is ErrNotFound if there is no such ping or it has no body.
@@ -64,8 +68,29 @@ type Manager interface {
 	Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]DayStats, error)
 	// Channels returns the channels of the project, oldest first. A client gets their ID, Name and Kind alone.
 	Channels(ctx context.Context) ([]channels.Channel, error)
+	// Windows returns the maintenance windows and snoozes that the query selects, in the order of their starts.
+	Windows(ctx context.Context, q WindowQuery) ([]gate.Window, error)
+	// Window returns a maintenance window or a snooze of the project.
+	Window(ctx context.Context, id uuid.UUID) (gate.Window, error)
+	// AddWindow adds a maintenance window or a snooze, and returns it with its ID, By and CreatedAt. Alerts of the checks that it covers
+	// wait from its start to its end.
+	AddWindow(ctx context.Context, w gate.Window) (gate.Window, error)
+	// EndWindow ends a maintenance window or a snooze now. One that has not begun is deleted.
+	EndWindow(ctx context.Context, id uuid.UUID) (gate.Window, error)
 	// Probe tests that the database answers queries.
 	Probe(ctx context.Context) error
+}
+
+// CheckEdit is a change of one check, for [Manager.EditChecks]. With Delete it deletes the check with the ID, else it updates that check
+// as [Manager.Update] does. Without an ID it does what [Manager.Upsert] does with [UniqueSlug], and Spec must have a slug.
+type CheckEdit struct {
+	ID     uuid.UUID
+	Delete bool
+	// Spec has the settings to change.
+	Spec Spec
+	// With, unless nil, returns the Spec of an update from the check as it is. Its error is that of the change. It must be quick, must
+	// not call the Manager, and may run several times.
+	With func(Snapshot) (Spec, error)
 }
 
 // Query selects checks. The zero value selects all checks of a project.

@@ -31,6 +31,36 @@ type Project struct {
 	CreatedAt time.Time
 }
 
+// ProjectSpec describes a new project, for [Projects].Create. A server refuses First, NoKeys and PingKey.
+type ProjectSpec struct {
+	// Name must be new, 1 to 100 characters.
+	Name string
+	// Account is the account that the project belongs to. Default: "default". Projects with the same
+	// account and plan share their limits.
+	Account string
+	// Plan is the account's plan, "free" or "paid". Default: "paid".
+	Plan string
+	// MaxChecks is the account's check limit. Default: the plan's.
+	MaxChecks int
+	// Storm says when alerts leave together, within the bounds of [ProjectUpdate]. 0 Checks with a Window are off.
+	// Default: [gate.DefaultStorm].
+	Storm gate.Storm
+	// First asks for the first project of the installation: if there is one already, the error is [ErrExists]. If
+	// several servers start at once, one of them creates it.
+	First bool
+	// NoKeys creates no API keys: CreateKey of a *monitor.Project adds them when they are needed.
+	NoKeys bool
+	// PingKey is the ping key, for a project that moves here from another database with the ping URLs of its jobs: 22
+	// lower-case letters and digits. Default: a random one.
+	PingKey string
+}
+
+// ProjectKeys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
+type ProjectKeys struct {
+	ReadWrite string
+	ReadOnly  string
+}
+
 // ProjectUpdate says what to change about a project. A nil field stays as it is.
 type ProjectUpdate struct {
 	// Name must be new, 1 to 100 characters.

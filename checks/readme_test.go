@@ -91,7 +91,7 @@ const readmeSetting = `
 	must(err)
 	host.Config.Handler = handler
 	host.Start()
-	project, keys, err := remote.Projects().Create(ctx, monitor.ProjectSpec{Name: "jobs"})
+	project, keys, err := remote.Projects().Create(ctx, checks.ProjectSpec{Name: "jobs"})
 	must(err)
 	watched, err := remote.Project(project.ID).Create(ctx, checks.Spec{Slug: new("job")})
 	must(err)

@@ -35,8 +35,11 @@ const (
 // Bounds of what a project has.
 const (
 	MaxChannels = 500
-	MaxSettings = 2_000_000 // bytes of the settings of all channels together, with their sources
-	MaxKeys     = 1_000     // API keys
+	// MaxWindows bounds the maintenance windows and snoozes of a project that have not ended, and MaxKeySnoozes those by its ping key,
+	// which do not count as others.
+	MaxWindows, MaxKeySnoozes = 200, 100
+	MaxSettings               = 2_000_000 // bytes of the settings of all channels together, with their sources
+	MaxKeys                   = 1_000     // API keys
 )
 
 // maxSource bounds the source of a setting of a channel, in characters.

@@ -38,7 +38,7 @@ func TestProjects(t *testing.T) {
 	s := serve(t, server.Config{}, "paid")
 	c := s.admin()
 	equal(t, "is an admin key", []bool{c.HasAdminKey(), s.client.HasAdminKey()}, []bool{true, false})
-	made, keys, err := c.CreateProject(t.Context(), checks.Project{Name: "shop", Account: "shops", Plan: "free", MaxChecks: 7})
+	made, keys, err := c.Projects().Create(t.Context(), checks.ProjectSpec{Name: "shop", Account: "shops", Plan: "free", MaxChecks: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,36 +52,36 @@ func TestProjects(t *testing.T) {
 			t.Errorf("%v, %v", key, err)
 		}
 	}
-	got, err := c.ProjectByID(t.Context(), made.ID)
+	got, err := c.Projects().ByID(t.Context(), made.ID)
 	equal(t, "read", []any{got, err}, []any{made, error(nil)})
-	list, err := c.Projects(t.Context())
+	list, err := c.Projects().List(t.Context())
 	equal(t, "list", []any{len(list), list[1], err}, []any{2, made, error(nil)})
 
-	_, _, err = c.CreateProject(t.Context(), checks.Project{Name: "shop"})
-	_, taken := c.RenameProject(t.Context(), made.ID, "Backups")
+	_, _, err = c.Projects().Create(t.Context(), checks.ProjectSpec{Name: "shop"})
+	_, taken := c.Projects().Update(t.Context(), made.ID, checks.ProjectUpdate{Name: new("Backups")})
 	if !only(err, checks.ErrExists) || !only(taken, checks.ErrExists) {
 		t.Errorf("a name in use: %v, %v", err, taken)
 	}
-	_, _, err = c.CreateProject(t.Context(), checks.Project{Name: "x", Plan: "gold"})
+	_, _, err = c.Projects().Create(t.Context(), checks.ProjectSpec{Name: "x", Plan: "gold"})
 	if refused, ok := errors.AsType[*checks.FieldError](err); !ok || refused.Field != "plan" {
 		t.Errorf("a wrong plan: %v", err)
 	}
-	renamed, err := c.RenameProject(t.Context(), made.ID, "market")
+	renamed, err := c.Projects().Update(t.Context(), made.ID, checks.ProjectUpdate{Name: new("market")})
 	equal(t, "renamed", []any{renamed.Name, err}, []any{"market", error(nil)})
-	stormy, err := c.UpdateProject(t.Context(), made.ID, checks.ProjectUpdate{StormChecks: new(3), StormWindow: new(2 * time.Minute)})
+	stormy, err := c.Projects().Update(t.Context(), made.ID, checks.ProjectUpdate{StormChecks: new(3), StormWindow: new(2 * time.Minute)})
 	equal(t, "settings of storms", []any{stormy.Name, stormy.Storm, err}, []any{"market", gate.Storm{Checks: 3, Window: 2 * time.Minute}, error(nil)})
 	for field, update := range map[string]checks.ProjectUpdate{
 		"storm_checks": {StormChecks: new(1)}, "storm_window": {StormWindow: new(time.Second / 2)},
 	} {
-		_, err := c.UpdateProject(t.Context(), made.ID, update)
+		_, err := c.Projects().Update(t.Context(), made.ID, update)
 		if refused, ok := errors.AsType[*checks.FieldError](err); !ok || refused.Field != field {
 			t.Errorf("%+v: %v, want an error about %s", update, err, field)
 		}
 	}
-	if err := c.DeleteProject(t.Context(), made.ID); err != nil {
+	if err := c.Projects().Delete(t.Context(), made.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.ProjectByID(t.Context(), made.ID); !only(err, checks.ErrNotFound) {
+	if _, err := c.Projects().ByID(t.Context(), made.ID); !only(err, checks.ErrNotFound) {
 		t.Errorf("deleted: %v", err)
 	}
 	for call, err := range adminCalls(t.Context(), c.Project(s.project.ID)) {
@@ -106,7 +106,7 @@ func TestProjects(t *testing.T) {
 func TestProjectOfRequests(t *testing.T) {
 	s := serve(t, server.Config{}, "paid")
 	c := s.admin()
-	made, _, err := c.CreateProject(t.Context(), checks.Project{Name: "shop"})
+	made, _, err := c.Projects().Create(t.Context(), checks.ProjectSpec{Name: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestAdminRetries(t *testing.T) {
 		equal(t, "tries", tries, map[string]int{
 			"GET channels/id": 2, "POST channels/": 1, "POST channels/ unique": 3, "PUT channels/id": 3, "DELETE channels/id": 1,
 			"GET status-pages/": 3, "POST status-pages/": 1, "PUT status-pages/id": 3, "DELETE status-pages/id": 1,
-			"GET projects/": 3, "GET projects/id": 3, "POST projects/": 1, "PUT projects/id": 3, "DELETE projects/id": 1,
+			"GET projects/": 3, "GET projects/id": 3, "POST projects/": 1, "PUT projects/id": 3, "POST projects/id/ping-key": 1, "DELETE projects/id": 1,
 			"PUT escalation/": 3,
 		})
 	})

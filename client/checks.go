@@ -186,6 +186,45 @@ func (c *Client) Delete(ctx context.Context, id uuid.UUID) (checks.Snapshot, err
 	return c.change(ctx, call{name: "delete check " + id.String(), method: http.MethodDelete, path: checkPath(id)})
 }
 
+// EditChecks makes many changes, in the order of the list, and calls done after each; see [checks.Manager]. It makes a request for each, and
+// two for an [checks.CheckEdit] with With, whose update loses a change of the same settings between them. The errors are those of the methods.
+func (c *Client) EditChecks(ctx context.Context, list []checks.CheckEdit, skip func(error) bool, done func(i int, skipped error)) error {
+	if c == nil || c.caller == nil {
+		return fmt.Errorf("client: edit checks: %w", errNoClient)
+	}
+	for i, e := range list {
+		err := c.edit(ctx, e)
+		if err != nil && (skip == nil || !skip(err)) {
+			return err
+		}
+		if done != nil {
+			done(i, err)
+		}
+	}
+	return nil
+}
+
+func (c *Client) edit(ctx context.Context, e checks.CheckEdit) (err error) {
+	switch {
+	case e.Delete:
+		_, err = c.Delete(ctx, e.ID)
+		return err
+	case e.ID == uuid.Nil: // so that a retry creates no second check
+		_, _, err = c.Upsert(ctx, e.Spec, checks.UniqueSlug)
+		return err
+	case e.With != nil:
+		now, err := c.Check(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		if e.Spec, err = e.With(now); err != nil {
+			return err
+		}
+	}
+	_, err = c.Update(ctx, e.ID, e.Spec)
+	return err
+}
+
 // change makes a call whose response is a check.
 func (c *Client) change(ctx context.Context, k call) (checks.Snapshot, error) {
 	check, _, err := do(ctx, c, k, checkOf)

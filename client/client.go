@@ -39,16 +39,16 @@
 // # Administration
 //
 // A key with the scope admin also manages channels, projects and status pages. A key of the installation gives access to
-// all projects, and [Client.Project] chooses one:
+// all [Client.Projects], and [Client.Project] chooses one:
 //
-//	project, keys, err := c.CreateProject(ctx, checks.Project{Name: "backups"})
+//	project, keys, err := c.Projects().Create(ctx, checks.ProjectSpec{Name: "backups"})
 //	jobs := c.Project(project.ID)
 //	_, err = jobs.CreateChannel(ctx, channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 //	_, err = jobs.CreateStatusPage(ctx, checks.StatusPage{Slug: "backups", Title: "Our backups"})
 //
-// The methods have the names and errors of those of package monitor. The server shows no secrets: a channel that it
-// returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are left out. Package checks/declare makes
-// all of this match a file.
+// The methods have the names and errors of those of package monitor: see [checks.Administrator] and [checks.Projects]. The
+// server shows no secrets: a channel that it returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are
+// left out. Package checks/declare makes all of this match a file.
 //
 // # Answers of other programs
 //
@@ -214,7 +214,8 @@ func (c PingerConfig) requests() Config {
 // keyLength is the length of an API key, of Rollcall and of Healthchecks.
 const keyLength = 32
 
-// Client manages the checks of a project. It is a [checks.Manager] and safe for concurrent use.
+// Client manages the checks of a project. It is a [checks.Manager], and with an admin key a [checks.Administrator]. It is safe for
+// concurrent use.
 type Client struct {
 	caller *caller
 	config PingerConfig // of the pingers that Register makes
@@ -233,7 +234,7 @@ type registered struct {
 	pending map[string]*Pinger // by server, key, project and slug, until their check is registered
 }
 
-var _ checks.Manager = (*Client)(nil)
+var _ checks.Administrator = (*Client)(nil)
 
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key, 32
 // characters. A key of a project gives access to that project; a read-only one can read checks, flips, statistics and

@@ -28,22 +28,8 @@ import (
 
 // project is what a project on a server and one in the same process have in common.
 type project interface {
-	checks.Manager
+	checks.Administrator
 	job.Registry
-	CreateChannel(context.Context, channels.Channel) (channels.Channel, error)
-	UpsertChannel(context.Context, channels.Channel) (c channels.Channel, created bool, err error)
-	UpdateChannel(context.Context, uuid.UUID, func(channels.Channel) (channels.Channel, error)) (channels.Channel, error)
-	DeleteChannel(context.Context, uuid.UUID) error
-	StatusPages(context.Context) ([]checks.StatusPage, error)
-	CreateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
-	UpdateStatusPage(context.Context, checks.StatusPage) (checks.StatusPage, error)
-	DeleteStatusPage(context.Context, uuid.UUID) error
-	Escalation(context.Context) ([]gate.Step, error)
-	SetEscalation(context.Context, []gate.Step) error
-	Windows(context.Context, checks.WindowQuery) ([]gate.Window, error)
-	Window(context.Context, uuid.UUID) (gate.Window, error)
-	AddWindow(context.Context, gate.Window) (gate.Window, error)
-	EndWindow(context.Context, uuid.UUID) (gate.Window, error)
 }
 
 var _, _ project = (*client.Client)(nil), (*monitor.Project)(nil)
@@ -251,6 +237,47 @@ func TestContractOfIterators(t *testing.T) {
 	})
 }
 
+// TestContractOfEdits makes many changes at once: those that are skipped, and those after one that fails, leave their checks alone.
+func TestContractOfEdits(t *testing.T) {
+	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
+		for side, p := range sides {
+			for _, slug := range []string{"first", "second"} {
+				if _, err := p.Create(t.Context(), checks.Spec{Slug: new(side + "-" + slug), Tags: []string{side}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first, err := p.CheckBySlug(t.Context(), side+"-first")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tagged := func(c checks.Snapshot) (checks.Spec, error) {
+				return checks.Spec{Tags: append(c.TagList(), "tagged")}, nil
+			}
+			edits := []checks.CheckEdit{
+				{Spec: checks.Spec{Slug: new(side + "-third"), Tags: []string{side}}},
+				{Spec: checks.Spec{Slug: new(side + "-second"), Desc: new("upserted")}},
+				{ID: uuid.New(), Delete: true},
+				{ID: first.ID, With: tagged},
+				{ID: first.ID, With: func(checks.Snapshot) (checks.Spec, error) { return checks.Spec{}, errEdit }},
+				{ID: first.ID, Delete: true},
+			}
+			var done []string
+			note := func(i int, skipped error) { done = append(done, fmt.Sprint(i, " ", meaning(skipped))) }
+			gone := func(err error) bool { return errors.Is(err, checks.ErrNotFound) }
+			err = p.EditChecks(t.Context(), edits, gone, note)
+			equal(t, "the error of the "+side, meaning(err), "edit")
+			equal(t, "done by the "+side, done, []string{"0 ", "1 ", "2 not found", "3 "})
+			list, err := p.Checks(t.Context(), checks.Query{Tags: []string{side}})
+			var got []string
+			for _, c := range list {
+				got = append(got, c.Slug+": "+strings.Join(c.Tags, " ")+c.Desc)
+			}
+			equal(t, "checks of the "+side, []any{got, err}, []any{[]string{
+				side + "-first: " + side + " tagged", side + "-second: " + side + "upserted", side + "-third: " + side}, error(nil)})
+		}
+	})
+}
+
 // TestContractOfAcknowledgements: who has an outage reads alike on both.
 func TestContractOfAcknowledgements(t *testing.T) {
 	eachContract(t, func(t *testing.T, s *site, sides map[string]project) {
@@ -317,17 +344,25 @@ func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[
 		"CheckByUniqueKey": func(p project) error { return second(p.CheckByUniqueKey(ctx, checks.UniqueKey(check))) },
 		"no unique key":    func(p project) error { return second(p.CheckByUniqueKey(ctx, "x/../y")) },
 		"Update":           func(p project) error { return second(p.Update(ctx, check, checks.Spec{})) },
-		"Pause":            func(p project) error { return second(p.Pause(ctx, check)) },
-		"Resume":           func(p project) error { return second(p.Resume(ctx, check)) },
-		"Acknowledge":      func(p project) error { return second(p.Acknowledge(ctx, check, checks.AckSpec{})) },
-		"Unacknowledge":    func(p project) error { return second(p.Unacknowledge(ctx, check)) },
-		"Delete":           func(p project) error { return second(p.Delete(ctx, check)) },
-		"Pings":            func(p project) error { return second(checks.Collect(p.Pings(ctx, check, checks.PingQuery{}))) },
-		"PingBody":         func(p project) error { return second(p.PingBody(ctx, check, 1)) },
-		"Flips":            func(p project) error { return second(checks.Collect(p.Flips(ctx, check, flips.Window{}))) },
-		"Stats":            func(p project) error { return second(p.Stats(ctx, check, noon, noon)) },
-		"UpdateChannel":    func(p project) error { return second(p.UpdateChannel(ctx, channel, keep)) },
-		"DeleteChannel":    func(p project) error { return p.DeleteChannel(ctx, channel) },
+		"EditChecks":       func(p project) error { return p.EditChecks(ctx, []checks.CheckEdit{{ID: check}}, nil, nil) },
+		"EditChecks, with a function": func(p project) error {
+			with := func(checks.Snapshot) (checks.Spec, error) { return checks.Spec{}, nil }
+			return p.EditChecks(ctx, []checks.CheckEdit{{ID: check, With: with}}, nil, nil)
+		},
+		"EditChecks, deleting": func(p project) error {
+			return p.EditChecks(ctx, []checks.CheckEdit{{ID: check, Delete: true}}, nil, nil)
+		},
+		"Pause":         func(p project) error { return second(p.Pause(ctx, check)) },
+		"Resume":        func(p project) error { return second(p.Resume(ctx, check)) },
+		"Acknowledge":   func(p project) error { return second(p.Acknowledge(ctx, check, checks.AckSpec{})) },
+		"Unacknowledge": func(p project) error { return second(p.Unacknowledge(ctx, check)) },
+		"Delete":        func(p project) error { return second(p.Delete(ctx, check)) },
+		"Pings":         func(p project) error { return second(checks.Collect(p.Pings(ctx, check, checks.PingQuery{}))) },
+		"PingBody":      func(p project) error { return second(p.PingBody(ctx, check, 1)) },
+		"Flips":         func(p project) error { return second(checks.Collect(p.Flips(ctx, check, flips.Window{}))) },
+		"Stats":         func(p project) error { return second(p.Stats(ctx, check, noon, noon)) },
+		"UpdateChannel": func(p project) error { return second(p.UpdateChannel(ctx, channel, keep)) },
+		"DeleteChannel": func(p project) error { return p.DeleteChannel(ctx, channel) },
 		"UpdateStatusPage": func(p project) error {
 			return second(p.UpdateStatusPage(ctx, checks.StatusPage{ID: page, Slug: "x", Title: "X"}))
 		},
@@ -345,11 +380,15 @@ func (w world) everything(ctx context.Context) map[string]func(p project) error 
 	calls := w.unknown(ctx, w.check.ID, w.channel.ID, w.page.ID)
 	maps.DeleteFunc(calls, func(name string, _ func(project) error) bool { return strings.Contains(name, " ") })
 	maps.Copy(calls, map[string]func(p project) error{
-		"Checks":        func(p project) error { return second(p.Checks(ctx, checks.Query{})) },
-		"CheckBySlug":   func(p project) error { return second(p.CheckBySlug(ctx, "job")) },
-		"Create":        func(p project) error { return second(p.Create(ctx, checks.Spec{})) },
-		"Upsert":        func(p project) error { return third(p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)) },
-		"Channels":      func(p project) error { return second(p.Channels(ctx)) },
+		"Checks":               func(p project) error { return second(p.Checks(ctx, checks.Query{})) },
+		"CheckBySlug":          func(p project) error { return second(p.CheckBySlug(ctx, "job")) },
+		"Create":               func(p project) error { return second(p.Create(ctx, checks.Spec{})) },
+		"Upsert":               func(p project) error { return third(p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)) },
+		"Channels":             func(p project) error { return second(p.Channels(ctx)) },
+		"ChannelsWithSettings": func(p project) error { return second(p.ChannelsWithSettings(ctx)) },
+		"EditChecks, new": func(p project) error {
+			return p.EditChecks(ctx, []checks.CheckEdit{{Spec: checks.Spec{Slug: new("edited")}}}, nil, nil)
+		},
 		"CreateChannel": func(p project) error { return second(p.CreateChannel(ctx, email("more"))) },
 		"UpsertChannel": func(p project) error { return third(p.UpsertChannel(ctx, email("more"))) },
 		"StatusPages":   func(p project) error { return second(p.StatusPages(ctx)) },

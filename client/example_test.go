@@ -47,7 +47,7 @@ func startDemo() demo {
 	check(err)
 	adminKey, _, err := mon.Installation().CreateKey(context.Background())
 	check(err)
-	project, keys, err := mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "demo"})
+	project, keys, err := mon.Projects().Create(context.Background(), checks.ProjectSpec{Name: "demo"})
 	check(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
 	check(err)
@@ -106,7 +106,7 @@ func ExampleClient_Project() {
 
 	c, err := client.New(srv.url, srv.adminKey, nil)
 	check(err)
-	project, keys, err := c.CreateProject(ctx, checks.Project{Name: "backups"})
+	project, keys, err := c.Projects().Create(ctx, checks.ProjectSpec{Name: "backups"})
 	check(err)
 	fmt.Println(project.Name, project.Plan, keys.ReadWrite[:4])
 

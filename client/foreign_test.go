@@ -86,11 +86,12 @@ func adminCalls(ctx context.Context, c *client.Client) map[string]error {
 	_, errs["update page"] = c.UpdateStatusPage(ctx, checks.StatusPage{ID: someID, Slug: "x", Title: "x"})
 	errs["delete page"] = c.DeleteStatusPage(ctx, someID)
 	errs["set policy"] = c.SetEscalation(ctx, nil)
-	_, errs["projects"] = c.Projects(ctx)
-	_, errs["project"] = c.ProjectByID(ctx, someID)
-	_, _, errs["create project"] = c.CreateProject(ctx, checks.Project{Name: "x"})
-	_, errs["rename project"] = c.RenameProject(ctx, someID, "y")
-	errs["delete project"] = c.DeleteProject(ctx, someID)
+	_, errs["projects"] = c.Projects().List(ctx)
+	_, errs["project"] = c.Projects().ByID(ctx, someID)
+	_, _, errs["create project"] = c.Projects().Create(ctx, checks.ProjectSpec{Name: "x"})
+	_, errs["rename project"] = c.Projects().Update(ctx, someID, checks.ProjectUpdate{Name: new("y")})
+	_, errs["rotate ping key"] = c.Projects().RotatePingKey(ctx, someID)
+	errs["delete project"] = c.Projects().Delete(ctx, someID)
 	return errs
 }
 

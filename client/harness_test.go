@@ -33,7 +33,7 @@ type site struct {
 	clock   *dbtest.Clock
 	url     string
 	project checks.Project
-	keys    monitor.Keys
+	keys    checks.ProjectKeys
 	client  *client.Client
 	reader  *client.Client // has a read-only key
 }
@@ -54,7 +54,7 @@ func serveOn(t *testing.T, db dbtest.DB, config server.Config, plan string, own 
 	if s.mon, err = monitor.New(db.Open(t), &own); err != nil {
 		t.Fatal(err)
 	}
-	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
+	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
 		t.Fatal(err)
 	}
 	if config.Signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {

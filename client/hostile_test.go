@@ -73,9 +73,9 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 		_, badges := c.Badges(ctx)
 		_, kinds := c.ChannelKinds(ctx)
 		_, channel := c.Channel(ctx, someID)
-		_, projects := c.Projects(ctx)
-		_, project := c.ProjectByID(ctx, someID)
-		_, _, created := c.CreateProject(ctx, checks.Project{Name: "x"})
+		_, projects := c.Projects().List(ctx)
+		_, project := c.Projects().ByID(ctx, someID)
+		_, _, created := c.Projects().Create(ctx, checks.ProjectSpec{Name: "x"})
 		_, pages := c.StatusPages(ctx)
 		for i, err := range []error{get, list, pings, changes, channels, badges, kinds, channel, projects, project, created, pages, c.DeleteStatusPage(ctx, someID)} {
 			if !errors.Is(err, client.ErrNotRollcall) || !strings.HasPrefix(err.Error(), "client: ") || len(err.Error()) > 300 {

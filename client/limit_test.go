@@ -37,7 +37,7 @@ func serveInMemory(t *testing.T, config server.Config) *memory {
 	if m.mon, err = monitor.New(dbtest.SQLite(t).Open(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	_, keys, err := m.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "fleet"})
+	_, keys, err := m.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "fleet"})
 	if err != nil {
 		t.Fatal(err)
 	}

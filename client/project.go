@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -22,12 +23,32 @@ const (
 	escalationPath = "/api/v3/escalation/"
 )
 
-// Channels returns the channels of the project, oldest first. Of each, the server tells only the ID, the name and the kind;
-// [Client.Channel] has the settings.
+// Channels returns the channels of the project, oldest first. Of each, the server tells only the ID, the name and the kind.
+// [Client.ChannelsWithSettings] has the settings.
 func (c *Client) Channels(ctx context.Context) ([]channels.Channel, error) {
 	return get(ctx, c, "list channels", channelsPath, func(d wire.Channels) ([]channels.Channel, error) {
 		return each("channels", d.Channels, channelOf)
 	})
+}
+
+// ChannelsWithSettings returns the channels of the project as [Client.Channel] does, oldest first. It makes a request for each. The key must
+// have the scope admin.
+func (c *Client) ChannelsWithSettings(ctx context.Context) ([]channels.Channel, error) {
+	list, err := c.Channels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := list[:0]
+	for _, short := range list {
+		channel, err := c.Channel(ctx, short.ID)
+		if errors.Is(err, checks.ErrNotFound) { // deleted a moment ago
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		known = append(known, channel)
+	}
+	return known, nil
 }
 
 func channelOf(d wire.Channel) (channels.Channel, error) {

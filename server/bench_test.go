@@ -85,7 +85,7 @@ func benchmarkPing(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
 		mon, srv := newServer(b, db.Open(b), monitor.Config{}, server.Config{})
-		project, keys, err := mon.Projects().Create(b.Context(), monitor.ProjectSpec{Name: "p"})
+		project, keys, err := mon.Projects().Create(b.Context(), checks.ProjectSpec{Name: "p"})
 		if err != nil {
 			b.Fatal(err)
 		}

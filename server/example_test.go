@@ -31,7 +31,7 @@ func ExampleServer_Pings() {
 	defer web.Close()
 
 	ctx := context.Background()
-	project, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := mon.Projects().Create(ctx, checks.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func ExampleServer_Pings() {
 func ExampleServer_API() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
-	project, _, err := mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := mon.Projects().Create(context.Background(), checks.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}

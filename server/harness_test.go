@@ -46,7 +46,7 @@ type site struct {
 	url     string // {base_url}
 	client  *http.Client
 	project checks.Project
-	keys    monitor.Keys
+	keys    checks.ProjectKeys
 	log     *lockedBuffer
 }
 
@@ -72,7 +72,7 @@ func withProject(t *testing.T, db dbtest.DB, config *server.Config, plan string)
 	t.Helper()
 	s := serve(t, db, config)
 	var err error
-	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
+	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "Backups", Plan: plan})
 	s.must(err)
 	return s
 }
@@ -388,9 +388,9 @@ func (s *site) status(check object, status, next string) {
 func at(d time.Duration) string { return noon.Add(d).Format("2006-01-02T15:04:05+00:00") }
 
 // otherProject creates a project in another account.
-func (s *site) otherProject(name string) (checks.Project, monitor.Keys) {
+func (s *site) otherProject(name string) (checks.Project, checks.ProjectKeys) {
 	s.Helper()
-	p, keys, err := s.mon.Projects().Create(s.Context(), monitor.ProjectSpec{Name: name, Account: name})
+	p, keys, err := s.mon.Projects().Create(s.Context(), checks.ProjectSpec{Name: name, Account: name})
 	s.must(err)
 	return p, keys
 }

@@ -460,7 +460,7 @@ func TestHugeFields(t *testing.T) {
 func TestStrictTransport(t *testing.T) {
 	const year = "max-age=31536000"
 	s := serve(t, dbtest.SQLite(t), nil)
-	project, keys, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "strict"})
+	project, keys, err := s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "strict"})
 	s.must(err)
 	check, err := s.mon.Project(project.ID).Create(t.Context(), checks.Spec{Channels: new("")})
 	s.must(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -268,7 +267,7 @@ func TestNobodyGetsIn(t *testing.T) {
 }
 
 // atCapabilities tries what needs no API key, or that of another project: names, badges and pings of the victim.
-func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
+func (v *victim) atCapabilities(other checks.Project, foreign checks.ProjectKeys) {
 	s := v.s
 	s.Helper()
 	id, slug := v.check["uuid"].(string), v.check["slug"].(string)

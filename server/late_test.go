@@ -34,7 +34,7 @@ func TestLateAnswers(t *testing.T) {
 		}}
 		log := &lockedBuffer{}
 		mon, srv := newServer(t, store, monitor.Config{}, server.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
-		project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"})
+		project, keys, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

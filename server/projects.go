@@ -7,7 +7,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
@@ -49,7 +48,7 @@ func (c *call) createProject() error {
 	if err != nil {
 		return err
 	}
-	spec := monitor.ProjectSpec{Name: *wanted.Name}
+	spec := checks.ProjectSpec{Name: *wanted.Name}
 	if wanted.Account != nil {
 		spec.Account = *wanted.Account
 	}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -128,7 +128,7 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 		})
 		rapid.Check(s.T, func(t *rapid.T) {
 			n++
-			spec := monitor.ProjectSpec{Name: fmt.Sprint(n, name.Draw(t, "project")), Account: name.Draw(t, "account")}
+			spec := checks.ProjectSpec{Name: fmt.Sprint(n, name.Draw(t, "project")), Account: name.Draw(t, "account")}
 			project, keys, err := s.mon.Projects().Create(s.Context(), spec)
 			if err != nil {
 				t.Fatalf("project %+v was refused: %v", spec, err)

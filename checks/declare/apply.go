@@ -9,19 +9,17 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // Created is a new project with its keys, which cannot be read again.
 type Created struct {
 	Project checks.Project
-	Keys    monitor.Keys
+	Keys    checks.ProjectKeys
 }
 
 // applying is the shared state of the changes that Apply makes.
 type applying struct {
 	target  Target
-	admin   Administrator        // nil if target manages only checks and maintenance
 	ids     map[string]uuid.UUID // ids of the created projects, by name
 	created []Created
 }
@@ -30,13 +28,12 @@ type applying struct {
 // plan was made for. Apply calls done after each change, unless done is nil. It stops at the first change that fails and
 // keeps the changes before it; the error names the failed change and wraps the target's error. A new plan has the rest.
 func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Created, error) {
-	if err := usable(target); err != nil {
+	if err := target.usable(); err != nil {
 		return nil, err
 	}
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
-	a.admin, _ = target.(Administrator)
 	for n := 0; n < len(p.Changes); {
-		if a.admin == nil && !p.Changes[n].edits() {
+		if target.projects == nil && !p.Changes[n].edits() {
 			return nil, errors.New("declare: this target manages only checks and maintenance; apply the plan to the target that it was made for")
 		}
 		made, err := a.next(ctx, p.Changes[n:], done)
@@ -49,14 +46,10 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 	return a.created, nil
 }
 
-// many is a target that changes many checks at once.
-type many interface {
-	// changeChecks makes changes in order, and calls done after each. Of those that fail, it goes on only after a [checks.ErrNotFound],
-	// and only if gone is set.
-	changeChecks(ctx context.Context, projectID uuid.UUID, list []monitor.Change, gone bool, done func()) error
-}
+// admin returns a project of the target, for a change that needs an administrator.
+func (a *applying) admin(id uuid.UUID) checks.Administrator { return a.target.projects.Project(id) }
 
-// next makes the next change of a list, or as many as the target makes at once. It returns how many it has made.
+// next makes the next change of a list, or the changes of checks with which it begins. It returns how many it has made.
 func (a *applying) next(ctx context.Context, list []Change, done func(Change)) (made int, err error) {
 	c := list[0]
 	id := c.projectID
@@ -66,26 +59,30 @@ func (a *applying) next(ctx context.Context, list []Change, done func(Change)) (
 	if done == nil {
 		done = func(Change) {}
 	}
-	target, is := a.target.(many)
-	if !is || c.check == nil {
-		if err := c.run(ctx, a, id); err != nil {
+	if c.check == nil {
+		err := bare(c.run(ctx, a, id))
+		if c.Action == Delete {
+			err = unlessGone(err)
+		}
+		if err != nil {
 			return 0, err
 		}
 		done(c)
 		return 1, nil
 	}
-	var changes []monitor.Change
+	var edits []checks.CheckEdit
 	for _, other := range list {
 		if other.check == nil || other.Project != c.Project || (other.Action == Delete) != (c.Action == Delete) {
 			break
 		}
-		changes = append(changes, *other.check)
+		edits = append(edits, *other.check)
 	}
-	err = target.changeChecks(ctx, id, changes, c.Action == Delete, func() {
+	skip := func(err error) bool { return c.Action == Delete && errors.Is(err, checks.ErrNotFound) }
+	err = a.target.manager(id).EditChecks(ctx, edits, skip, func(int, error) {
 		done(list[made])
 		made++
 	})
-	return made, err
+	return made, bare(err)
 }
 
 // Count returns how many changes create, update and delete something.

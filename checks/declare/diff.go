@@ -12,15 +12,15 @@ import (
 // programs that make their checks from other data, without a file:
 //
 //	specs := []checks.Spec{{Slug: new("host-17"), Schedule: new("0 3 * * *")}}
-//	plan, err := declare.Diff(ctx, declare.OnServer(c), specs, &declare.Options{Tag: "fleet", Prune: true})
+//	plan, err := declare.Diff(ctx, declare.OnProject(c), specs, &declare.Options{Tag: "fleet", Prune: true})
 //	fmt.Print(plan)
-//	_, err = plan.Apply(ctx, declare.OnServer(c), nil)
+//	_, err = plan.Apply(ctx, declare.OnProject(c), nil)
 //
 // Slugs identify the checks. A nil setting of a spec stands for its default, but nil Channels leave the channels of a check
 // as they are, and a new check gets all channels. Each check gets the tag of the options. With Prune, which needs a tag, the plan deletes the checks that have
 // the tag and are not in specs; a check whose slug is empty or shared stays. Without specs it refuses to, because a program
 // that has not read its data yet would delete everything. The project, its channels and its status pages
-// stay as they are, but that a project on a monitor is created if it does not exist.
+// stay as they are, but that [OnProjects] creates a project that does not exist.
 //
 // The error is [Errors], each of which names its check, if the specs cannot be applied, or else the target's error.
 func Diff(ctx context.Context, target Target, specs []checks.Spec, options *Options) (Plan, error) {

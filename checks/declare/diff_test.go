@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -18,11 +19,11 @@ import (
 func (s site) diff(o declare.Options, specs ...checks.Spec) string {
 	s.Helper()
 	o.Project, o.Now = "p", noon
-	p, err := declare.Diff(s.Context(), declare.OnMonitor(s.mon), specs, &o)
+	p, err := declare.Diff(s.Context(), declare.OnProjects(s.mon.Projects()), specs, &o)
 	if err != nil {
 		return err.Error()
 	}
-	if _, err := p.Apply(s.Context(), declare.OnMonitor(s.mon), nil); err != nil {
+	if _, err := p.Apply(s.Context(), declare.OnProjects(s.mon.Projects()), nil); err != nil {
 		s.Fatal(err)
 	}
 	return p.String()
@@ -95,12 +96,12 @@ func TestTagOfFile(t *testing.T) {
 `)
 }
 
-// The monitor may as well be a server: OnServer has the same for a client.
+// The projects may as well be those of a client.
 func ExampleDiff() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
 	ctx := context.Background()
-	target := declare.OnMonitor(mon)
+	target := declare.OnProjects(mon.Projects())
 	for _, hosts := range [][]string{{"web-1", "web-2"}, {"web-2"}} {
 		var specs []checks.Spec
 		for _, host := range hosts {
@@ -132,7 +133,9 @@ func ExampleDiff() {
 
 // A target that could not be made is an error.
 func TestNoTarget(t *testing.T) {
-	for name, target := range map[string]declare.Target{"none": nil, "no monitor": declare.OnMonitor(nil), "no client": declare.OnServer(nil)} {
+	for name, target := range map[string]declare.Target{
+		"none": {}, "no monitor": declare.OnProjects((*monitor.Monitor)(nil).Projects()), "no project": declare.OnProject((*monitor.Project)(nil)),
+	} {
 		_, err := declare.Diff(t.Context(), target, []checks.Spec{{Slug: new("a")}}, nil)
 		_, applied := declare.Plan{}.Apply(t.Context(), target, nil)
 		if err == nil || applied == nil || !strings.Contains(err.Error(), "target") {
@@ -166,7 +169,7 @@ checks:
 	noted(file + "escalation: [{channels: ops}]\n")
 	s.apply(file, declare.Options{})
 	noted(file, `they have no channels: "silent"`)
-	p, err := declare.Diff(t.Context(), declare.OnMonitor(s.mon), []checks.Spec{{Slug: new("fresh")}}, nil)
+	p, err := declare.Diff(t.Context(), declare.OnProjects(s.mon.Projects()), []checks.Spec{{Slug: new("fresh")}}, nil)
 	if err != nil || len(p.Notes) > 0 || !strings.Contains(p.String(), `+ channels: "ops"`) {
 		t.Errorf("a program's check: %v, notes %q, error %v", p, p.Notes, err)
 	}

@@ -30,12 +30,12 @@
 // [Parse] reads a file, [NewPlan] compares it with what exists, and [Plan.Apply] makes the changes:
 //
 //	doc, err := declare.Parse(data, &declare.Config{Name: "checks.yaml"})
-//	target := declare.OnMonitor(mon)
+//	target := declare.OnProjects(mon.Projects())
 //	plan, err := declare.NewPlan(ctx, target, doc, nil)
 //	fmt.Print(plan)                       // the changes, one a line
 //	_, err = plan.Apply(ctx, target, nil) // make them
 //
-// A [Target] is a monitor in this process ([OnMonitor]) or a server ([OnServer]). [Export] and
+// A [Target] is the projects of a monitor in this process or of a server ([OnProjects]), or one project ([OnProject]). [Export] and
 // [Document.Write] turn existing projects into a file. Applying an export changes nothing.
 //
 // # What a file means

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/gate"
 )
 
 // Step is a step of the escalation policy of a project. Its Channels are names, or identifiers.
@@ -99,16 +98,13 @@ func (p *projectPlanner) escalation() {
 	p.change(at, Change{
 		Action: Update, Type: "escalation policy", Name: p.want.Name, Fields: []Field{f},
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			return a.admin.SetEscalation(ctx, projectID, named)
+			return setEscalation(ctx, a.admin(projectID), named)
 		},
 	})
 }
 
 // setEscalation sets a policy whose channels may be new.
-func setEscalation(ctx context.Context, to interface {
-	Channels(ctx context.Context) ([]channels.Channel, error)
-	SetEscalation(ctx context.Context, steps []gate.Step) error
-}, named []checks.NamedStep) error {
+func setEscalation(ctx context.Context, to checks.Administrator, named []checks.NamedStep) error {
 	available, err := to.Channels(ctx)
 	if err != nil {
 		return err

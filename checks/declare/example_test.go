@@ -4,22 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/client"
 )
 
 func Example() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
 	ctx := context.Background()
-	target := declare.OnMonitor(mon)
+	target := declare.OnProjects(mon.Projects())
 	for _, text := range []string{
 		"projects: [{name: jobs, checks: [{slug: nightly, schedule: '0 3 * * *', tz: Europe/Riga}]}]",
 		"projects: [{name: jobs, checks: [{slug: nightly, timeout: 24h, grace: 600}]}]",
@@ -91,33 +88,22 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 	}
 }
 
-// The test server has no checks and no channels.
-func ExampleOnServer() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/api/v3/checks/":
-			fmt.Fprint(w, `{"checks": []}`)
-		case "/api/v3/channels/":
-			fmt.Fprint(w, `{"channels": []}`)
-		}
-	}))
-	defer server.Close()
-	doc, err := declare.Parse([]byte(`
-projects:
-  - name: default
-    checks:
-      - {slug: nightly, schedule: "0 3 * * *", tz: Europe/Riga}
-`), nil)
+// With one project, a file describes its checks and its maintenance. It may also be that of a *client.Client.
+func ExampleOnProject() {
+	mon, cleanup := openMonitor()
+	defer cleanup()
+	ctx := context.Background()
+	jobs, err := mon.OpenProject(ctx, "jobs")
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	c, err := client.New(server.URL, "rcw_0123456789abcdef0123456789ab", nil)
+	doc, err := declare.Parse([]byte("checks: [{slug: nightly, schedule: '0 3 * * *', tz: Europe/Riga}]"), nil)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	plan, err := declare.NewPlan(context.Background(), declare.OnServer(c), doc, nil)
+	plan, err := declare.NewPlan(ctx, declare.OnProject(jobs), doc, nil)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	for _, change := range plan.Changes {
 		fmt.Println(change.Action, change.Type, change.Name)

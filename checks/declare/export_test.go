@@ -139,12 +139,12 @@ func TestUnknownKind(t *testing.T) {
 	equal(t, "with a value as it is", s.apply(same, declare.Options{}), "")
 	const unknown = `kind is unknown: "radio", the known kinds are email, webhook, sms, `
 	for _, change := range []string{"notify: down\n          token: other", "notify: up"} {
-		got := s.refused(strings.Replace(text, "notify: down", change, 1), declare.OnMonitor(s.mon))
+		got := s.refused(strings.Replace(text, "notify: down", change, 1), declare.OnProjects(s.mon.Projects()))
 		if want := `f.yaml:10:11: the settings of the channel "night" cannot change: the kind radio is unknown here`; got != want {
 			t.Errorf("%s: %s, want %s", change, got, want)
 		}
 	}
-	got := s.refused(strings.ReplaceAll(text, "night", "day"), declare.OnMonitor(s.mon))
+	got := s.refused(strings.ReplaceAll(text, "night", "day"), declare.OnProjects(s.mon.Projects()))
 	if want := "f.yaml:6:15: " + unknown; !strings.HasPrefix(got, want) {
 		t.Errorf("a new channel: %s, want %s", got, want)
 	}

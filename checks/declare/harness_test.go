@@ -2,7 +2,6 @@ package declare_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"sync/atomic"
@@ -77,7 +76,7 @@ func open(t *testing.T, db dbtest.DB) site {
 func (s site) plan(doc declare.Document, o declare.Options) declare.Plan {
 	s.Helper()
 	o.Now = noon
-	p, err := declare.NewPlan(s.Context(), declare.OnMonitor(s.mon), doc, &o)
+	p, err := declare.NewPlan(s.Context(), declare.OnProjects(s.mon.Projects()), doc, &o)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func (s site) plan(doc declare.Document, o declare.Options) declare.Plan {
 func (s site) apply(text string, o declare.Options) string {
 	s.Helper()
 	p := s.plan(mustParse(s.T, text), o)
-	if _, err := p.Apply(s.Context(), declare.OnMonitor(s.mon), nil); err != nil {
+	if _, err := p.Apply(s.Context(), declare.OnProjects(s.mon.Projects()), nil); err != nil {
 		s.Fatal(err)
 	}
 	return p.String()
@@ -108,15 +107,11 @@ func (s site) refused(text string, target declare.Target) string {
 
 func (s site) state(project string) declare.State {
 	s.Helper()
-	target := declare.OnMonitor(s.mon)
-	state, err := target.Read(s.Context(), project)
-	if err == nil {
-		state.Now = noon
-		state.Maintenance, err = target.Maintenance(s.Context(), state.Project.ID)
-	}
+	state, err := declare.OnProjects(s.mon.Projects()).Read(s.Context(), project)
 	if err != nil {
 		s.Fatal(err)
 	}
+	state.Now = noon
 	return state
 }
 
@@ -153,14 +148,12 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// checksOnly is a target with the limits of the API: it manages only checks and hides the settings of channels.
-type checksOnly struct{ declare.Target }
-
-func (c checksOnly) Read(ctx context.Context, project string) (declare.State, error) {
-	state, err := c.Target.Read(ctx, project)
-	for i := range state.Channels {
-		state.Channels[i].Settings = nil
+// only returns one project as a target, as a read-write key opens it.
+func (s site) only(project string) declare.Target {
+	s.Helper()
+	p, err := s.mon.OpenProject(s.Context(), project)
+	if err != nil {
+		s.Fatal(err)
 	}
-	state.SettingsHidden = true
-	return state, err
+	return declare.OnProject(p)
 }

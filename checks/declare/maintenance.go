@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // Maintenance is a maintenance window of the project. It is known by its Note, which the file calls name. It either has a Schedule, a
@@ -28,7 +27,7 @@ type Maintenance struct {
 // maintenance reads the maintenance windows of a project.
 func (p *parser) maintenance(n *yaml.Node, project *Project) {
 	seen := make(names)
-	p.atMost(n, monitor.MaxWindows, "maintenance windows")
+	p.atMost(n, checks.MaxWindows, "maintenance windows")
 	project.Maintenance = each(p, n, "maintenance", func(item *yaml.Node) Maintenance {
 		m := p.window(item)
 		p.unique(seen, "maintenance window", m.Note, m.places.of("name"))
@@ -208,7 +207,8 @@ func (p *projectPlanner) maintenance() {
 			p.change(p.want.places.of("maintenance"), Change{
 				Action: Delete, Type: "maintenance", Name: have.Note,
 				run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-					return a.target.EndWindow(ctx, projectID, have.ID)
+					_, err := a.target.manager(projectID).EndWindow(ctx, have.ID)
+					return err
 				},
 			})
 		}
@@ -294,11 +294,12 @@ func (a *applying) maintain(ctx context.Context, project string, projectID uuid.
 			return &checks.FieldError{Field: "checks", Reason: "has a slug that no check of the project has, or several"}
 		}
 	}
-	if err := a.target.AddWindow(ctx, projectID, w); err != nil {
+	in := a.target.manager(projectID)
+	if _, err := in.AddWindow(ctx, w); err != nil {
 		return err
 	}
 	for _, o := range old {
-		if err := a.target.EndWindow(ctx, projectID, o.ID); err != nil {
+		if _, err := in.EndWindow(ctx, o.ID); unlessGone(err) != nil {
 			return err
 		}
 	}

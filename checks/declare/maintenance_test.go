@@ -62,7 +62,7 @@ func TestMaintenance(t *testing.T) {
 		}
 		equal(t, "windows", windows(), []string{"move", "patches"})
 		// The clock of the site runs ahead of noon.
-		plan, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, project+changed+once), &declare.Options{Now: noon.Add(time.Minute)})
+		plan, err := declare.NewPlan(t.Context(), declare.OnProjects(s.mon.Projects()), mustParse(t, project+changed+once), &declare.Options{Now: noon.Add(time.Minute)})
 		if err != nil || len(plan.Changes) > 0 {
 			t.Errorf("one that was ended early: %v, error %v", plan, err)
 		}
@@ -73,7 +73,7 @@ func TestMaintenance(t *testing.T) {
 		equal(t, "no key", s.apply(strings.TrimSuffix(project, "    maintenance:\n"), o), "")
 		equal(t, "pruned", s.apply(project[:len(project)-1]+" []\n", o), "project \"p\"\n  - maintenance \"patches\"\n")
 		equal(t, "windows", windows(), []string{"by hand"})
-		limited := checksOnly{declare.OnMonitor(s.mon)}
+		limited := s.only("p")
 		plan, err = declare.NewPlan(t.Context(), limited, mustParse(t, project+recurring), &declare.Options{Now: noon})
 		if err != nil || len(plan.Changes) != 1 {
 			t.Errorf("with a read-write key: %v, error %v", plan, err)
@@ -105,10 +105,10 @@ func TestMaintenanceErrors(t *testing.T) {
 		s := open(t, db)
 		const file = "projects:\n  - name: p\n    checks: [{slug: a}]\n    maintenance: [{name: a, checks: b, schedule: 0 2 * * *, duration: 2h}]\n"
 		tagged := "projects:\n  - name: p\n    checks: [{slug: a, tags: web}]\n    maintenance: [{name: a, tags: web wbe, schedule: 0 2 * * *, duration: 2h}]\n"
-		plan, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, tagged), &declare.Options{Now: noon})
+		plan, err := declare.NewPlan(t.Context(), declare.OnProjects(s.mon.Projects()), mustParse(t, tagged), &declare.Options{Now: noon})
 		if note := `no check of the project "p" has the tag "wbe", which the maintenance window "a" names`; err != nil || !slices.Contains(plan.Notes, note) || len(plan.Notes) != 2 {
 			t.Errorf("notes %q, error %v", plan.Notes, err)
 		}
-		equal(t, "unknown", s.refused(file, declare.OnMonitor(s.mon)), `f.yaml:4:37: checks has a slug that no check of the project has, or several: "b"`)
+		equal(t, "unknown", s.refused(file, declare.OnProjects(s.mon.Projects())), `f.yaml:4:37: checks has a slug that no check of the project has, or several: "b"`)
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // Options say how [NewPlan] and [Diff] make a plan. The zero value of a field stands for its default.
@@ -57,7 +56,7 @@ type Change struct {
 
 	projectID uuid.UUID // zero if the plan creates the project
 	run       func(ctx context.Context, a *applying, projectID uuid.UUID) error
-	check     *monitor.Change // the same as run, for a check of a monitor; else nil
+	check     *checks.CheckEdit // of a check, instead of run
 }
 
 // edits reports whether a read-write key may make the change.
@@ -75,7 +74,7 @@ type Plan struct {
 // NewPlan compares a document with the state of a target and changes nothing. Nil options stand for the defaults. The
 // error is [Errors] if the document cannot be applied, or else the target's error.
 func NewPlan(ctx context.Context, target Target, doc Document, options *Options) (Plan, error) {
-	if err := usable(target); err != nil {
+	if err := target.usable(); err != nil {
 		return Plan{}, err
 	}
 	var o Options
@@ -85,11 +84,7 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	p := planner{report: report{file: doc.File}, options: o}
-	_, p.admin = target.(Administrator)
-	if l, is := target.(local); is {
-		p.toFunction = l.mon.Configured(channels.Function) == nil
-	}
+	p := planner{report: report{file: doc.File}, options: o, admin: target.projects != nil, toFunction: target.callsFunction()}
 	for i, want := range doc.Projects {
 		if want.Name == "" {
 			want.Name = o.Project
@@ -102,11 +97,6 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 		missing := errors.Is(err, checks.ErrNotFound)
 		if err != nil && !missing {
 			return Plan{}, err
-		}
-		if want.Maintenance != nil && !missing {
-			if have.Maintenance, err = target.Maintenance(ctx, have.Project.ID); err != nil {
-				return Plan{}, err
-			}
 		}
 		want.Name = cmp.Or(want.Name, have.Project.Name, "default")
 		project := projectPlanner{planner: &p, want: want, have: have}
@@ -122,7 +112,7 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 type planner struct {
 	report
 	options             Options
-	admin               bool // whether the target is an Administrator
+	admin               bool // whether the target is that of OnProjects
 	toFunction          bool // whether it is a monitor whose OnAlert gets all alerts
 	notes               []string
 	first, middle, last []Change // in the order of Plan.Changes
@@ -168,7 +158,7 @@ func (p *projectPlanner) change(at Position, c Change) {
 }
 
 func (p *projectPlanner) create() {
-	spec := monitor.ProjectSpec{Name: p.want.Name, Account: p.want.Account, Plan: p.want.Plan}
+	spec := checks.ProjectSpec{Name: p.want.Name, Account: p.want.Account, Plan: p.want.Plan}
 	fields := []Field{
 		{Name: "account", New: quoted(spec.Account)},
 		{Name: "plan", New: quoted(spec.Plan)},
@@ -188,7 +178,7 @@ func (p *projectPlanner) create() {
 	p.change(p.want.places.of("name"), Change{
 		Action: Create, Type: "project", Name: spec.Name, Fields: set(fields),
 		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
-			project, keys, err := a.admin.CreateProject(ctx, spec)
+			project, keys, err := a.target.projects.Create(ctx, spec)
 			if err == nil {
 				a.ids[spec.Name] = project.ID
 				a.created = append(a.created, Created{project, keys})
@@ -237,7 +227,8 @@ func (p *projectPlanner) compare() {
 		p.change(want.places.of(fields[0].Name), Change{
 			Action: Update, Type: "project", Name: want.Name, Fields: fields,
 			run: func(ctx context.Context, a *applying, id uuid.UUID) error {
-				return a.admin.UpdateProject(ctx, id, update)
+				_, err := a.target.projects.Update(ctx, id, update)
+				return err
 			},
 		})
 	} else if len(fields) > 0 {

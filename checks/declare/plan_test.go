@@ -1,7 +1,6 @@
 package declare_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -166,7 +164,7 @@ func TestAfter(t *testing.T) {
 			"{slug: a}\n  escalation: [{channels: ops}]":                       nil,
 			"{slug: a, channels: ops}\n  - {slug: d, after: b, channels: ops}": nil,
 		} {
-			plan, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, mail+"  - {slug: b, after: a, channels: ops}\n  - "+parent+"\n"), &declare.Options{Now: noon})
+			plan, err := declare.NewPlan(t.Context(), declare.OnProjects(s.mon.Projects()), mustParse(t, mail+"  - {slug: b, after: a, channels: ops}\n  - "+parent+"\n"), &declare.Options{Now: noon})
 			notes := slices.DeleteFunc(plan.Notes, func(note string) bool { return strings.HasPrefix(note, "nobody is notified of these checks") })
 			if err != nil || !slices.Equal(notes, want) {
 				t.Errorf("%s: notes %q, error %v", parent, notes, err)
@@ -194,9 +192,9 @@ func TestAfter(t *testing.T) {
 			{file("{slug: c, after: a}"), "after makes a circle: c → a → b → c"},                                                  // with checks that are not in the file
 			{file(a, "{slug: b, after: a}", "{slug: new, after: c}"), `after names a check that this project does not have: "c"`}, // pruned
 		} {
-			_, err := declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, test.file), &declare.Options{Now: noon, Prune: true})
+			_, err := declare.NewPlan(t.Context(), declare.OnProjects(s.mon.Projects()), mustParse(t, test.file), &declare.Options{Now: noon, Prune: true})
 			if strings.Contains(test.file, "{slug: c") {
-				_, err = declare.NewPlan(t.Context(), declare.OnMonitor(s.mon), mustParse(t, test.file), &declare.Options{Now: noon})
+				_, err = declare.NewPlan(t.Context(), declare.OnProjects(s.mon.Projects()), mustParse(t, test.file), &declare.Options{Now: noon})
 			}
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s: error %v, want %s", test.file, err, test.err)
@@ -263,7 +261,7 @@ project "b"
 		equal(t, "no key", s.apply("projects: [{name: b}]", declare.Options{Prune: true}), "")
 		equal(t, "with a tag", s.apply("projects: [{name: b, status_pages: []}]", declare.Options{Prune: true, Tag: "x"}), "")
 		other := s.plan(mustParse(t, "projects: [{name: a, status_pages: [{slug: all, title: Mine}]}]"), declare.Options{})
-		if _, err := other.Apply(t.Context(), declare.OnMonitor(s.mon), nil); !errors.Is(err, checks.ErrExists) {
+		if _, err := other.Apply(t.Context(), declare.OnProjects(s.mon.Projects()), nil); !errors.Is(err, checks.ErrExists) {
 			t.Errorf("a slug of another project: %v", err)
 		}
 	})
@@ -290,7 +288,7 @@ func TestRefused(t *testing.T) {
   - {slug: nightly, channels: [new, nobody]}
 - name: fresh
   checks: [{slug: a, channels: ops}]
-`, declare.OnMonitor(s.mon)), `f.yaml:3:9: plan of the project "backups" is free and cannot be changed to paid
+`, declare.OnProjects(s.mon.Projects())), `f.yaml:3:9: plan of the project "backups" is free and cannot be changed to paid
 f.yaml:4:15: max_checks of the project "backups" is 0 and cannot be changed to 9
 f.yaml:6:23: the channel "ops" has the kind email, which cannot be changed; delete the channel first
 f.yaml:11:12: 2 checks of the project "backups" have the slug "twin"; only one may have it
@@ -314,7 +312,7 @@ func TestStorms(t *testing.T) {
 	}
 	off := strings.Replace(file, "3", "0", 1)
 	equal(t, "off", s.apply(off, declare.Options{}), "project \"backups\"\n  ~ project \"backups\"\n      ~ storm_checks: 3 -> 0\n")
-	p, err := declare.NewPlan(t.Context(), remoteOnly{declare.OnMonitor(s.mon)}, mustParse(t, file), nil)
+	p, err := declare.NewPlan(t.Context(), s.only("backups"), mustParse(t, file), nil)
 	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "storm_checks and storm_window") {
 		t.Errorf("%v, %v, %v", p.Changes, p.Notes, err)
 	}
@@ -325,20 +323,11 @@ f.yaml:6:17: storm_checks is not a whole number: "many"
 f.yaml:7:17: storm_window is too large: 7200, the maximum is 3600`)
 }
 
-// remoteOnly is a target that manages only checks, and shows a project as the API does to a read-write key.
-type remoteOnly struct{ declare.Target }
-
-func (r remoteOnly) Read(ctx context.Context, project string) (declare.State, error) {
-	state, err := r.Target.Read(ctx, project)
-	state.Project, state.SettingsHidden = checks.Project{Name: project}, true
-	return state, err
-}
-
 // A plan for a read-write key neither creates projects and channels nor compares settings and status pages.
 func TestRestricted(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
-	target := checksOnly{declare.OnMonitor(s.mon)}
+	target := s.only("backups")
 	equal(t, "errors", s.refused(backups+`  - {slug: x, channels: mail}
 - name: another
   checks: []
@@ -346,8 +335,6 @@ func TestRestricted(t *testing.T) {
 f.yaml:25:9: a read-write key gives access to one project, and the file has 2; choose one, or use an admin key`)
 	equal(t, "errors", s.refused(strings.Replace(backups, "name: ops\n", "name: mail\n", 1), target),
 		`f.yaml:5:11: the channel "mail" cannot be created with a read-write key: use an admin key, or apply the file on the server`)
-	equal(t, "errors", s.refused("projects: [{name: nosuch, checks: []}]", target),
-		`f.yaml:1:19: the project "nosuch" cannot be created with a read-write key: use an admin key, or apply the file on the server`)
 
 	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1)+"  status_pages: [{slug: up, title: Up}]")
 	p, err := declare.NewPlan(t.Context(), target, doc, nil)
@@ -355,7 +342,7 @@ f.yaml:25:9: a read-write key gives access to one project, and the file has 2; c
 		t.Fatal(err)
 	}
 	equal(t, "plan", p.String(), "project \"backups\"\n  ~ check \"nightly\"\n      ~ grace: 30m -> 2h\n")
-	equal(t, "notes", len(p.Notes), 3) // the settings of two channels, and the status pages
+	equal(t, "notes", len(p.Notes), 4) // the plan of the project, the settings of two channels, and the status pages
 	if _, err := p.Apply(t.Context(), target, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +352,7 @@ f.yaml:25:9: a read-write key gives access to one project, and the file has 2; c
 // Apply stops at the first change that fails, and the error says how many changes it made. Applying again makes the rest.
 func TestFailure(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
-	project, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
+	project, _, err := s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "small", MaxChecks: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +362,7 @@ func TestFailure(t *testing.T) {
 	const file = "checks: [{slug: a}, {slug: b}]"
 	o := declare.Options{Project: "small", Now: noon}
 	var done []string
-	_, err = s.plan(mustParse(t, file), o).Apply(t.Context(), declare.OnMonitor(s.mon), func(c declare.Change) { done = append(done, c.Name) })
+	_, err = s.plan(mustParse(t, file), o).Apply(t.Context(), declare.OnProjects(s.mon.Projects()), func(c declare.Change) { done = append(done, c.Name) })
 	if !errors.Is(err, checks.ErrCheckLimit) {
 		t.Fatal(err)
 	}
@@ -402,7 +389,7 @@ func TestSecrets(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	equal(t, "a new channel needs the secret", s.refused(strings.Replace(text, "name: pager", "name: another", 1), declare.OnMonitor(s.mon)),
+	equal(t, "a new channel needs the secret", s.refused(strings.Replace(text, "name: pager", "name: another", 1), declare.OnProjects(s.mon.Projects())),
 		"f.yaml:9:9: webhook: url_down and url_up are both missing")
 	equal(t, "an export changes nothing", s.apply(text, declare.Options{Prune: true}), "")
 	removed := strings.Replace(backups, "{env: TOKEN}", `""`, 1)
@@ -462,7 +449,7 @@ func TestApplyMany(t *testing.T) {
 			created, updated, deleted := plan.Count()
 			equal(t, "plan", [3]int{created, updated, deleted}, [3]int{c.created, c.updated, c.deleted})
 			var done []declare.Change
-			_, err := plan.Apply(t.Context(), declare.OnMonitor(s.mon), func(c declare.Change) { done = append(done, c) })
+			_, err := plan.Apply(t.Context(), declare.OnProjects(s.mon.Projects()), func(c declare.Change) { done = append(done, c) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -486,7 +473,7 @@ func TestApplyMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		done := 0
-		_, err = plan.Apply(t.Context(), declare.OnMonitor(s.mon), func(declare.Change) { done++ })
+		_, err = plan.Apply(t.Context(), declare.OnProjects(s.mon.Projects()), func(declare.Change) { done++ })
 		if want := fmt.Sprintf("after %d of %d changes", done, len(plan.Changes)); !errors.Is(err, checks.ErrNotFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
 		}

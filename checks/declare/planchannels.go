@@ -83,9 +83,9 @@ func (p *projectPlanner) createChannel(want Channel) {
 	p.change(want.places.of("name"), Change{
 		Action: Create, Type: "channel", Name: want.Name, Fields: fields,
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			return a.admin.CreateChannel(ctx, channels.Channel{
-				ProjectID: projectID, Kind: want.Kind, Name: want.Name, Settings: valid, Sources: want.sources(),
-			})
+			c := channels.Channel{Kind: want.Kind, Name: want.Name, Settings: valid, Sources: want.sources()}
+			_, _, err := a.admin(projectID).UpsertChannel(ctx, c) // so that two programs that apply the same file at once create only one
+			return err
 		},
 	})
 }
@@ -125,9 +125,11 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 	p.change(want.places.of("settings"), Change{
 		Action: Update, Type: "channel", Name: want.Name, Fields: fields,
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			return a.admin.UpdateChannel(ctx, channels.Channel{
-				ID: have.ID, ProjectID: projectID, Settings: valid, Sources: want.sources(),
+			_, err := a.admin(projectID).UpdateChannel(ctx, have.ID, func(saved channels.Channel) (channels.Channel, error) {
+				saved.Settings, saved.Sources = valid, want.sources()
+				return saved, nil
 			})
+			return err
 		},
 	})
 }
@@ -163,7 +165,7 @@ func (p *projectPlanner) deleteChannel(have channels.Channel) {
 	p.change(p.want.places.of("channels"), Change{
 		Action: Delete, Type: "channel", Name: have.Name,
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			return a.admin.DeleteChannel(ctx, projectID, have.ID)
+			return a.admin(projectID).DeleteChannel(ctx, have.ID)
 		},
 	})
 }

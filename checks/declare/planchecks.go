@@ -1,7 +1,6 @@
 package declare
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // checks plans the checks of the project.
@@ -73,8 +72,8 @@ func (p *projectPlanner) checks() {
 // notedMost bounds the checks that a note names.
 const notedMost = 10
 
-// noteUnheard notes which of the checks nobody would hear of once the plan is applied. Only an Administrator shows the escalation
-// policy and how old a check is.
+// noteUnheard notes which of the checks nobody would hear of once the plan is applied. Only the target of [OnProjects]
+// shows the escalation policy, and a monitor how old a check is.
 func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
 	if !p.admin {
 		return
@@ -100,8 +99,8 @@ func (p *projectPlanner) noteUnheard(planned []plannedCheck) {
 	}
 }
 
-// noteFollowing notes which of the checks follow one that holds no alert back; see [monitor.Following]. Kept are the other checks of the
-// project. Only an Administrator shows the escalation policy.
+// noteFollowing notes which of the checks follow one that holds no alert back; see [verdict.Following]. Kept are the other checks of the
+// project. Only the target of [OnProjects] shows the escalation policy.
 func (p *projectPlanner) noteFollowing(planned []plannedCheck, kept []checks.Check) {
 	follows := func(c plannedCheck) bool { return c.target.After != "" && !c.target.RecordOnly }
 	if !p.admin || p.toFunction || !slices.ContainsFunc(planned, follows) {
@@ -129,7 +128,8 @@ func (p *projectPlanner) noteFollowing(planned []plannedCheck, kept []checks.Che
 			continue
 		}
 		for _, parent := range g.Parents(selection.NodeOf(c.target)) {
-			for _, text := range monitor.Following(byID[parent.ID], p.available, policy) {
+			receivers := verdict.Receivers(byID[parent.ID], p.available, verdict.Reaches(p.available, nil, policy))
+			for _, text := range verdict.Following(byID[parent.ID], receivers) {
 				p.note("%q of the project %q follows others, but %s", c.target.Slug, p.want.Name, text)
 			}
 		}
@@ -275,10 +275,7 @@ func (p *projectPlanner) createCheck(want Check, target checks.Check) {
 	}
 	p.change(want.places.of(""), Change{
 		Action: Create, Type: "check", Name: target.Slug, Fields: set(fields),
-		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			return a.target.CreateCheck(ctx, projectID, spec)
-		},
-		check: new(monitor.Upserting(spec)),
+		check: &checks.CheckEdit{Spec: spec}, // by its slug, so that two programs that apply the same file at once create only one
 	})
 }
 
@@ -297,20 +294,14 @@ func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
 	}
 	p.change(want.places.of(""), Change{
 		Action: Update, Type: "check", Name: *want.Slug, Fields: fields,
-		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
-			return a.target.UpdateCheck(ctx, have.ProjectID, have.ID, spec)
-		},
-		check: new(monitor.Updating(have.ID, func(checks.Check) (checks.Spec, error) { return spec, nil })),
+		check: &checks.CheckEdit{ID: have.ID, Spec: spec},
 	})
 }
 
 func (p *projectPlanner) deleteCheck(have checks.Check) {
 	p.change(p.want.places.of("checks"), Change{
 		Action: Delete, Type: "check", Name: have.Slug,
-		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
-			return a.target.DeleteCheck(ctx, have.ProjectID, have.ID)
-		},
-		check: new(monitor.Deleting(have.ID)),
+		check: &checks.CheckEdit{ID: have.ID, Delete: true},
 	})
 }
 

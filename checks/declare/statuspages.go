@@ -110,7 +110,7 @@ func (p *projectPlanner) statusPages() {
 		p.change(p.want.places.of("status_pages"), Change{
 			Action: Delete, Type: "status page", Name: have.Slug,
 			run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-				return a.admin.DeleteStatusPage(ctx, projectID, have.ID)
+				return a.admin(projectID).DeleteStatusPage(ctx, have.ID)
 			},
 		})
 	}
@@ -148,11 +148,12 @@ func (p *projectPlanner) savePage(at Position, action Action, have, want checks.
 	p.change(at, Change{
 		Action: action, Type: "status page", Name: want.Slug, Fields: fields,
 		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
-			want.ProjectID = projectID
+			save := a.admin(projectID).UpdateStatusPage
 			if action == Create {
-				return a.admin.CreateStatusPage(ctx, want)
+				save = a.admin(projectID).CreateStatusPage
 			}
-			return a.admin.UpdateStatusPage(ctx, want)
+			_, err := save(ctx, want)
+			return err
 		},
 	})
 }

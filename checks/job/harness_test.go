@@ -98,7 +98,7 @@ func open(t *testing.T) (p place, url, key string) {
 	var err error
 	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, Job: p.config, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
-	project, keys, err := p.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, keys, err := p.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 	must(t, err)
 	p.project = project.ID
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))

@@ -93,7 +93,7 @@ func eachOutage(t *testing.T, test func(t *testing.T, o *outage)) {
 				var err error
 				o.mon, err = monitor.New(db, &monitor.Config{Logger: quiet, Job: o.config})
 				must(t, err)
-				project, _, err := o.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+				project, _, err := o.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 				must(t, err)
 				o.project = project.ID
 				o.check = o.create(t).ID

@@ -45,7 +45,7 @@ func (s setup) addOps(t *testing.T) {
 func TestAlertRules(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store := open()
-		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, store, checks.ProjectSpec{Name: "p"})
 		s.addOps(t)
 		c := s.create(t, checks.Spec{
 			Timeout: new(time.Hour), Grace: new(10 * time.Minute), Channels: new("*"),

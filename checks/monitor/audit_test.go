@@ -39,7 +39,7 @@ func entries(t *testing.T, mon *monitor.Monitor, project uuid.UUID, q audit.Quer
 func TestAudit(t *testing.T) {
 	eachOutbox(t, audited, func(t *testing.T, o outbox) {
 		ann := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Person, Name: "ann@example.org", Address: "192.0.2.7"})
-		p, _, err := o.CreateProject(ann, monitor.ProjectSpec{Name: "audited"})
+		p, _, err := o.CreateProject(ann, checks.ProjectSpec{Name: "audited"})
 		must(t, err)
 		ops, err := o.CreateChannel(ann, p.ID, "pager", "ops", map[string]string{"token": "hunter2"})
 		must(t, err)
@@ -78,7 +78,7 @@ func TestAudit(t *testing.T) {
 		_, key, err := o.CreateKey(ann, p.ID, checks.ReadOnly)
 		must(t, err)
 		must(t, o.DeleteKey(ann, p.ID, key.ID))
-		_, err = o.Projects().Rename(ann, p.ID, "renamed")
+		_, err = o.Projects().Update(ann, p.ID, checks.ProjectUpdate{Name: new("renamed")})
 		must(t, err)
 		_, everywhere, err := o.Installation().CreateKey(ann)
 		must(t, err)

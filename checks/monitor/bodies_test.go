@@ -113,7 +113,7 @@ func (s *shelf) count() (objects, puts int) {
 // withBodies is a setup whose monitor moves bodies of more than 4 bytes to a shelf.
 func withBodies(t *testing.T, db monitor.Store) (setup, *shelf) {
 	t.Helper()
-	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 	sh := &shelf{}
 	s.Monitor = s.another(t, db, sh)
 	return s, sh
@@ -372,7 +372,7 @@ func TestRunMovesBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		p, _, err := on(mon).CreateProject(t.Context(), checks.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -29,7 +28,7 @@ func TestBoundsBeforeTransactions(t *testing.T) {
 				transactions++
 			}
 			return do()
-		}}, monitor.ProjectSpec{Name: "own"})
+		}}, checks.ProjectSpec{Name: "own"})
 		ctx := t.Context()
 		project := s.Project(s.project.ID)
 		check := s.create(t, checks.Spec{Tags: []string{"db"}})
@@ -95,11 +94,17 @@ func TestBoundsBeforeTransactions(t *testing.T) {
 			"source with a line end": {"sources", func() error {
 				return replace(edited(func(c *channels.Channel) { c.Sources = map[string]string{"url_down": "$A\n"} }))
 			}},
-			"name of a project": {"name", func() error { _, err := s.Projects().Rename(ctx, s.project.ID, long); return err }},
-			"project of blanks": {"name", func() error { _, _, err := s.Projects().Create(ctx, monitor.ProjectSpec{Name: " \u200b "}); return err }},
-			"project for all":   {"name", func() error { _, err := s.Projects().Rename(ctx, s.project.ID, "*"); return err }},
+			"name of a project": {"name", func() error {
+				_, err := s.Projects().Update(ctx, s.project.ID, checks.ProjectUpdate{Name: new(long)})
+				return err
+			}},
+			"project of blanks": {"name", func() error { _, _, err := s.Projects().Create(ctx, checks.ProjectSpec{Name: " \u200b "}); return err }},
+			"project for all": {"name", func() error {
+				_, err := s.Projects().Update(ctx, s.project.ID, checks.ProjectUpdate{Name: new("*")})
+				return err
+			}},
 			"account of blanks": {"account", func() error {
-				_, _, err := s.Projects().Create(ctx, monitor.ProjectSpec{Name: "b", Account: "  "})
+				_, _, err := s.Projects().Create(ctx, checks.ProjectSpec{Name: "b", Account: "  "})
 				return err
 			}},
 		} {
@@ -166,7 +171,7 @@ func TestTagsThatNoCheckHas(t *testing.T) {
 // its channels may be together. What is there can still change.
 func TestBoundsOfProjects(t *testing.T) {
 	db := dbtest.Memory(t)
-	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 	ctx := t.Context()
 	project := s.Project(s.project.ID)
 	body := strings.Repeat("x", 10_000)

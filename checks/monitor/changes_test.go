@@ -166,7 +166,10 @@ func TestChangesOfAnything(t *testing.T) {
 			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, checks.ReadOnly); return err },
 				ofProject(f.project.ID, checks.ChangedProject)},
 			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, checks.ChangedProject)},
-			{"new name", func() error { _, err := f.Projects().Rename(ctx, f.project.ID, "renamed"); return err }, ofProject(f.project.ID, checks.ChangedProject)},
+			{"new name", func() error {
+				_, err := f.Projects().Update(ctx, f.project.ID, checks.ProjectUpdate{Name: new("renamed")})
+				return err
+			}, ofProject(f.project.ID, checks.ChangedProject)},
 			{"new status page", func() (err error) {
 				page, err = f.CreateStatusPage(ctx, checks.StatusPage{ProjectID: f.project.ID, Slug: "acme", Title: "Acme"})
 				return err
@@ -340,7 +343,7 @@ func TestLostCommitIsReported(t *testing.T) {
 		mon, err := monitor.New(database{lossy{memory.Contract().(store.Store)}}, nil)
 		must(t, err)
 		changes := mon.Changes(t.Context())
-		_, _, err = on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		_, _, err = on(mon).CreateProject(t.Context(), checks.ProjectSpec{Name: "p"})
 		if !errors.Is(err, checks.ErrUnavailable) {
 			t.Fatal(err)
 		}

@@ -20,6 +20,11 @@ func (p *Project) Channels(ctx context.Context) ([]channels.Channel, error) {
 	return list, p.about(err)
 }
 
+// ChannelsWithSettings is [Project.Channels], for a [checks.Administrator].
+func (p *Project) ChannelsWithSettings(ctx context.Context) ([]channels.Channel, error) {
+	return p.Channels(ctx)
+}
+
 func (p *Project) channels(ctx context.Context) ([]channels.Channel, error) {
 	found, err := p.store.Channels(ctx, store.ChannelFilter{ProjectID: &p.id})
 	return found, p.exists(ctx, len(found), err)
@@ -181,8 +186,10 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 }
 
 // Kinds returns the kinds of channels that [Project.CreateChannel] accepts, each once, with their settings.
-func (m *Monitor) Kinds() (list []channels.Type) {
-	for _, t := range m.config.Channels {
+func (m *Monitor) Kinds() []channels.Type { return m.kinds() }
+
+func (s *service) kinds() (list []channels.Type) {
+	for _, t := range s.config.Channels {
 		if i := slices.IndexFunc(list, func(known channels.Type) bool { return known.Kind == t.Kind }); i >= 0 {
 			list[i] = t
 		} else {

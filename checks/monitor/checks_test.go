@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -82,8 +81,8 @@ func TestConcurrentUpserts(t *testing.T) {
 // TestCheckLimit creates checks in two projects of one account, up to the limit of server/API.md section 8.
 func TestCheckLimit(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p", Plan: "free"})
-		sibling, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q", Plan: "free"})
+		s := newSetup(t, open(), checks.ProjectSpec{Name: "p", Plan: "free"})
+		sibling, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "q", Plan: "free"})
 		must(t, err)
 		var created atomic.Int64
 		together(30, func(i int) {

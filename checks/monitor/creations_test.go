@@ -36,7 +36,7 @@ func TestCreateRate(t *testing.T) {
 				t.Errorf("ping of a check that exists: created %v, error %v", created, err)
 			}
 			s.create(t, checks.Spec{}) // the limit is on pings alone
-			other, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: fmt.Sprint("other ", round)})
+			other, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: fmt.Sprint("other ", round)})
 			must(t, err)
 			if _, created, err := s.PingSlug(t.Context(), other.PingKey, "job", true, pings.Signal{Kind: pings.Success}); !created {
 				t.Errorf("ping of another project has created no check: %v", err)

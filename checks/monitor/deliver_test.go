@@ -85,7 +85,7 @@ type outbox struct {
 // newOutbox returns a monitor whose clock stands still, so that only Deliver sends alerts.
 func newOutbox(t *testing.T, db monitor.Store, change func(*monitor.Config)) outbox {
 	t.Helper()
-	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 	o := outbox{setup: s, inbox: &inbox{}, store: db}
 	o.config = monitor.Config{
 		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), WriteTimeout: patience,

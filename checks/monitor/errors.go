@@ -19,6 +19,9 @@ func (e *Error) Error() string { return "monitor: " + e.About + ": " + e.Err.Err
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Bare returns Err, for those who say themselves what it is about.
+func (e *Error) Bare() error { return e.Err }
+
 // about says what an error is about, unless it is nil or says so already.
 func about(kind string, subject any, err error) error {
 	if _, said := errors.AsType[*Error](err); err == nil || said {

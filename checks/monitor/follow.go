@@ -108,11 +108,6 @@ func (p *Project) FollowWarnings(ctx context.Context, c checks.Check) ([]string,
 	return following(parents, available, reach), err
 }
 
-// Following is [verdict.Following] of a parent in a project with these channels and this escalation policy, as far as they alone tell.
-func Following(parent checks.Check, available []channels.Channel, policy []gate.Step) []string {
-	return verdict.Following(parent, verdict.Receivers(parent, available, verdict.Reaches(available, nil, policy)))
-}
-
 // following is verdict.Following of all parents.
 func following(parents []courier.Parent, available []channels.Channel, reach map[uuid.UUID]verdict.Reach) (list []string) {
 	for _, parent := range parents {

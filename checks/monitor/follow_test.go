@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // TestAfterIsRefused names checks that cannot be followed. Nothing changes then.
@@ -22,7 +21,7 @@ func TestAfterIsRefused(t *testing.T) {
 		c := s.create(t, checks.Spec{Slug: new("c"), After: new(" b,a  b")})
 		twin := s.create(t, checks.Spec{Slug: new("twin")})
 		s.create(t, checks.Spec{Slug: new("twin")})
-		other := s.addProject(t, monitor.ProjectSpec{Name: "other"})
+		other := s.addProject(t, checks.ProjectSpec{Name: "other"})
 		abroad, err := s.Create(t.Context(), other.ID, checks.Spec{Slug: new("abroad")})
 		must(t, err)
 		if c.After != "b,a" {
@@ -92,7 +91,7 @@ func TestRenamedParent(t *testing.T) {
 		must(t, err)
 		_, err = s.Update(t.Context(), c.ID, checks.Spec{Slug: new("a")})
 		must(t, err)
-		moved, err := s.Project(s.project.ID).Transfer(t.Context(), c.ID, s.addProject(t, monitor.ProjectSpec{Name: "other"}).ID)
+		moved, err := s.Project(s.project.ID).Transfer(t.Context(), c.ID, s.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
 		must(t, err)
 		if moved.After != "" {
 			t.Errorf("a check of another project follows %q", moved.After)

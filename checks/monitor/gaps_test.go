@@ -37,7 +37,7 @@ func TestClockSet(t *testing.T) {
 				})
 				must(t, err)
 				s := setup{verbs: on(mon)}
-				s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+				s.project, _, err = s.CreateProject(t.Context(), checks.ProjectSpec{Name: "p"})
 				must(t, err)
 				often, minutely, dead := s.create(t, everyMinute()), s.create(t, everyMinute()), s.create(t, everyMinute())
 				must(t, mon.Start(t.Context()))

@@ -295,7 +295,7 @@ type deafNotifier struct{ channels.Notifier }
 func TestHealthOfDeliveries(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store := open()
-		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, store, checks.ProjectSpec{Name: "p"})
 		if _, err := s.CreateChannel(t.Context(), s.project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 func TestRegistryOfUnknownProject(t *testing.T) {
-	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, dbtest.SQLite(t).Open(t), checks.ProjectSpec{Name: "p"})
 	r := s.Registry(uuid.New())
 	if _, err := r.Register(t.Context(), checks.Spec{Slug: new("backup")}); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("Register: %v", err)

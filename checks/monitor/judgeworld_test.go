@@ -226,7 +226,7 @@ func (s *stage) newWorld(seed uint64, deeds []deed) *world {
 }
 
 func (w *world) addProject() uuid.UUID {
-	p, _, err := w.mon().Projects().Create(w.ctx, monitor.ProjectSpec{Name: uuid.NewString(), NoKeys: true, Storm: gate.Storm{Window: time.Minute}})
+	p, _, err := w.mon().Projects().Create(w.ctx, checks.ProjectSpec{Name: uuid.NewString(), NoKeys: true, Storm: gate.Storm{Window: time.Minute}})
 	must(w.t, err)
 	w.projects = append(w.projects, p.ID)
 	return p.ID

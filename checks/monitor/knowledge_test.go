@@ -9,7 +9,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -131,7 +130,7 @@ func TestKnowledge(t *testing.T) {
 				})
 			})
 			p.after(t, time.Minute)
-			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, monitor.ProjectSpec{Name: "other"}).ID)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
 			must(t, err)
 			borisAway = false
 			p.after(t, time.Hour, "mail: job up")
@@ -163,7 +162,7 @@ func TestKnowledge(t *testing.T) {
 			p.sweep(t, 7*time.Minute, "mail: job down")
 			p.sweep(t, 10*time.Minute) // it waits until 10 minutes after the alert
 			p.ping(t, c.ID, pings.Success)
-			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, monitor.ProjectSpec{Name: "other"}).ID)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
 			must(t, err)
 			p.after(t, 20*time.Minute, "mail: job up")
 		},

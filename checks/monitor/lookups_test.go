@@ -41,7 +41,7 @@ func (c counting) BySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, 
 func TestLookups(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store := counting{open(), new(atomic.Int64), new(atomic.Int64)}
-		here := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
+		here := newSetup(t, database{store}, checks.ProjectSpec{Name: "p"})
 		there := here.with(t, open(), monitor.Config{})
 		here.create(t, checks.Spec{Slug: new("job")})
 		// once compares the lookups while fn runs ten times.
@@ -100,7 +100,7 @@ func TestLookups(t *testing.T) {
 		}
 
 		var err error
-		here.project, _, err = here.CreateProject(t.Context(), monitor.ProjectSpec{Name: "another"})
+		here.project, _, err = here.CreateProject(t.Context(), checks.ProjectSpec{Name: "another"})
 		must(t, err)
 		text, key = newKey()
 		must(t, on(there).DeleteKey(t.Context(), key.ProjectID, key.ID))

@@ -120,6 +120,31 @@ func (p *Project) ChangeMany(ctx context.Context, list []Change, skip func(error
 	return nil
 }
 
+// EditChecks is [Project.ChangeMany] for a [checks.Manager].
+func (p *Project) EditChecks(ctx context.Context, list []checks.CheckEdit, skip func(error) bool, done func(i int, skipped error)) error {
+	changes := make([]Change, len(list))
+	for i, e := range list {
+		switch {
+		case e.Delete:
+			changes[i] = Deleting(e.ID)
+		case e.ID == uuid.Nil:
+			changes[i] = Upserting(e.Spec)
+		default:
+			changes[i] = Updating(e.ID, func(c checks.Check) (checks.Spec, error) {
+				if e.With == nil {
+					return e.Spec, nil
+				}
+				return e.With(c.Snapshot(p.now()))
+			})
+		}
+	}
+	return p.ChangeMany(ctx, changes, skip, func(i int, c Changed) {
+		if done != nil {
+			done(i, c.Err)
+		}
+	})
+}
+
 // nextStep returns the size of the next step after one of another size, which made n changes in a time.
 func nextStep(size, n int, took time.Duration) int {
 	fitting := int(int64(n) * int64(stepTime) / max(int64(took), 1))

@@ -48,7 +48,7 @@ func TestChangeManyLikeOne(t *testing.T) {
 			audit  []audit.Entry
 		}
 		run := func(name string, apply func(p *monitor.Project, list []monitor.Change) []error) (r result, errs []error) {
-			project, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: name})
+			project, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: name})
 			must(t, err)
 			p := s.Project(project.ID)
 			hook, err := p.CreateChannel(t.Context(), channels.Channel{Kind: channels.Webhook, Name: "hook", Settings: map[string]string{"url_down": "https://example.org/"}})
@@ -234,7 +234,7 @@ func TestChangeManyGivesTurns(t *testing.T) {
 // TestChangeManyLimit: the limit of the account counts what the same call adds and deletes.
 func TestChangeManyLimit(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		free, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "free", Account: "f", Plan: "free"})
+		free, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "free", Account: "f", Plan: "free"})
 		must(t, err)
 		s.project = free
 		list := s.jobs(t, 18, func(int) checks.Spec { return checks.Spec{} })
@@ -257,7 +257,7 @@ func TestChangeManyLimit(t *testing.T) {
 func TestDeleteLargeProject(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store := &ending{Store: open().Store}
-		s := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, database{store}, checks.ProjectSpec{Name: "p"})
 		list := s.jobs(t, 1200, func(int) checks.Spec { return checks.Spec{} })
 		s.ping(t, list[0].ID, pings.Failure)
 		store.after = 2

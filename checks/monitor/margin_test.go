@@ -59,7 +59,7 @@ const margin = 2 * time.Second
 func newServers(t *testing.T, db dbtest.DB) servers {
 	t.Helper()
 	config := monitor.Config{CommitMargin: margin}
-	s := servers{setup: configured(t, db.Open(t), monitor.ProjectSpec{Name: "p"}, config), store: newStalling(db.Open(t))}
+	s := servers{setup: configured(t, db.Open(t), checks.ProjectSpec{Name: "p"}, config), store: newStalling(db.Open(t))}
 	s.slow = s.with(t, database{s.store}, config)
 	s.check = s.create(t, everyMinute())
 	s.ping(t, s.check.ID, pings.Success)
@@ -118,7 +118,7 @@ func TestCommitMargin(t *testing.T) {
 func TestSweepBesideUncommittedPing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := newStalling(db.Open(t))
-		s := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, database{store}, checks.ProjectSpec{Name: "p"})
 		pinged, silent, early := s.create(t, everyMinute()), s.create(t, everyMinute()), s.create(t, everyMinute())
 		s.ping(t, early.ID, pings.Success)
 		s.clock.Advance(time.Minute)
@@ -153,7 +153,7 @@ func TestSweepBesidePing(t *testing.T) {
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	s := setup{verbs: on(mon), clock: clock}
-	s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+	s.project, _, err = s.CreateProject(t.Context(), checks.ProjectSpec{Name: "p"})
 	must(t, err)
 	c := s.create(t, everyMinute())
 	s.ping(t, c.ID, pings.Success)

@@ -38,13 +38,13 @@ type setup struct {
 	project checks.Project
 }
 
-func newSetup(t *testing.T, s monitor.Store, spec monitor.ProjectSpec) setup {
+func newSetup(t *testing.T, s monitor.Store, spec checks.ProjectSpec) setup {
 	t.Helper()
 	return configured(t, s, spec, monitor.Config{})
 }
 
 // configured returns a setup whose monitor has a configuration, but for the clock and the log.
-func configured(t *testing.T, db monitor.Store, spec monitor.ProjectSpec, config monitor.Config) setup {
+func configured(t *testing.T, db monitor.Store, spec checks.ProjectSpec, config monitor.Config) setup {
 	t.Helper()
 	s := setup{clock: dbtest.NewClock(noon)}
 	s.Monitor = s.with(t, db, config)
@@ -78,7 +78,7 @@ func each(t *testing.T, test func(t *testing.T, s setup)) {
 func eachConfig(t *testing.T, config monitor.Config, test func(t *testing.T, s setup)) {
 	t.Helper()
 	eachStore(t, func(t *testing.T, open func() database) {
-		test(t, configured(t, open(), monitor.ProjectSpec{Name: "p"}, config))
+		test(t, configured(t, open(), checks.ProjectSpec{Name: "p"}, config))
 	})
 }
 
@@ -187,7 +187,7 @@ func TestNew(t *testing.T) {
 // TestServersShareChecks has two servers ping and sweep one check at the same time.
 func TestServersShareChecks(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, open(), checks.ProjectSpec{Name: "p"})
 		servers := []*monitor.Monitor{s.Monitor, s.with(t, open(), monitor.Config{})}
 		c := s.create(t, everyMinute())
 		together(100, func(i int) {

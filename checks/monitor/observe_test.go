@@ -81,7 +81,7 @@ func (s *seen) is(t *testing.T, what string, want *seen) {
 func TestObserver(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store, observer := &sick{Store: open()}, &seen{}
-		s := configured(t, database{store}, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer.observer()})
+		s := configured(t, database{store}, checks.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer.observer()})
 		spec := everyMinute()
 		spec.Methods = new("POST")
 		c := s.create(t, spec)

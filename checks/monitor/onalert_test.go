@@ -68,7 +68,7 @@ func TestOnAlert(t *testing.T) {
 		f.clock.Advance(time.Minute)
 		pingAs(t, mon, c, pings.Success)
 		f.sends(t, mon, "func: backup up")
-		other, _, err := on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
+		other, _, err := on(mon).CreateProject(t.Context(), checks.ProjectSpec{Name: "other"})
 		must(t, err)
 		second, err := on(mon).Create(t.Context(), other.ID, everyMinute())
 		must(t, err)

@@ -66,7 +66,7 @@ func newBroken(t *testing.T) *faulty {
 	must(t, err)
 	t.Cleanup(func() { app.Close() })
 	b.store = database{app.Contract().(store.Store)}
-	b.setup = newSetup(t, b.store, monitor.ProjectSpec{Name: "p"})
+	b.setup = newSetup(t, b.store, checks.ProjectSpec{Name: "p"})
 	return b
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Project manages the checks of one project, and all else that belongs to it: channels, alerts, keys and status pages. It
-// has the methods of a *client.Client, so that code for a [checks.Manager] works on both, and is the [job.Registry] of a
+// has the methods of a *client.Client, so that code for a [checks.Administrator] works on both, and is the [job.Registry] of a
 // scheduler's jobs. [Monitor.OpenProject] and [Monitor.Project] return one. It is safe for concurrent use.
 //
 // A check, channel or page of another project is not found, as if it did not exist. If the project does not exist, each
@@ -25,8 +25,8 @@ type Project struct {
 }
 
 var (
-	_ checks.Manager = (*Project)(nil)
-	_ job.Registry   = (*Project)(nil)
+	_ checks.Administrator = (*Project)(nil)
+	_ job.Registry         = (*Project)(nil)
 )
 
 // Project returns the project with this identifier. It reads nothing: whether there is such a project, the methods find.
@@ -38,7 +38,7 @@ func (m *Monitor) OpenProject(ctx context.Context, name string) (*Project, error
 	projects := m.Projects()
 	p, err := projects.ByName(ctx, name)
 	if errors.Is(err, checks.ErrNotFound) {
-		p, _, err = projects.Create(ctx, ProjectSpec{Name: name})
+		p, _, err = projects.Create(ctx, checks.ProjectSpec{Name: name})
 		if errors.Is(err, checks.ErrExists) { // another program has just created it
 			p, err = projects.ByName(ctx, name)
 		}

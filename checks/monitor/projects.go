@@ -21,56 +21,42 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
-// Projects is what a server needs to know about all projects of the installation: their accounts, whom a key lets in, and what
-// pages show of any of them. A program that embeds monitoring calls [Monitor.OpenProject] instead.
+// Projects administers the projects of the installation, and is what a server needs to know about all of them: their accounts, whom a
+// key lets in, and what pages show. It is a [checks.Projects]. A program that embeds monitoring calls [Monitor.OpenProject] instead.
 type Projects struct{ *service }
 
-// Projects returns the projects of the installation, for a server.
-func (m *Monitor) Projects() *Projects { return &Projects{m.service} }
-
-// ProjectSpec describes a new project.
-type ProjectSpec struct {
-	// Name must be new, 1 to 100 characters.
-	Name string
-	// Account is the account that the project belongs to. Default: "default". Projects with the same
-	// account and plan share their limits.
-	Account string
-	// Plan is the account's plan, "free" or "paid". Default: "paid".
-	Plan string
-	// MaxChecks is the account's check limit. Default: the plan's.
-	MaxChecks int
-	// Storm says when alerts leave together, within the bounds of [checks.ProjectUpdate]. 0 Checks with a Window are off.
-	// Default: [gate.DefaultStorm].
-	Storm gate.Storm
-	// First asks for the first project of the installation: if there is one already, the error is [checks.ErrExists]. If
-	// several servers start at once, one of them creates it.
-	First bool
-	// NoKeys creates no API keys: [Project.CreateKey] adds them when they are needed.
-	NoKeys bool
-	// PingKey is the ping key, for a project that moves here from another database with the ping URLs of its jobs: 22
-	// lower-case letters and digits. Default: a random one.
-	PingKey string
+// Projects returns the projects of the installation.
+func (m *Monitor) Projects() *Projects {
+	if m == nil {
+		return nil
+	}
+	return &Projects{m.service}
 }
 
-// Keys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
-type Keys struct {
-	ReadWrite string
-	ReadOnly  string
-}
+var _ checks.Projects = (*Projects)(nil)
+
+// Project is [Monitor.Project].
+func (s *Projects) Project(id uuid.UUID) checks.Administrator { return &Project{s.service, id} }
+
+// Kinds is [Monitor.Kinds]. Error: none.
+func (s *Projects) Kinds(context.Context) ([]channels.Type, error) { return s.kinds(), nil }
+
+// Configured is [Monitor.Configured].
+func (s *Projects) Configured(kind channels.Kind) error { return s.courier.Configured(kind) }
 
 // Create creates a project with a read-write and a read-only key, unless the spec has NoKeys. Errors: *[checks.FieldError], and [checks.ErrExists] for
 // a name or a ping key in use.
-func (s *Projects) Create(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+func (s *Projects) Create(ctx context.Context, spec checks.ProjectSpec) (p checks.Project, keys checks.ProjectKeys, err error) {
 	defer describe(&err, "project", spec.Name)
 	defer s.cached.forget() // MaxChecks also changes the other projects of the account
 	if p, err = s.newProject(spec); err != nil {
-		return checks.Project{}, Keys{}, err
+		return checks.Project{}, checks.ProjectKeys{}, err
 	}
 	var saved []checks.Key
 	if !spec.NoKeys {
 		readWrite, keyRW := s.newKey(p.ID, checks.ReadWrite)
 		readOnly, keyRO := s.newKey(p.ID, checks.ReadOnly)
-		keys, saved = Keys{ReadWrite: readWrite, ReadOnly: readOnly}, []checks.Key{keyRW, keyRO}
+		keys, saved = checks.ProjectKeys{ReadWrite: readWrite, ReadOnly: readOnly}, []checks.Key{keyRW, keyRO}
 	}
 	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		saveProject := tx.SaveProject
@@ -88,13 +74,13 @@ func (s *Projects) Create(ctx context.Context, spec ProjectSpec) (p checks.Proje
 		return s.note(ctx, tx, aboutProject(p, "project.create", audit.Change{Field: "account", To: p.Account}, audit.Change{Field: "plan", To: p.Plan}))
 	})
 	if err != nil {
-		return checks.Project{}, Keys{}, err
+		return checks.Project{}, checks.ProjectKeys{}, err
 	}
 	return p, keys, nil
 }
 
 // newProject returns the project of a spec.
-func (s *service) newProject(spec ProjectSpec) (checks.Project, error) {
+func (s *service) newProject(spec checks.ProjectSpec) (checks.Project, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: cmp.Or(spec.Account, "default"), Plan: cmp.Or(spec.Plan, "paid"), MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(publicKeyLength), PingKey: cmp.Or(spec.PingKey, randomText(publicKeyLength)), CreatedAt: s.now(),
@@ -151,12 +137,6 @@ func (s *Projects) ByPingKey(ctx context.Context, key string) (p checks.Project,
 // project returns the first project that a filter selects.
 func (s *service) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
 	return one(s.store.Projects(ctx, f))
-}
-
-// Rename changes the name of a project and returns the project. Other processes may use the old name for 5 seconds more.
-// Errors: *[checks.FieldError]; [checks.ErrExists] for a name in use; [checks.ErrNotFound].
-func (s *Projects) Rename(ctx context.Context, id uuid.UUID, name string) (p checks.Project, err error) {
-	return s.Update(ctx, id, checks.ProjectUpdate{Name: &name})
 }
 
 // Update changes a project and returns it. With settings of storms, alerts that wait for others are asked about at once. Other

@@ -21,7 +21,7 @@ import (
 
 func TestKeys(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		p, keys, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q"})
+		p, keys, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "q"})
 		must(t, err)
 		if len(keys.ReadWrite) != 32 || !strings.HasPrefix(keys.ReadWrite, "rcw_") || len(keys.ReadOnly) != 32 ||
 			!strings.HasPrefix(keys.ReadOnly, "rcr_") || len(p.PingKey) != 22 || strings.ToLower(p.PingKey) != p.PingKey {
@@ -59,26 +59,26 @@ func TestKeys(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		other, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other", MaxChecks: 5, Plan: "free"})
+		other, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "other", MaxChecks: 5, Plan: "free"})
 		must(t, err)
 		if _, err := s.Projects().ByBadgeKey(t.Context(), other.BadgeKey); err != nil { // now it is cached
 			t.Error(err)
 		}
 		want := other
 		want.Name = "new"
-		got, err := s.Projects().Rename(t.Context(), other.ID, "new")
+		got, err := s.Projects().Update(t.Context(), other.ID, checks.ProjectUpdate{Name: new("new")})
 		same(t, got, want, err)
 		got, err = s.Projects().ByBadgeKey(t.Context(), other.BadgeKey)
 		same(t, got, want, err)
 		for name, refused := range map[string]error{s.project.Name: checks.ErrExists, "new": nil} {
-			if _, err := s.Projects().Rename(t.Context(), other.ID, name); !errors.Is(err, refused) {
+			if _, err := s.Projects().Update(t.Context(), other.ID, checks.ProjectUpdate{Name: new(name)}); !errors.Is(err, refused) {
 				t.Errorf("%q: error %v, want %v", name, err, refused)
 			}
 		}
-		if _, err := s.Projects().Rename(t.Context(), uuid.New(), "x"); !errors.Is(err, checks.ErrNotFound) {
+		if _, err := s.Projects().Update(t.Context(), uuid.New(), checks.ProjectUpdate{Name: new("x")}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("unknown project: %v", err)
 		}
-		if _, err := s.Projects().Rename(t.Context(), other.ID, ""); err == nil {
+		if _, err := s.Projects().Update(t.Context(), other.ID, checks.ProjectUpdate{Name: new("")}); err == nil {
 			t.Error("an empty name")
 		}
 	})
@@ -86,7 +86,7 @@ func TestRename(t *testing.T) {
 
 func TestStormSettings(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		other, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
+		other, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "other"})
 		must(t, err)
 		want := other
 		if want.Storm != gate.DefaultStorm() {
@@ -116,11 +116,11 @@ func TestStormSettings(t *testing.T) {
 		}
 		got, err := s.Projects().ByID(t.Context(), other.ID)
 		same(t, got, want, err)
-		off, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "off", Storm: gate.Storm{Window: time.Minute}})
+		off, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "off", Storm: gate.Storm{Window: time.Minute}})
 		if err != nil || off.Storm.On() {
 			t.Errorf("%+v, %v", off.Storm, err)
 		}
-		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "bad", Storm: gate.Storm{Checks: 1, Window: time.Minute}}); err == nil {
+		if _, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "bad", Storm: gate.Storm{Checks: 1, Window: time.Minute}}); err == nil {
 			t.Error("a project with a storm of 1 check")
 		}
 	})
@@ -135,7 +135,7 @@ func same(t *testing.T, got, want checks.Project, err error) {
 
 func TestProjectNames(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		for name, spec := range map[string]monitor.ProjectSpec{
+		for name, spec := range map[string]checks.ProjectSpec{
 			"empty":             {Name: ""},
 			"too long":          {Name: strings.Repeat("ü", 101)},
 			"control character": {Name: "a\nb"},
@@ -148,10 +148,10 @@ func TestProjectNames(t *testing.T) {
 				t.Errorf("%s: error %v, want a *checks.FieldError", name, err)
 			}
 		}
-		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); !errors.Is(err, checks.ErrExists) {
+		if _, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "p"}); !errors.Is(err, checks.ErrExists) {
 			t.Errorf("name that is in use: error %v, want ErrExists", err)
 		}
-		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "first", First: true}); !errors.Is(err, checks.ErrExists) {
+		if _, _, err := s.CreateProject(t.Context(), checks.ProjectSpec{Name: "first", First: true}); !errors.Is(err, checks.ErrExists) {
 			t.Errorf("first project beside another: error %v, want ErrExists", err)
 		}
 	})

@@ -26,7 +26,7 @@ func (s setup) prune(t *testing.T) {
 func TestPingLimits(t *testing.T) {
 	for plan, limit := range map[string]int{"free": 100, "paid": 1000} {
 		t.Run(string(plan), func(t *testing.T) {
-			s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p", Plan: plan})
+			s := newSetup(t, dbtest.SQLite(t).Open(t), checks.ProjectSpec{Name: "p", Plan: plan})
 			c := s.create(t, checks.Spec{})
 			together(limit+5, func(int) {
 				if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Body: []byte("x")}); err != nil {
@@ -52,7 +52,7 @@ func TestPingLimits(t *testing.T) {
 
 // TestFlipRetention covers server/API.md section 8: flips of the current month and of the two before it are kept.
 func TestFlipRetention(t *testing.T) {
-	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, dbtest.SQLite(t).Open(t), checks.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{})
 	s.ping(t, c.ID, pings.Success) // goes down on 2 March
 	s.clock.Set(time.Date(2026, 4, 15, 0, 0, 0, 0, time.UTC))

@@ -123,7 +123,7 @@ func furnish(t *testing.T, mon *monitor.Monitor, clock *dbtest.Clock, tick func(
 			t.Fatal(err)
 		}
 	}
-	p, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "furnished", Account: "somebody", MaxChecks: 10})
+	p, _, err := mon.Projects().Create(ctx, checks.ProjectSpec{Name: "furnished", Account: "somebody", MaxChecks: 10})
 	must(err)
 	f := &furniture{Project: mon.Project(p.ID), project: p.ID}
 	for _, kind := range []channels.Kind{"desk", "broken"} {
@@ -231,7 +231,7 @@ func TestWindowsOfTheGone(t *testing.T) {
 		var projects []*monitor.Project
 		var ids []uuid.UUID
 		for _, name := range []string{"a", "b"} {
-			p, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: name})
+			p, _, err := mon.Projects().Create(ctx, checks.ProjectSpec{Name: name})
 			if err != nil {
 				t.Fatal(err)
 			}

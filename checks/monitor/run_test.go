@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 		mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
 		must(t, err)
 		s := setup{verbs: on(mon)}
-		s.project, _, err = on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		s.project, _, err = on(mon).CreateProject(t.Context(), checks.ProjectSpec{Name: "p"})
 		must(t, err)
 		c := s.create(t, everyMinute())
 		start := s.Now()

@@ -117,7 +117,7 @@ type spoolers struct {
 
 func eachSpoolers(t *testing.T, n int, test func(t *testing.T, s *spoolers)) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		s := &spoolers{setup: configured(t, open(), monitor.ProjectSpec{Name: "p"}, monitor.Config{}), open: open}
+		s := &spoolers{setup: configured(t, open(), checks.ProjectSpec{Name: "p"}, monitor.Config{}), open: open}
 		for range n {
 			s.list = append(s.list, s.start(t, t.TempDir(), false))
 		}
@@ -548,7 +548,7 @@ func TestSpoolsAreOneServer(t *testing.T) {
 		for i := range setups {
 			memory := dbtest.Memory(t)
 			s := &spoolers{open: func() database { return database{memory.Contract().(store.Store)} }, config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 3}}
-			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
+			s.setup = configured(t, memory, checks.ProjectSpec{Name: "p"}, s.config)
 			s.addOps(t)
 			setups[i] = s
 		}
@@ -738,7 +738,7 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		memory := dbtest.Memory(t)
 		s := &spoolers{
-			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
+			setup:  configured(t, memory, checks.ProjectSpec{Name: "p"}, monitor.Config{}),
 			open:   func() database { return database{memory.Contract().(store.Store)} },
 			config: monitor.Config{SpoolWait: 24 * time.Hour, MaxBatch: 2},
 		}

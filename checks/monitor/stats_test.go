@@ -130,7 +130,7 @@ func TestStatsCountEverything(t *testing.T) {
 	dbtest.Draws(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		db := dbtest.Memory(t)
-		s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 		spec := checks.Spec{Timeout: new(rapid.SampledFrom([]time.Duration{time.Hour, 24 * time.Hour, 40 * 24 * time.Hour}).Draw(rt, "timeout")),
 			Grace: new(10 * time.Minute)}
 		c := s.create(t, spec)
@@ -282,7 +282,7 @@ func TestStatsBeforeEndedPause(t *testing.T) {
 // TestFoldTogether has several servers prune at once, twice.
 func TestFoldTogether(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, open(), checks.ProjectSpec{Name: "p"})
 		var list []checks.Check
 		for i := range 50 {
 			c := s.create(t, checks.Spec{Timeout: new(time.Hour), Grace: new(time.Hour)})
@@ -346,7 +346,7 @@ func (f *failing) Update(ctx context.Context, fn func(context.Context, store.Tx)
 // TestStatsAfterKills ends transactions of pings and folds before their commit. Nothing is counted twice or lost.
 func TestStatsAfterKills(t *testing.T) {
 	db := &failing{Store: dbtest.Memory(t).Contract().(store.Store), random: rand.New(rand.NewPCG(1, 2)), off: true}
-	s := newSetup(t, database{db}, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, database{db}, checks.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 	db.off = false
 	days, failed := 130, 0

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -94,7 +93,7 @@ func TestStatusPageErrors(t *testing.T) {
 
 // TestStatusPageLimit has many callers create pages at once. The project gets as many as it may have.
 func TestStatusPageLimit(t *testing.T) {
-	s := newSetup(t, dbtest.Memory(t), monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, dbtest.Memory(t), checks.ProjectSpec{Name: "p"})
 	var created, refused atomic.Int64
 	together(120, func(i int) {
 		_, err := s.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: fmt.Sprint("page-", i), Title: "Page"})

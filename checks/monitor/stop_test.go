@@ -229,7 +229,7 @@ func TestStopClosesIncidents(t *testing.T) {
 func TestStopUploads(t *testing.T) {
 	storage := &shelf{}
 	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, store, checks.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{})
 	mon, err := monitor.New(store, &monitor.Config{Bodies: storage, BodyThreshold: 4, BodyEvery: time.Hour})
 	must(t, err)

@@ -11,11 +11,10 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-func (s setup) addProject(t *testing.T, spec monitor.ProjectSpec) checks.Project {
+func (s setup) addProject(t *testing.T, spec checks.ProjectSpec) checks.Project {
 	t.Helper()
 	p, _, err := s.CreateProject(t.Context(), spec)
 	must(t, err)
@@ -25,7 +24,7 @@ func (s setup) addProject(t *testing.T, spec monitor.ProjectSpec) checks.Project
 func TestTransfer(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "old", map[string]string{"token": "1"})
-		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		other := o.addProject(t, checks.ProjectSpec{Name: "other"})
 		c := o.create(t, checks.Spec{Name: new("job"), Slug: new("job"), Channels: new("*")})
 		o.ping(t, c.ID, pings.Failure)
 		theirs, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", map[string]string{"token": "2"})
@@ -64,7 +63,7 @@ func TestTransfer(t *testing.T) {
 func TestTransferAlerted(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "old", nil)
-		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		other := o.addProject(t, checks.ProjectSpec{Name: "other"})
 		_, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", nil)
 		must(t, err)
 		c := o.watched(t, "job")
@@ -89,7 +88,7 @@ func TestTransferAlerted(t *testing.T) {
 func TestTransferRecovered(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "old", nil)
-		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		other := o.addProject(t, checks.ProjectSpec{Name: "other"})
 		_, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", nil)
 		must(t, err)
 		c, unheard := o.watched(t, "job"), o.watched(t, "unheard")
@@ -151,7 +150,7 @@ func TestPausedAlerted(t *testing.T) {
 func TestTransferInFlight(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "old", map[string]string{"token": "1"})
-		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
+		other := o.addProject(t, checks.ProjectSpec{Name: "other"})
 		c := o.watched(t, "job")
 		o.ping(t, c.ID, pings.Failure)
 		o.set(func(ctx context.Context, _ channels.Channel, _ channels.Notification) error {
@@ -170,9 +169,9 @@ func TestTransferInFlight(t *testing.T) {
 
 func TestTransferLimit(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		spec := monitor.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1}
+		spec := checks.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1}
 		small := s.addProject(t, spec)
-		sibling := s.addProject(t, monitor.ProjectSpec{Name: "sibling", Account: "small"})
+		sibling := s.addProject(t, checks.ProjectSpec{Name: "sibling", Account: "small"})
 		ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 		errs := make([]error, len(ids))
 		together(len(ids), func(i int) { _, errs[i] = s.Transfer(t.Context(), ids[i], small.ID) })
@@ -192,7 +191,7 @@ func TestTransferLimit(t *testing.T) {
 // TestTransfersTogether moves checks back and forth between accounts while they are pinged and updated.
 func TestTransfersTogether(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		projects := []checks.Project{s.project, s.addProject(t, monitor.ProjectSpec{Name: "b", Account: "b"}), s.addProject(t, monitor.ProjectSpec{Name: "c", Account: "a"})}
+		projects := []checks.Project{s.project, s.addProject(t, checks.ProjectSpec{Name: "b", Account: "b"}), s.addProject(t, checks.ProjectSpec{Name: "c", Account: "a"})}
 		ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 		const each, workers = 4, 9
 		together(workers, func(i int) {

@@ -171,7 +171,7 @@ func (v verbs) TestChannel(ctx context.Context, project, id uuid.UUID) error {
 	return v.Monitor.Project(project).TestChannel(ctx, id)
 }
 
-func (v verbs) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
+func (v verbs) CreateProject(ctx context.Context, spec checks.ProjectSpec) (checks.Project, checks.ProjectKeys, error) {
 	return v.Projects().Create(ctx, spec)
 }
 

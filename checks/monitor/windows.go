@@ -17,10 +17,6 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// MaxWindows bounds the maintenance windows and snoozes of a project that have not ended, and MaxKeySnoozes those by its ping key,
-// which do not count as others.
-const MaxWindows, MaxKeySnoozes = 200, 100
-
 // Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which
 // checks one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
 func (p *Project) Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Window, error) {
@@ -45,7 +41,7 @@ func (p *Project) Window(ctx context.Context, id uuid.UUID) (gate.Window, error)
 // its start to its end, alerts of the checks that it covers wait, but never that a check is up after an alert. What is still down
 // at its end is alerted then. It may have begun up to 31 days ago. A snooze by ping key (see package audit) that overlaps or adjoins
 // one with the same checks, tags and note extends that, and AddWindow returns it. Errors: *[checks.FieldError], also for the field
-// "project" when that has [MaxWindows], or [MaxKeySnoozes] by ping key, and for "checks" with a check that is not in the project;
+// "project" when that has [checks.MaxWindows], or [checks.MaxKeySnoozes] by ping key, and for "checks" with a check that is not in the project;
 // [checks.ErrNotFound].
 func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, error) {
 	now := p.now()
@@ -65,9 +61,9 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 		}
 		w = added
 		found = slices.DeleteFunc(found, func(other gate.Window) bool { return ByPingKey(other) != byKey })
-		most, what := MaxWindows, "maintenance windows and snoozes that have not ended"
+		most, what := checks.MaxWindows, "maintenance windows and snoozes that have not ended"
 		if byKey {
-			most, what = MaxKeySnoozes, "snoozes by ping key that have not ended"
+			most, what = checks.MaxKeySnoozes, "snoozes by ping key that have not ended"
 			if i := slices.IndexFunc(found, func(other gate.Window) bool { return joins(other, w) }); i >= 0 {
 				w, err = p.extendWindow(ctx, tx, found[i], w)
 				return err

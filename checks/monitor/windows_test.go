@@ -156,15 +156,15 @@ func TestWindowErrors(t *testing.T) {
 
 // TestWindowLimit fills a project with windows, at once. Those that have ended do not count.
 func TestWindowLimit(t *testing.T) {
-	s := newSetup(t, dbtest.Memory(t), monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, dbtest.Memory(t), checks.ProjectSpec{Name: "p"})
 	p := s.Monitor.Project(s.project.ID)
 	ended, err := p.AddWindow(t.Context(), hour(gate.Maintenance))
 	must(t, err)
 	s.clock.Advance(time.Second)
 	_, err = p.EndWindow(t.Context(), ended.ID)
 	must(t, err)
-	refused := make(chan error, monitor.MaxWindows+10)
-	together(monitor.MaxWindows+10, func(int) {
+	refused := make(chan error, checks.MaxWindows+10)
+	together(checks.MaxWindows+10, func(int) {
 		if _, err := p.AddWindow(context.Background(), hour(gate.Snooze)); err != nil {
 			refused <- err
 		}

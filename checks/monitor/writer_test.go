@@ -107,7 +107,7 @@ var errUnsaved = errors.New("cannot be saved")
 // TestCheckThatCannotBeSaved has a check in every batch that makes it fail. The pings of the other check are written.
 func TestCheckThatCannotBeSaved(t *testing.T) {
 	db := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 	good, bad := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
 	mon := s.with(t, database{unsaved{db.Contract().(store.Store), func(_ context.Context, locked []*store.Locked) error {
 		for _, l := range locked {
@@ -145,7 +145,7 @@ func TestSingleRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.SQLite(t).Open(t)
-			s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+			s := newSetup(t, db, checks.ProjectSpec{Name: "p"})
 			ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 			synctest.Test(t, func(t *testing.T) {
 				slow := newStalling(database{unsaved{db.Contract().(store.Store), func(ctx context.Context, locked []*store.Locked) error {
@@ -239,7 +239,7 @@ func (q queue) answered(t *testing.T, what string, n int, want error) {
 func TestBodiesAreBounded(t *testing.T) {
 	const most, queued = 8 << 20, 64 << 20
 	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, store, checks.ProjectSpec{Name: "p"})
 	id := s.create(t, checks.Spec{}).ID
 	_, err := s.Ping(t.Context(), id, pings.Signal{Body: make([]byte, most+1)})
 	if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "body" {
@@ -268,7 +268,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dbtest.SQLite(t).Open(t)
-		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, store, checks.ProjectSpec{Name: "p"})
 		c := s.create(t, checks.Spec{})
 		q := newQueue(t, store, monitor.Config{MaxQueue: 5, MaxBatch: 3})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -49,7 +49,7 @@ func TestZoneDataChange(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		useZones(t, "2026f", "<+02>-2")
 		db := open()
-		s := configured(t, db, monitor.ProjectSpec{Name: "p"}, monitor.Config{})
+		s := configured(t, db, checks.ProjectSpec{Name: "p"}, monitor.Config{})
 		var log bytes.Buffer
 		s.Monitor = logged(t, s, db, &log)
 		moves := s.create(t, checks.Spec{Name: new("moves"), Schedule: new("0 18 * * *"), TZ: new("Europe/Riga"), Grace: new(time.Minute)})
@@ -124,7 +124,7 @@ func (a aboutZones) Write(line []byte) (int, error) {
 
 // TestOldZoneData: data older than a year are a warning of Health.
 func TestOldZoneData(t *testing.T) {
-	s := newSetup(t, database{dbtest.SQLite(t).Open(t).Contract().(store.Store)}, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, database{dbtest.SQLite(t).Open(t).Contract().(store.Store)}, checks.ProjectSpec{Name: "p"})
 	old := func() (found bool) {
 		for _, c := range s.Health(t.Context()) {
 			found = found || c.Part == "zoneinfo" && c.Warning && strings.Contains(c.Problem, "2024a")

@@ -44,7 +44,7 @@ func newService(t *testing.T, db dbtest.DB, bodies monitor.BodyStore) service {
 	t.Helper()
 	s := service{Monitor: newMonitor(t, db, bodies)}
 	var err error
-	if s.project, _, err = s.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
+	if s.project, _, err = s.Projects().Create(t.Context(), checks.ProjectSpec{Name: "p"}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -53,7 +53,7 @@ func TestBacklogInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"})
+		project, _, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestSameOnBoth(t *testing.T) {
 		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
 			Channels: append(standard.Kinds(), email), DeliveredElsewhere: true})
 		must(t, err)
-		project, _, err := p.mons[i].Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p", Plan: "free"})
+		project, _, err := p.mons[i].Projects().Create(t.Context(), checks.ProjectSpec{Name: "p", Plan: "free"})
 		must(t, err)
 		p.projects[i] = project.ID
 	}

@@ -58,7 +58,7 @@ func newFilled(t *testing.T, db dbtest.DB) *filled {
 	clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	f.mon, err = monitor.New(f.store, &monitor.Config{Now: clock.Now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
-	project, _, err := f.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := f.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 	must(t, err)
 	_, err = f.mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 	must(t, err)

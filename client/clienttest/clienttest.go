@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
@@ -44,7 +45,7 @@ func NewServer(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, mon: monitortest.New(start, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})}
 	t.Cleanup(s.mon.Close)
-	project, keys, err := s.mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "test"})
+	project, keys, err := s.mon.Projects().Create(context.Background(), checks.ProjectSpec{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

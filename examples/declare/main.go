@@ -28,7 +28,7 @@ func main() {
 	check(err)
 	doc, err := declare.Parse(data, &declare.Config{Name: os.Args[2], Types: standard.Kinds(), Env: variable})
 	check(err) // one line for each error in the file
-	target := declare.OnMonitor(mon)
+	target := declare.OnProjects(mon.Projects())
 	plan, err := declare.NewPlan(ctx, target, doc, nil)
 	check(err)
 	fmt.Print(plan)

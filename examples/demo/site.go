@@ -62,7 +62,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 		return nil, err
 	}
 	ctx = audit.WithActor(ctx, audit.Actor{Kind: audit.CommandLine, Name: "deploy"})
-	project, _, err := w.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
+	project, _, err := w.mon.Projects().Create(ctx, checks.ProjectSpec{Name: "harbor"})
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func specs(file string) (list []checks.Spec) {
 // reconcile creates and updates the checks of the jobs, and deletes those of former ones: the checks with the tag. It leaves
 // all others alone.
 func reconcile(ctx context.Context, c *client.Client, file string) (declare.Plan, error) {
-	fleet := declare.OnServer(c)
+	fleet := declare.OnProject(c)
 	plan, err := declare.Diff(ctx, fleet, specs(file), &declare.Options{Tag: "fleet", Prune: true})
 	if err != nil {
 		return plan, err

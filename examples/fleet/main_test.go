@@ -49,7 +49,7 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "fleet"})
+		project, keys, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "fleet"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
@@ -82,7 +81,7 @@ func TestPageAccess(t *testing.T) {
 	pagetest.NoError(t, err)
 	v := pagetest.New(t).Town(accounts.Config{KeySignIn: true, Passkeys: keys, Header: "Remote-Email"})
 	c := v.Create(checks.Spec{Name: new("backup")})
-	other, otherKeys, err := v.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, otherKeys, err := v.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	pagetest.NoError(t, err)
 	v.Person("root@example.org", "")
 	for _, role := range []people.Role{people.Viewer, people.Editor, people.Owner} {

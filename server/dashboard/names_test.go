@@ -11,7 +11,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -26,7 +25,7 @@ func TestNamesThatTurnText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: turned + "project"})
+	other, _, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: turned + "project"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		web := httptest.NewServer(srv)
-		project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"})
+		project, keys, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

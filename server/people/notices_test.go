@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/people"
@@ -302,7 +303,7 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(v.Context())
 		done := make(chan struct{})
 		go func() { server.Run(ctx); close(done) }()
-		project, _, err := v.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "kept"})
+		project, _, err := v.mon.Projects().Create(ctx, checks.ProjectSpec{Name: "kept"})
 		v.must(err)
 		gone := uuid.New()
 		v.People = server

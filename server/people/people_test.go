@@ -320,7 +320,7 @@ func TestExternal(t *testing.T) {
 		ctx := v.Context()
 		mon, err := monitor.New(v.store, nil)
 		v.must(err)
-		project, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
+		project, _, err := mon.Projects().Create(ctx, checks.ProjectSpec{Name: "harbor"})
 		v.must(err)
 		local := v.settled(people.Spec{Email: "ann@example.org"})
 		ann := people.External{Issuer: "https://id.example.org", Subject: "1", Email: "Ann@example.org"}

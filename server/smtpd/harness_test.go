@@ -84,7 +84,7 @@ func newSite(t *testing.T, db *sqlstore.Store, config smtpd.Config) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (f *fixture) create(ctx context.Context, n int, integrations []channels.Cha
 	if err != nil {
 		return err
 	}
-	project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "load"})
+	project, keys, err := mon.Projects().Create(ctx, checks.ProjectSpec{Name: "load"})
 	if err != nil {
 		return err
 	}

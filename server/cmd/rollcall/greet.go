@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
@@ -16,7 +15,7 @@ import (
 // greet creates the first project of an empty database and prints its keys with commands for a first check. If several
 // servers start at once, only one of them greets.
 func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) error {
-	project, keys, err := s.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: manage.DefaultProject, First: true})
+	project, keys, err := s.mon.Projects().Create(ctx, checks.ProjectSpec{Name: manage.DefaultProject, First: true})
 	if errors.Is(err, checks.ErrExists) {
 		return nil // there are projects already
 	}
@@ -40,7 +39,7 @@ func (c *serveCmd) greet(ctx context.Context, s *service, stdout io.Writer) erro
 	return nil
 }
 
-func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monitor.Keys) {
+func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys checks.ProjectKeys) {
 	checksURL := string(c.BaseURL) + "/api/v3/checks/"
 	authorization := "X-Api-Key: " + keys.ReadWrite
 	manage.NewCreatedDoc(project, keys).Write(w)

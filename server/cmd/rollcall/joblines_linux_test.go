@@ -19,7 +19,6 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // pingRecorder answers every request with OK and keeps it.
@@ -272,7 +271,7 @@ func pingCommands(t *testing.T) map[string][]string {
 	}
 	var greeting strings.Builder
 	c := serveCmd{BaseURL: "https://rollcall.example.org", PingBaseURL: "https://rollcall.example.org/ping"}
-	c.printGreeting(&greeting, checks.Project{PingKey: "key"}, monitor.Keys{})
+	c.printGreeting(&greeting, checks.Project{PingKey: "key"}, checks.ProjectKeys{})
 	list["greeting"] = pingLine.FindAllString(greeting.String(), -1)
 	return list
 }

@@ -384,7 +384,7 @@ func TestIdleSession(t *testing.T) {
 		pagetest.NoError(t, err)
 		known, err := people.New(mon, nil)
 		pagetest.NoError(t, err)
-		project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "harbor"})
+		project, _, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "harbor"})
 		pagetest.NoError(t, err)
 		_, link, err := known.Create(t.Context(), people.Spec{Email: "ann@example.org", Admin: true})
 		pagetest.NoError(t, err)
@@ -672,7 +672,7 @@ func TestProjectsPage(t *testing.T) {
 	v := pagetest.NewTown(t)
 	v.Person("root@example.org", "")
 	v.Person("ann@example.org", people.Editor)
-	_, _, err := v.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "another"})
+	_, _, err := v.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "another"})
 	pagetest.NoError(t, err)
 	c := v.Create(checks.Spec{Name: new("nightly"), Timeout: new(time.Hour), Grace: new(time.Hour)})
 	_, err = v.Mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure})
@@ -808,7 +808,7 @@ func BenchmarkPingsDuringFlood(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			project, _, err := mon.Projects().Create(b.Context(), monitor.ProjectSpec{Name: "harbor"})
+			project, _, err := mon.Projects().Create(b.Context(), checks.ProjectSpec{Name: "harbor"})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
@@ -112,7 +112,7 @@ func TestOwnersOfTwoProjects(t *testing.T) {
 				mails = append(mails, text)
 				return nil
 			}}))
-			other, _, err := v.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "another"})
+			other, _, err := v.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "another"})
 			pagetest.NoError(t, err)
 			link := invite(v, "boss@example.org")
 			var session *pagetest.Browser

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -64,7 +63,7 @@ func (a *Accounts) projectsPage(q *ui.Request) error {
 // createProject adds a project without keys. Its administrators are those of the installation, until it has members.
 func (a *Accounts) createProject(q *ui.Request) error {
 	name := strings.TrimSpace(q.R.PostForm.Get("name"))
-	project, _, err := q.Mon.Projects().Create(q.Ctx(), monitor.ProjectSpec{Name: name, NoKeys: true})
+	project, _, err := q.Mon.Projects().Create(q.Ctx(), checks.ProjectSpec{Name: name, NoKeys: true})
 	view := projectsView{Name: name, Problem: ui.Problem{Field: "name"}}
 	if e, ok := errors.AsType[*checks.FieldError](err); ok {
 		view.Problem.Text = "The name " + e.Reason + "."

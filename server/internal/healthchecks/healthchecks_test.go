@@ -329,7 +329,7 @@ func TestImport(t *testing.T) {
 
 // If an import breaks off between creating and pausing a check, the next one pauses it.
 func TestImportBrokenOff(t *testing.T) {
-	mon, project := open(t, monitor.ProjectSpec{Name: "jobs", MaxChecks: 1})
+	mon, project := open(t, checks.ProjectSpec{Name: "jobs", MaxChecks: 1})
 	list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
 	if _, err := mon.Project(project.ID).Create(t.Context(), list[1].Spec); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestImportBrokenOff(t *testing.T) {
 
 // Nothing is imported if a check is refused, unless SkipInvalid is set.
 func TestImportRefused(t *testing.T) {
-	mon, project := open(t, monitor.ProjectSpec{Name: "jobs"})
+	mon, project := open(t, checks.ProjectSpec{Name: "jobs"})
 	other, err := mon.OpenProject(t.Context(), "other")
 	if err != nil {
 		t.Fatal(err)
@@ -392,7 +392,7 @@ func TestImportRefused(t *testing.T) {
 	equal(t, "checks", count(), 1)
 }
 
-func open(t *testing.T, spec monitor.ProjectSpec) (*monitor.Monitor, checks.Project) {
+func open(t *testing.T, spec checks.ProjectSpec) (*monitor.Monitor, checks.Project) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
 	if err != nil {
@@ -407,7 +407,7 @@ func open(t *testing.T, spec monitor.ProjectSpec) (*monitor.Monitor, checks.Proj
 
 // TestImportChanges checks what a dry run says about each check.
 func TestImportChanges(t *testing.T) {
-	mon, project := open(t, monitor.ProjectSpec{Name: "jobs"})
+	mon, project := open(t, checks.ProjectSpec{Name: "jobs"})
 	list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
 	plan := func() []healthchecks.Change {
 		t.Helper()

@@ -10,7 +10,6 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
@@ -268,7 +267,7 @@ func TestPagesOfPeople(t *testing.T) {
 	s := newTown(t)
 	s.fill()
 	for _, name := range []string{"quiet harbor", hostile[:90], endless} {
-		_, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: name})
+		_, _, err := s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: name})
 		s.must(err)
 	}
 	bob := s.person("bob@example.org", people.Editor)

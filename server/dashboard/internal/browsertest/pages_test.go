@@ -63,7 +63,7 @@ func (s *site) fillAll() (c checks.Check, first []string) {
 	s.Helper()
 	s.fillIntegrations()
 	var err error
-	s.project, err = s.mon.Projects().Rename(s.Context(), s.project.ID, endless)
+	s.project, err = s.mon.Projects().Update(s.Context(), s.project.ID, checks.ProjectUpdate{Name: new(endless)})
 	s.must(err)
 	_, err = s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: strings.ToLower(endless[:60]), Title: endless, Description: strings.Repeat(endless, 5)})
 	s.must(err)

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
@@ -16,7 +15,7 @@ func TestRefused(t *testing.T) {
 	s := newTown(t)
 	s.person("ann@example.org", "")
 	bob := s.person("bob@example.org", people.Editor)
-	_, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "taken"})
+	_, _, err := s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "taken"})
 	s.must(err)
 	_, err = s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "taken", Title: "Taken"})
 	s.must(err)

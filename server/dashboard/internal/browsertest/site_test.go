@@ -52,7 +52,7 @@ type site struct {
 	pages   *dashboard.Dashboard
 	web     *http.Server
 	project checks.Project
-	keys    monitor.Keys
+	keys    checks.ProjectKeys
 	people  *people.People // nil without accounts
 	// accounts configures accounts, if there are any, and host takes the place of the address in the URL.
 	accounts *accounts.Config
@@ -80,7 +80,7 @@ func (s *site) open() *site {
 	s.start()
 	t.Cleanup(s.stop)
 	var err error
-	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "harbor"})
+	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "harbor"})
 	s.must(err)
 	return s
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -184,7 +183,7 @@ func TestNewCheckDefaults(t *testing.T) {
 	if first.ID != again.ID || len(first.Channels) != 2 {
 		t.Errorf("sent twice, the form made %s and %s", first.ID, again.ID)
 	}
-	other, _, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, _, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +265,7 @@ func TestRefusedFields(t *testing.T) {
 
 func TestCheckLimit(t *testing.T) {
 	s := pagetest.New(t)
-	p, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1})
+	p, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +482,7 @@ func TestTransfer(t *testing.T) {
 	b.Get(path + "/transfer").Is(http.StatusOK).Has("There is no other project you can edit.").HasNo("<select")
 	b.Get(path + "/edit").HasNo("/transfer")
 
-	other, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "<other>", Account: "other", MaxChecks: 1})
+	other, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "<other>", Account: "other", MaxChecks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

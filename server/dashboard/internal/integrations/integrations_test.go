@@ -380,7 +380,7 @@ func TestIntegrationWarning(t *testing.T) {
 func TestIntegrationsOfOthers(t *testing.T) {
 	s, r := pagetest.WithReceiver(t)
 	c := s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
-	other, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

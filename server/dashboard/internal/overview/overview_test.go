@@ -144,7 +144,7 @@ func TestOverviewNew(t *testing.T) {
 	}
 	b.Get(s.Path("overview")).Has("Create a check", "Send its first ping", "Say whom to alert", "/checks/new\">New check").HasNo("done<")
 	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).Has("Create a check").HasNo("New check")
-	if _, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"}); err != nil {
+	if _, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"}); err != nil {
 		t.Fatal(err)
 	} else {
 		s.SignedIn(keys.ReadWrite).Get(s.Path("overview")).Is(http.StatusNotFound)

@@ -36,7 +36,7 @@ type Site struct {
 	Pages   *dashboard.Dashboard
 	Web     *httptest.Server
 	Project checks.Project
-	Keys    monitor.Keys
+	Keys    checks.ProjectKeys
 	Clock   atomic.Int64 // microseconds since Start
 }
 
@@ -59,7 +59,7 @@ func New(t *testing.T, configure ...func(*Config)) *Site {
 	var err error
 	s.Mon, err = monitor.New(s.DB, &c.Monitor)
 	NoError(t, err)
-	s.Project, s.Keys, err = s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "backups"})
+	s.Project, s.Keys, err = s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "backups"})
 	NoError(t, err)
 	s.Serve(configure...)
 	s.Web.Start()

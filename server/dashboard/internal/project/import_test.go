@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -90,7 +89,7 @@ func TestImport(t *testing.T) {
 func TestImportForgery(t *testing.T) {
 	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup", "timeout": 3600}`)
 	s := pagetest.New(t, func(c *pagetest.Config) { c.Pages.ImportClient = web.Client() })
-	other, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

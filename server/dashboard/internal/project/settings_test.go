@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
 func TestRenameProject(t *testing.T) {
 	s := pagetest.New(t)
-	other, _, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, _, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	pagetest.NoError(t, err)
 	b := s.Owner()
 	rename := func(name string) *pagetest.Answer { return b.Post(s.Path("settings"), url.Values{"name": {name}}) }

@@ -46,7 +46,7 @@ func showSettings(q *ui.Request, status int, v settingsView) (err error) {
 // renameProject changes the name of a project.
 func renameProject(q *ui.Request) error {
 	name := strings.TrimSpace(q.R.PostForm.Get("name"))
-	_, err := q.Mon.Projects().Rename(q.Ctx(), q.Project.ID, name)
+	_, err := q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{Name: new(name)})
 	refused, isName := errors.AsType[*checks.FieldError](err)
 	v := newSettings(q)
 	v.Name = name
@@ -93,12 +93,8 @@ func saveGrouping(q *ui.Request) error {
 
 // export answers with the project as a file for rollcall apply. It has no secrets.
 func export(q *ui.Request) error {
-	target := declare.OnMonitor(q.Mon)
-	state, err := target.Read(q.Ctx(), q.Project.Name)
+	state, err := declare.OnProjects(q.Mon.Projects()).Read(q.Ctx(), q.Project.Name)
 	if err != nil {
-		return err
-	}
-	if state.Maintenance, err = target.Maintenance(q.Ctx(), state.Project.ID); err != nil {
 		return err
 	}
 	var text bytes.Buffer

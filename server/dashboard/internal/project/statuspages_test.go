@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -142,7 +141,7 @@ func TestStatusPageOfAnotherProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	project, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

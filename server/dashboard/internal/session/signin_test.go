@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -60,7 +59,7 @@ func TestSessionExpires(t *testing.T) {
 // TestKeySessionEnds: a key signs in for 90 days, however often its holder comes back, and whatever other keys are entered later.
 func TestKeySessionEnds(t *testing.T) {
 	s := pagetest.New(t)
-	other, otherKeys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, otherKeys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	pagetest.NoError(t, err)
 	b := s.SignedIn(s.Keys.ReadOnly)
 	for day := range 89 {
@@ -171,7 +170,7 @@ func TestSignInLink(t *testing.T) {
 func TestReadOnlyAndStrangers(t *testing.T) {
 	s := pagetest.New(t)
 	c := s.Create(checks.Spec{Name: new("backup")})
-	other, otherKeys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, otherKeys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

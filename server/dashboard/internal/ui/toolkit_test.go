@@ -151,7 +151,7 @@ func TestSignedOut(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	var access ui.Access
 	site, _ := toolkit(t, dbtest.Memory(t), &access)
-	project, _, err := site.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "backups"})
+	project, _, err := site.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "backups"})
 	pagetest.NoError(t, err)
 	ok := func(q *ui.Request) error { q.W.WriteHeader(http.StatusOK); return nil }
 	site.Look("GET /projects/{project}/look", ok)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -81,7 +80,7 @@ func TestUndoOfOthers(t *testing.T) {
 	b := s.SignedIn(s.Keys.ReadWrite)
 	b.Post(s.Path("bulk"), url.Values{"action": {"pause"}, "check": pagetest.IDs(c)}).Is(http.StatusSeeOther)
 	token := b.Get(s.Path("")).Undo()
-	other, keys, err := s.Mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
+	other, keys, err := s.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,9 +111,9 @@ func (c *applyCmd) Run(ctx context.Context, a *App) error {
 		}
 	}
 	return c.in(ctx, a, !c.DryRun, func(at place) error {
-		target, named := at.target()
+		target := at.target()
 		options := declare.Options{Prune: c.Prune, ResendSecrets: c.Resend}
-		if !named { // the server does not reveal the name of the key's project, so its URL stands for the name
+		if !at.named() { // the server does not reveal the name of the key's project, so its URL stands for the name
 			options.Project = string(c.URL)
 		}
 		plan, err := declare.NewPlan(ctx, target, doc, &options)

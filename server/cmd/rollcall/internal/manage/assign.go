@@ -9,107 +9,37 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
 // assignTo lets checks alert an integration and returns how many did not before. The error says how many of them do now.
 func (p project) assignTo(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
-	if count, err = p.assign(ctx, list, channel); err != nil && count > 0 {
-		err = fmt.Errorf("%w; %s of %d alert it from now on, and rollcall channel assign adds the others", err, prose.Count(count, "check"), len(list))
-	}
-	return count, err
-}
-
-// stored are the integrations of a project in the database.
-type stored struct {
-	*monitor.Project
-	mon *monitor.Monitor
-}
-
-// assign changes as many checks in one transaction as fit into a tenth of a second.
-func (s stored) assign(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
 	errHas := errors.New("the check alerts the integration already")
-	changes := make([]monitor.Change, len(list))
+	edits := make([]checks.CheckEdit, len(list))
 	for i, c := range list {
-		changes[i] = monitor.Updating(c.ID, func(now checks.Check) (checks.Spec, error) {
+		if c.ID == uuid.Nil {
+			return 0, errReadOnly
+		}
+		edits[i] = checks.CheckEdit{ID: c.ID, With: func(now checks.Snapshot) (checks.Spec, error) {
 			spec, added := withChannel(now.Channels, channel)
 			if !added {
 				return spec, errHas
 			}
 			return spec, nil
-		})
+		}}
 	}
 	skip := func(err error) bool { return errors.Is(err, errHas) || errors.Is(err, checks.ErrNotFound) } // deleted meanwhile
-	err = s.ChangeMany(ctx, changes, skip, func(_ int, c monitor.Changed) {
-		if c.Err == nil {
+	err = p.EditChecks(ctx, edits, skip, func(_ int, skipped error) {
+		if skipped == nil {
 			count++
 		}
 	})
+	if err != nil && count > 0 {
+		err = fmt.Errorf("%w; %s of %d alert it from now on, and rollcall channel assign adds the others", err, prose.Count(count, "check"), len(list))
+	}
 	return count, err
-}
-
-func (s stored) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
-	reach, err := s.Reach(ctx, list, false)
-	return list, reach, err
-}
-
-// remote are the integrations of a project on a server.
-type remote struct{ *client.Client }
-
-// assign makes two requests for each check: a change of the check's integrations between them is lost.
-func (r remote) assign(ctx context.Context, list []checks.Snapshot, channel uuid.UUID) (count int, err error) {
-	for _, c := range list {
-		if c.ID == uuid.Nil {
-			return count, errReadOnly
-		}
-		added, err := r.assignOne(ctx, c.ID, channel)
-		switch {
-		case errors.Is(err, checks.ErrNotFound): // deleted meanwhile
-		case err != nil:
-			return count, err
-		case added:
-			count++
-		}
-	}
-	return count, nil
-}
-
-func (r remote) assignOne(ctx context.Context, check, channel uuid.UUID) (bool, error) {
-	now, err := r.Check(ctx, check)
-	if err != nil {
-		return false, err
-	}
-	spec, added := withChannel(now.Channels, channel)
-	if added {
-		_, err = r.Update(ctx, check, spec)
-	}
-	return added, err
-}
-
-func (r remote) reach(ctx context.Context, list []channels.Channel) ([]channels.Channel, map[uuid.UUID]verdict.Reach, error) {
-	reach := make(map[uuid.UUID]verdict.Reach)
-	if !r.HasAdminKey() {
-		return list, reach, nil
-	}
-	var known []channels.Channel
-	for _, short := range list {
-		c, err := r.Channel(ctx, short.ID)
-		if errors.Is(err, checks.ErrNotFound) { // deleted meanwhile
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		known = append(known, c)
-		reach[c.ID] = verdict.Reach{Since: c.FailedAt, Error: c.Error}
-	}
-	return known, reach, nil
 }
 
 // withChannel returns the spec that adds an integration to those of a check, unless it has it.

@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
@@ -175,11 +178,7 @@ id, name and kind.`
 
 func (c channelListCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(p project) error {
-		list, err := p.Channels(ctx)
-		if err != nil {
-			return err
-		}
-		list, reach, err := p.reach(ctx, list)
+		list, reach, err := p.reach(ctx)
 		if err != nil {
 			return err
 		}
@@ -188,6 +187,26 @@ func (c channelListCmd) Run(ctx context.Context, a *App) error {
 			return listedChannel{newChannelDoc(c), notifies(c), r.State, console.OptionalTimestamp(r.Since), r.Error}
 		}))
 	})
+}
+
+// reach returns the integrations with their settings, as far as the key may see them, and what becomes of their alerts.
+func (p project) reach(ctx context.Context) (list []channels.Channel, reach map[uuid.UUID]verdict.Reach, err error) {
+	if p.ID == uuid.Nil { // a read-write key
+		list, err = p.Channels(ctx)
+		return list, nil, err
+	}
+	if list, err = p.ChannelsWithSettings(ctx); err != nil {
+		return nil, nil, err
+	}
+	if p.mon != nil {
+		reach, err = p.mon.Project(p.ID).Reach(ctx, list, false)
+		return list, reach, err
+	}
+	reach = make(map[uuid.UUID]verdict.Reach)
+	for _, c := range list {
+		reach[c.ID] = verdict.Reach{Since: c.FailedAt, Error: c.Error}
+	}
+	return list, reach, nil
 }
 
 // notifies returns which alerts an integration gets, in the words of its setting notify, or "" if the key does not show its settings.
@@ -265,7 +284,7 @@ func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	}
 	return a.withConfig(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(mon *monitor.Monitor) error {
 		opened = mon
-		p, err := onDatabase{mon}.project(ctx, c.Project)
+		p, err := inDatabase(mon).project(ctx, c.Project)
 		if err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}

@@ -16,12 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
-// policy is the escalation policy of a project.
-type policy interface {
-	Escalation(ctx context.Context) ([]gate.Step, error)
-	SetEscalation(ctx context.Context, steps []gate.Step) error
-}
-
 const policyDocHelp = `{"steps": [{"after": seconds, "channels": [ids of integrations]}]}, with no steps if there is no policy.`
 
 type escalationShowCmd struct {

@@ -28,10 +28,10 @@ Example:
 func (c *exportCmd) Run(ctx context.Context, a *App) error {
 	var doc declare.Document
 	err := c.in(ctx, a, false, func(at place) error {
-		target, named := at.target()
+		target := at.target()
 		names := []string{c.Project}
-		if c.Project == "" && named {
-			list, err := at.Projects(ctx)
+		if c.Project == "" && at.named() {
+			list, err := at.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -44,9 +44,6 @@ func (c *exportCmd) Run(ctx context.Context, a *App) error {
 			state, err := target.Read(ctx, name)
 			if err != nil {
 				return console.Missing(err, "project %q", name)
-			}
-			if state.Maintenance, err = target.Maintenance(ctx, state.Project.ID); err != nil {
-				return err
 			}
 			doc.Projects = append(doc.Projects, declare.Export(state))
 		}

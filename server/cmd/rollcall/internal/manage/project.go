@@ -11,7 +11,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -34,7 +33,7 @@ type createdDoc struct {
 	PingKey        string `json:"ping_key"`
 }
 
-func NewCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
+func NewCreatedDoc(project checks.Project, keys checks.ProjectKeys) createdDoc {
 	return createdDoc{newProjectDoc(project), keys.ReadWrite, keys.ReadOnly, project.PingKey}
 }
 
@@ -78,7 +77,10 @@ Example:
 
 func (c projectCreateCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, true, func(at place) error {
-		project, keys, err := at.CreateProject(ctx, monitor.ProjectSpec{
+		if c.PingKey != "" && at.mon == nil {
+			return refuseURL("--ping-key:", "the API does not take a ping key")
+		}
+		project, keys, err := at.Create(ctx, checks.ProjectSpec{
 			Name: c.Name, Account: c.Account, Plan: c.Plan, MaxChecks: c.MaxChecks, PingKey: c.PingKey,
 		})
 		if errors.Is(err, checks.ErrExists) {
@@ -134,7 +136,7 @@ func (projectListCmd) Help() string {
 
 func (c projectListCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, false, func(at place) error {
-		projects, err := at.Projects(ctx)
+		projects, err := at.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -185,7 +187,7 @@ func (c projectSetCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		changed, err := at.UpdateProject(ctx, p.ID, change)
+		changed, err := at.Update(ctx, p.ID, change)
 		if errors.Is(err, checks.ErrExists) {
 			return fmt.Errorf("project %q exists already", *c.NewName)
 		}
@@ -234,7 +236,7 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *App) error {
 		if err := errors.Join(checksErr, keysErr, channelsErr); err != nil {
 			return err
 		}
-		if err := at.DeleteProject(ctx, p.ID); err != nil {
+		if err := at.Delete(ctx, p.ID); err != nil {
 			return console.Missing(err, "project %q", c.Name)
 		}
 		document := struct {

@@ -1,4 +1,4 @@
-package declare_test
+package client_test
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// start starts a server.
-func start(t *testing.T) (*monitor.Monitor, *httptest.Server) {
+// startEmpty starts a server without a project.
+func startEmpty(t *testing.T) (*monitor.Monitor, *httptest.Server) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
@@ -41,11 +41,11 @@ func start(t *testing.T) (*monitor.Monitor, *httptest.Server) {
 	return mon, web
 }
 
-// serve starts a server with a project, and returns a client for each kind of key.
-func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
+// startJobs starts a server with a project, and returns a client for each kind of key.
+func startJobs(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
 	t.Helper()
-	mon, web := start(t)
-	project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	mon, web := startEmpty(t)
+	project, keys, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 // Applying a file through a server has the same effect as applying it in process: afterwards, a plan on either side is
 // empty.
 func TestSameAsInProcess(t *testing.T) {
-	mon, project, c, readOnly := serve(t)
+	mon, project, c, readOnly := startJobs(t)
 	for _, name := range []string{"ops", "pager"} {
 		if _, err := mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: name, Settings: map[string]string{"to": "a@example.org"}}); err != nil {
 			t.Fatal(err)
@@ -89,28 +89,28 @@ projects:
 		t.Fatal(err)
 	}
 	options := &declare.Options{Prune: true}
-	if _, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted with a read-write key`) {
+	if _, err := declare.NewPlan(t.Context(), declare.OnProject(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted with a read-write key`) {
 		t.Errorf("pruning channels: %v", err)
 	}
 	doc.Projects[0].Channels = nil
-	plan, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, options)
+	plan, err := declare.NewPlan(t.Context(), declare.OnProject(c), doc, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if created, updated, deleted := plan.Count(); created != 2 || updated != 1 || deleted != 1 {
 		t.Errorf("%d, %d, %d:\n%s", created, updated, deleted, plan)
 	}
-	local, err := declare.NewPlan(t.Context(), declare.OnMonitor(mon), doc, options)
+	local, err := declare.NewPlan(t.Context(), declare.OnProjects(mon.Projects()), doc, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(local.String(), plan.String()); diff != "" {
 		t.Errorf("the plans differ (-in process +server):\n%s", diff)
 	}
-	if _, err := plan.Apply(t.Context(), declare.OnServer(c), nil); err != nil {
+	if _, err := plan.Apply(t.Context(), declare.OnProject(c), nil); err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]declare.Target{"server": declare.OnServer(c), "in process": declare.OnMonitor(mon)} {
+	for name, place := range map[string]declare.Target{"server": declare.OnProject(c), "in process": declare.OnProjects(mon.Projects())} {
 		again, err := declare.NewPlan(t.Context(), place, doc, options)
 		if err != nil {
 			t.Fatal(err)
@@ -119,14 +119,52 @@ projects:
 			t.Errorf("%s: still to do:\n%s", name, again)
 		}
 	}
-	if _, err := declare.NewPlan(t.Context(), declare.OnServer(readOnly), doc, nil); err == nil {
+	if _, err := declare.NewPlan(t.Context(), declare.OnProject(readOnly), doc, nil); err == nil {
 		t.Error("a read-only key was accepted")
+	}
+}
+
+// A client that could not be made is no target.
+func TestNoTarget(t *testing.T) {
+	var none *client.Client
+	for name, target := range map[string]declare.Target{"projects": declare.OnProjects(none.Projects()), "project": declare.OnProject(none)} {
+		if _, err := declare.Diff(t.Context(), target, []checks.Spec{{Slug: new("a")}}, nil); err == nil || !strings.Contains(err.Error(), "target") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A key of the installation, one of a project, and no server: which project a name means.
+func TestProjectByName(t *testing.T) {
+	s := serve(t, server.Config{}, "paid")
+	key, _, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), checks.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := client.New(s.url, key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{"Backups": {"", ""}, "": {"not found", ""}, "other": {"not found", "unauthorized"}} {
+		for i, c := range []*client.Client{s.admin(), own} {
+			got, err := c.Projects().ByName(t.Context(), name)
+			if meaning(err) != want[i] || err == nil && got.ID != s.project.ID {
+				t.Errorf("%q with key %d: %v, %v", name, i, got, err)
+			}
+		}
+	}
+	for field, spec := range map[string]checks.ProjectSpec{"first": {First: true}, "no-keys": {NoKeys: true}, "ping-key": {PingKey: s.project.PingKey}} {
+		spec.Name = "more"
+		_, _, err := s.admin().Projects().Create(t.Context(), spec)
+		if e, ok := errors.AsType[*checks.FieldError](err); !ok || e.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
 	}
 }
 
 // A proxy that answers 404 in the place of the server has deleted nothing, and shows no empty project.
 func TestProxyInFront(t *testing.T) {
-	mon, project, c, _ := serve(t)
+	mon, project, c, _ := startJobs(t)
 	for _, slug := range []string{"a", "b"} {
 		if _, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: &slug}); err != nil {
 			t.Fatal(err)
@@ -137,7 +175,7 @@ func TestProxyInFront(t *testing.T) {
 		t.Fatal(err)
 	}
 	prune := &declare.Options{Prune: true}
-	plan, err := declare.NewPlan(t.Context(), declare.OnServer(c), doc, prune)
+	plan, err := declare.NewPlan(t.Context(), declare.OnProject(c), doc, prune)
 	if err != nil || len(plan.Changes) != 1 {
 		t.Fatal(plan.Changes, err)
 	}
@@ -152,10 +190,10 @@ func TestProxyInFront(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := plan.Apply(t.Context(), declare.OnServer(wrong), nil); !errors.Is(err, client.ErrNotRollcall) {
+		if _, err := plan.Apply(t.Context(), declare.OnProject(wrong), nil); !errors.Is(err, client.ErrNotRollcall) {
 			t.Errorf("apply, %d: %v", status, err)
 		}
-		if _, err := declare.NewPlan(t.Context(), declare.OnServer(wrong), doc, prune); !errors.Is(err, client.ErrNotRollcall) {
+		if _, err := declare.NewPlan(t.Context(), declare.OnProject(wrong), doc, prune); !errors.Is(err, client.ErrNotRollcall) {
 			t.Errorf("plan, %d: %v", status, err)
 		}
 	}

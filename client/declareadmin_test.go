@@ -1,4 +1,4 @@
-package declare_test
+package client_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -37,6 +38,20 @@ const company = `projects:
   status_pages: []
 `
 
+// secrets are the values of the environment variables that the files name.
+var secrets = map[string]string{"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "OPS": "s3cret@example.org"}
+
+func mustParse(t *testing.T, text string) declare.Document {
+	t.Helper()
+	doc, err := declare.Parse([]byte(text), &declare.Config{
+		Name: "f.yaml", Types: standard.Kinds(), Env: func(name string) (string, error) { return secrets[name], nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
 // planOn plans a file, and applyTo applies it.
 func planOn(t *testing.T, to declare.Target, text string, options declare.Options) declare.Plan {
 	t.Helper()
@@ -57,7 +72,7 @@ func applyTo(t *testing.T, to declare.Target, text string, options declare.Optio
 }
 
 // admin returns the target of a key of the installation.
-func admin(t *testing.T, mon *monitor.Monitor, url string, config *client.Config) declare.Target {
+func adminOf(t *testing.T, mon *monitor.Monitor, url string, config *client.Config) declare.Target {
 	t.Helper()
 	key, _, err := mon.Installation().CreateKey(t.Context())
 	if err != nil {
@@ -67,14 +82,14 @@ func admin(t *testing.T, mon *monitor.Monitor, url string, config *client.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	return declare.OnServer(c)
+	return declare.OnProjects(c.Projects())
 }
 
 // A key of the installation does what a monitor in this process does: it makes everything from nothing, changes and prunes
 // it, and then has nothing left to do.
 func TestInstallation(t *testing.T) {
-	mon, web := start(t)
-	far, local := admin(t, mon, web.URL, nil), declare.OnMonitor(mon)
+	mon, web := startEmpty(t)
+	far, local := adminOf(t, mon, web.URL, nil), declare.OnProjects(mon.Projects())
 	prune := declare.Options{Prune: true}
 	for _, step := range []struct {
 		name, file string
@@ -107,14 +122,14 @@ func TestInstallation(t *testing.T) {
 
 // The state of a server is that of its monitor, without the values that nobody may see.
 func TestNothingIsShown(t *testing.T) {
-	mon, web := start(t)
-	far := admin(t, mon, web.URL, nil)
+	mon, web := startEmpty(t)
+	far := adminOf(t, mon, web.URL, nil)
 	applyTo(t, far, company, declare.Options{})
 	got, err := far.Read(t.Context(), "backups")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := declare.OnMonitor(mon).Read(t.Context(), "backups")
+	want, err := declare.OnProjects(mon.Projects()).Read(t.Context(), "backups")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,13 +157,13 @@ func TestNothingIsShown(t *testing.T) {
 // A plan cannot compare secrets. It adds and removes them, keeps what the file leaves out, says what it did not compare, and
 // sends it when asked to.
 func TestServerSecrets(t *testing.T) {
-	mon, web := start(t)
-	far := admin(t, mon, web.URL, nil)
+	mon, web := startEmpty(t)
+	far := adminOf(t, mon, web.URL, nil)
 	file := func(settings string) string {
 		return "projects: [{name: p, channels: [{name: hook, kind: webhook, settings: {" + settings + "}}]}]"
 	}
 	stored := func() map[string]string {
-		state, err := declare.OnMonitor(mon).Read(t.Context(), "p")
+		state, err := declare.OnProjects(mon.Projects()).Read(t.Context(), "p")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,8 +198,8 @@ func TestServerSecrets(t *testing.T) {
 
 // An admin key of a project administers that project and no other.
 func TestAdminOfProject(t *testing.T) {
-	mon, web := start(t)
-	project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	mon, web := startEmpty(t)
+	project, _, err := mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,15 +211,15 @@ func TestAdminOfProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := declare.OnServer(c)
+	far := declare.OnProjects(c.Projects())
 	const lists = "channels: [{name: ops, kind: email, settings: {to: a@example.org}}]\nchecks: [{slug: a, channels: ops}]\nstatus_pages: [{slug: up, title: Up}]"
 	if text := applyTo(t, far, lists, declare.Options{Prune: true}); !strings.HasPrefix(text, "project \"jobs\"\n  + channel \"ops\"\n") {
 		t.Error(text)
 	}
 	equal(t, "by name", applyTo(t, far, "projects: [{name: jobs, status_pages: []}]", declare.Options{Prune: true}), "project \"jobs\"\n  - status page \"up\"\n")
 	_, err = declare.NewPlan(t.Context(), far, mustParse(t, "projects: [{name: other, checks: []}]"), nil)
-	const want = `the API key is one of the project "jobs", but the file describes the project "other"; use a key of that project or of the installation`
-	if err == nil || err.Error() != want {
+	const want = `client: get project "other": unauthorized: the API key is one of the project "jobs"; use a key of the other one or of the installation`
+	if err == nil || err.Error() != want || !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("another project: %v", err)
 	}
 	unknown, err := declare.Parse([]byte("projects: [{name: jobs, channels: [{name: x, kind: shell, settings: {cmd_down: x}}]}]"), nil)
@@ -221,7 +236,7 @@ func TestAdminOfProject(t *testing.T) {
 func TestServerDies(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		for dies := 1; ; dies++ {
-			mon, web := start(t)
+			mon, web := startEmpty(t)
 			var changes atomic.Int64
 			dying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				last := r.Method != http.MethodGet && changes.Add(1) >= int64(dies)
@@ -234,7 +249,7 @@ func TestServerDies(t *testing.T) {
 				}
 				web.Config.Handler.ServeHTTP(w, r)
 			}))
-			failing := admin(t, mon, dying.URL, &client.Config{Tries: 1})
+			failing := adminOf(t, mon, dying.URL, &client.Config{Tries: 1})
 			_, err := planOn(t, failing, company, declare.Options{}).Apply(t.Context(), failing, nil)
 			dying.Close()
 			if err == nil {
@@ -243,9 +258,9 @@ func TestServerDies(t *testing.T) {
 			if !errors.Is(err, checks.ErrUnavailable) {
 				t.Fatalf("dies at change %d: %v", dies, err)
 			}
-			far := admin(t, mon, web.URL, nil)
+			far := adminOf(t, mon, web.URL, nil)
 			applyTo(t, far, company, declare.Options{})
-			equal(t, "left to do", planOn(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
+			equal(t, "left to do", planOn(t, declare.OnProjects(mon.Projects()), company, declare.Options{Prune: true}).String(), "")
 			if dies > 20 {
 				t.Fatal("no end")
 			}
@@ -256,10 +271,10 @@ func TestServerDies(t *testing.T) {
 // Several programs that apply a file at once create everything once. One that meets another's project or page fails, and has
 // nothing to do when it tries again.
 func TestConcurrent(t *testing.T) {
-	mon, web := start(t)
+	mon, web := startEmpty(t)
 	var group sync.WaitGroup
 	for range 4 {
-		far := admin(t, mon, web.URL, nil)
+		far := adminOf(t, mon, web.URL, nil)
 		group.Go(func() {
 			for {
 				p, err := declare.NewPlan(t.Context(), far, mustParse(t, company), nil)
@@ -277,7 +292,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
-	equal(t, "left to do", planOn(t, declare.OnMonitor(mon), company, declare.Options{Prune: true}).String(), "")
+	equal(t, "left to do", planOn(t, declare.OnProjects(mon.Projects()), company, declare.Options{Prune: true}).String(), "")
 	projects, err := mon.Projects().List(t.Context())
 	if err != nil || len(projects) != 2 {
 		t.Error(projects, err)
