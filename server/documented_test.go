@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/badges"
@@ -35,7 +34,7 @@ func (o *operation) in(values map[string]string) string {
 }
 
 // keyed reports whether the operation needs an API key.
-func (o *operation) keyed() bool { return len(*o.Operation.Security) > 0 }
+func (o *operation) keyed() bool { return len(o.Security) > 0 }
 
 // addresses returns values of path parameters that name an existing check.
 func (s *site) addresses() map[string]string {
@@ -79,7 +78,7 @@ func TestDocumentedPings(t *testing.T) {
 			s.send(o.Method, o.in(with(values, "uuid", unknownUUID, "slug", "none")), nil).is(404)
 			if slices.Contains(o.names, "slug") {
 				s.send(o.Method, o.in(with(values, "slug", "twice")), nil).is(409)
-				fresh := with(values, "slug", strings.ToLower(o.Operation.OperationID))
+				fresh := with(values, "slug", strings.ToLower(o.OperationID))
 				limited.send(o.Method, o.in(fresh)+"?create=1", nil).is(429)
 				s.send(o.Method, o.in(fresh)+"?create=1", nil).is(201)
 			}
@@ -95,7 +94,7 @@ func TestDocumentedFailures(t *testing.T) {
 		failing, away, panicking := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable), s.during(nil)
 		for _, o := range documented().operations {
 			values := values
-			if strings.HasPrefix(o.Operation.OperationID, "getProjectBadge") {
+			if strings.HasPrefix(o.OperationID, "getProjectBadge") {
 				all := strings.Split(s.signer.Path(s.project.BadgeKey, badges.AllTags, badges.SVG, true), "/")
 				values = with(values, "signature", strings.TrimSuffix(all[3], ".svg"))
 			}
@@ -103,11 +102,11 @@ func TestDocumentedFailures(t *testing.T) {
 				s.send(o.Method, o.in(values), nil).is(401)
 				s.api(o.Method, o.in(values), nil).is(429)
 			}
-			if slices.Contains(o.Operation.Tags, "Service") {
+			if slices.Contains(o.Tags, "Service") {
 				continue
 			}
 			unknown := 500
-			if slices.Contains(o.Operation.Tags, "Pings") {
+			if slices.Contains(o.Tags, "Pings") {
 				unknown = 503 // an error that nobody knows is no fault of the ping
 				panicking.api(o.Method, o.in(values), nil).is(500)
 			}
@@ -131,13 +130,13 @@ func TestDocumentedExamples(t *testing.T) {
 		}
 		admin, sent := s.admin(), 0
 		for _, o := range documented().operations {
-			body := o.Operation.RequestBody
+			body := o.RequestBody
 			if body == nil || o.pings {
 				continue
 			}
 			values := s.addresses()
-			for _, name := range slices.Sorted(maps.Keys(body.Value.Content["application/json"].Examples)) {
-				data, err := json.Marshal(body.Value.Content["application/json"].Examples[name].Value.Value)
+			for _, name := range slices.Sorted(maps.Keys(body.Content["application/json"].Examples)) {
+				data, err := json.Marshal(body.Content["application/json"].Examples[name].Value)
 				s.must(err)
 				if strings.HasSuffix(o.Path, "/resume") {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
@@ -147,7 +146,7 @@ func TestDocumentedExamples(t *testing.T) {
 					s.send("POST", "/ping/"+values["id"]+"/fail", nil).is(200)
 				}
 				if answer := admin.sendTo(o, values, string(data)); answer.status >= http.StatusMultipleChoices {
-					s.Errorf("example %s of %s is refused: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
+					s.Errorf("example %s of %s is refused: %d %s", name, o.OperationID, answer.status, answer.body)
 				}
 				sent++
 			}
@@ -179,21 +178,21 @@ func TestDocumentedBounds(t *testing.T) {
 	both(t, nil, func(s *site) {
 		values, admin, sent := s.addresses(), s.admin(), 0
 		for _, o := range documented().operations {
-			for _, p := range o.Operation.Parameters {
-				if p.Value.In == "query" && o.Method == "GET" && !o.pings {
-					for _, v := range around(p.Value.Schema.Value) {
-						s.send("GET", o.in(values)+"?"+p.Value.Name+"="+url.QueryEscape(fmt.Sprint(v)), nil, "X-Api-Key", admin.own)
+			for _, p := range o.Parameters {
+				if p.In == "query" && o.Method == "GET" && !o.pings {
+					for _, v := range around(p.Schema) {
+						s.send("GET", o.in(values)+"?"+p.Name+"="+url.QueryEscape(fmt.Sprint(v)), nil, "X-Api-Key", admin.own)
 						sent++
 					}
 				}
 			}
-			if o.Operation.RequestBody == nil || o.pings {
+			if o.RequestBody == nil || o.pings {
 				continue
 			}
-			media := o.Operation.RequestBody.Value.Content["application/json"]
+			media := o.RequestBody.Content["application/json"]
 			body := example(media)
-			for _, name := range slices.Sorted(maps.Keys(media.Schema.Value.Properties)) {
-				for _, v := range around(media.Schema.Value.Properties[name].Value) {
+			for _, name := range slices.Sorted(maps.Keys(media.Schema.Properties)) {
+				for _, v := range around(media.Schema.Properties[name]) {
 					changed := object(maps.Clone(body))
 					for _, unique := range []string{"name", "slug"} {
 						if body[unique] != nil {
@@ -202,7 +201,7 @@ func TestDocumentedBounds(t *testing.T) {
 					}
 					changed[name] = v
 					if r := admin.sendTo(o, values, changed); r.status == 400 && r.object(400)["field"] != name {
-						s.Errorf("%s: %s: %.100v: the answer names another field: %.300s", o.Operation.OperationID, name, v, r.body)
+						s.Errorf("%s: %s: %.100v: the answer names another field: %.300s", o.OperationID, name, v, r.body)
 					}
 					sent++
 				}
@@ -238,42 +237,42 @@ func (s *site) empty() {
 }
 
 // example returns a valid request: the first example if some field is required, as one of two that a window ends by.
-func example(media *openapi3.MediaType) object {
-	if len(media.Schema.Value.Required) > 0 || media.Schema.Value.Properties["end"] != nil {
+func example(media media) object {
+	if len(media.Schema.Required) > 0 || media.Schema.Properties["end"] != nil {
 		for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
-			return media.Examples[name].Value.Value.(object)
+			return media.Examples[name].Value.(object)
 		}
 	}
 	return object{}
 }
 
 // around returns values at the bounds of a schema and beyond, and of other types.
-func around(schema *openapi3.Schema) []any {
+func around(schema *schema) []any {
 	list := []any{nil, true, "x", 1, 1.5, []any{}, object{}, object{"x": 1}}
 	list = append(list, schema.Enum...)
-	if schema.Type.Is("integer") {
-		for _, bound := range []*float64{schema.Min, schema.Max} {
+	if schema.Type == "integer" {
+		for _, bound := range []*float64{schema.Minimum, schema.Maximum} {
 			if bound != nil {
 				list = append(list, int64(*bound)-1, int64(*bound), int64(*bound)+1)
 			}
 		}
 	}
-	if schema.Type.Is("string") {
+	if schema.Type == "string" {
 		for _, odd := range []string{"", " ", "*", "a\x00b", "a\x1fb", "a\nb\tc", "a\x7fb", "a\u0085b", "Ä", "\u200b"} {
 			list = append(list, odd)
 		}
 		if n := schema.MaxLength; n != nil {
-			list = append(list, strings.Repeat("a", int(*n)), strings.Repeat("a", int(*n)+1), strings.Repeat("ä", int(*n)))
+			list = append(list, strings.Repeat("a", *n), strings.Repeat("a", *n+1), strings.Repeat("ä", *n))
 		}
 	}
 	if schema.Items != nil {
-		for _, item := range schema.Items.Value.Enum {
+		for _, item := range schema.Items.Enum {
 			list = append(list, []any{item}, []any{item, item})
 		}
 		list = append(list, []any{"x"}, []any{1})
 	}
-	if values := schema.AdditionalProperties.Schema; values != nil {
-		for _, v := range around(values.Value) {
+	if values := schema.additional; values != nil {
+		for _, v := range around(values) {
 			list = append(list, object{"topic": "jobs", "token": v})
 		}
 	}
@@ -287,11 +286,11 @@ func TestDocumentedInstallation(t *testing.T) {
 		values, admin := s.addresses(), s.admin()
 		key := admin.installation
 		for _, o := range documented().operations {
-			if o.Operation.Parameters.GetByInAndName("query", "project") != nil {
+			if slices.ContainsFunc(o.Parameters, func(p parameter) bool { return p.In == "query" && p.Name == "project" }) {
 				s.send(o.Method, o.in(values), nil, "X-Api-Key", key).refusedField("project", "project is missing: a key of the installation needs ?project=<uuid>")
 				s.send(o.Method, o.in(values)+"?project="+unknownUUID, nil, "X-Api-Key", key).refused(404, "not found")
 			}
-			if o.keyed() && o.Operation.RequestBody != nil && !strings.HasSuffix(o.Path, "e") {
+			if o.keyed() && o.RequestBody != nil && !strings.HasSuffix(o.Path, "e") {
 				admin.sendTo(o, values, object{"x": strings.Repeat("x", 1_000_000)}).is(413)
 			}
 			if strings.HasPrefix(o.Path, "/api/v3/projects/{") {
@@ -304,13 +303,13 @@ func TestDocumentedInstallation(t *testing.T) {
 // TestDocumentedDefaults compares the documented defaults with a new check.
 func TestDocumentedDefaults(t *testing.T) {
 	both(t, nil, func(s *site) {
-		properties := documented().document.Components.Schemas["CreateCheck"].Value.Properties
+		properties := documented().document.Components.Schemas["CreateCheck"].Properties
 		compared := 0
 		for _, fields := range []object{nil, {"schedule": "0 3 * * *"}} {
 			check := s.create(fields)
 			for name, property := range properties {
 				if value, there := check[name]; there && fields[name] == nil {
-					s.equal("default of "+name, property.Value.Default, value)
+					s.equal("default of "+name, property.Default, value)
 					compared++
 				}
 			}

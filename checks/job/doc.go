@@ -15,7 +15,11 @@
 // # Schedulers
 //
 // Packages croncheck, gocroncheck, rivercheck and asynqcheck below this one report the jobs of robfig/cron, gocron, River
-// and asynq. Their Config.Spec sets what a schedule does not say, such as the grace or the tags of a job. [Defaults] has the
+// and asynq. Each is a module of its own, with the version of this one:
+//
+//	go get github.com/rollcall-dev/rollcall/checks/job/croncheck
+//
+// Their Config.Spec sets what a schedule does not say, such as the grace or the tags of a job. [Defaults] has the
 // rest of a new check. A [Registry] keeps a check for each job: a *client.Client is one, and so is a
 // *monitor.Project. For another scheduler, describe its jobs to [Sync] at every start, and run each by its
 // [Reporter]:

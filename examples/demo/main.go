@@ -1,12 +1,12 @@
 // Demo shows the dashboard of an invented company: a project of 30 checks with 90 days of history. It creates the history
 // through the library in a few seconds, with a clock of its own. Then it serves the dashboard while the jobs go on.
 //
-//	go run ./examples/demo
+//	go run -C examples ./demo
 //
 // It prints a link that signs in, and an account with its password. The database is a temporary SQLite file unless -database names a new one. The same -seed
 // gives the same history.
 //
-//	go run ./examples/demo -screenshots DIR
+//	go run -C examples ./demo -screenshots DIR
 //
 // writes images of a page of each kind into a directory instead: on a desktop and on a phone, light and dark. With -whole they
 // show what is below the window too. That needs Chromium.

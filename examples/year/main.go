@@ -1,6 +1,6 @@
 // Year lives through a year of a check in a moment. It uses the pure packages alone: no database, no clock, no goroutine.
 //
-//	go run ./examples/year
+//	go run -C examples ./year
 //
 // The job runs at 02:30 in Berlin, fails now and then, is paused for a week, and stops in November.
 package main

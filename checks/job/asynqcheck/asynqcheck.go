@@ -97,7 +97,7 @@ func (m *Reporter) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) 
 				if err != nil {
 					return checks.Spec{}, err
 				}
-				return cronspec.Of(schedule, m.config.Location)
+				return cronspec.Of[cron.SpecSchedule](schedule, m.config.Location)
 			},
 			Adjust: func(s *checks.Spec) {
 				if m.config.Spec != nil {

@@ -113,7 +113,7 @@ func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, tag string, 
 		if named, ok := entry.Job.(*namedJob); ok {
 			entries = append(entries, job.Entry{
 				Name: named.name,
-				Spec: func() (checks.Spec, error) { return cronspec.Of(entry.Schedule, c.Location()) },
+				Spec: func() (checks.Spec, error) { return cronspec.Of[cron.SpecSchedule](entry.Schedule, c.Location()) },
 				Adjust: func(s *checks.Spec) {
 					if config.Spec != nil {
 						config.Spec(entry, s)

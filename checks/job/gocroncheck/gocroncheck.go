@@ -140,7 +140,7 @@ func specOf(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) 
 		if err != nil {
 			return checks.Spec{}, err
 		}
-		return cronspec.Of(parsed, location)
+		return cronspec.Of[cron.SpecSchedule](parsed, location)
 	case gocron.DurationJobSchedule:
 		return every(s.Duration), nil
 	case gocron.DurationRandomJobSchedule:

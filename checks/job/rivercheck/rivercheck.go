@@ -36,6 +36,7 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+	"github.com/robfig/cron/v3"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -121,7 +122,7 @@ func (m *Reporter) Sync(ctx context.Context) error {
 	for _, p := range jobs {
 		entries = append(entries, job.Entry{
 			Name: p.name,
-			Spec: func() (checks.Spec, error) { return cronspec.Of(p.schedule, m.config.Location) },
+			Spec: func() (checks.Spec, error) { return cronspec.Of[cron.SpecSchedule](p.schedule, m.config.Location) },
 			Adjust: func(s *checks.Spec) {
 				if m.config.Spec != nil {
 					m.config.Spec(p.args, s)

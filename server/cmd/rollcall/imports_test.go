@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,17 +13,47 @@ import (
 
 const module = "github.com/rollcall-dev/rollcall/"
 
-// imports returns the imports of each package of the module. The field of go list selects direct or all imports.
-func imports(t *testing.T, field string) map[string][]string {
+// modules returns the directories of the modules that are part of this one: that of the binary, and those below it.
+func modules(t *testing.T) (directories []string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join ."+field+` " "}}`, module+"...").Output()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if entry.Name() == "go.mod" {
+			directories = append(directories, filepath.Dir(path))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return directories
+}
+
+// imports returns the imports of each package of all modules. The field of go list selects direct or all imports. A module
+// below this one is left out if the machine lacks what it needs, and the test says so.
+func imports(t *testing.T, field string) map[string][]string {
+	t.Helper()
 	all := make(map[string][]string)
-	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
-		all[strings.TrimPrefix(words[0], module)] = words[1:]
+	for _, directory := range modules(t) {
+		list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join ."+field+` " "}}`, "./...")
+		list.Dir = directory
+		if directory != root && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+			list.Env = append(os.Environ(), "GOPROXY=off")
+		}
+		out, err := list.Output()
+		if err != nil && list.Env != nil {
+			t.Logf("not checked, because there are modules to get: go mod download -C %s", directory)
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", directory, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			words := strings.Fields(line)
+			all[strings.TrimPrefix(words[0], module)] = words[1:]
+		}
 	}
 	return all
 }

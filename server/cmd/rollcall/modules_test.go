@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestModules compares the modules in the binary with the table in .github/CONTRIBUTING.md, which says why each is there.
+// TestModules compares the modules in the binary, and those in go.mod, with the tables in .github/CONTRIBUTING.md, which say why
+// each is there: every program on Rollcall has them in its graph.
 func TestModules(t *testing.T) {
 	const file, title = "../../../.github/CONTRIBUTING.md", "\n## Modules in the binary\n"
 	text, err := os.ReadFile(file)
@@ -19,15 +21,19 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), title)
-	if !found {
-		t.Fatalf("%s has no section%s", file, title)
-	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	var documented []string
-	for _, match := range regexp.MustCompile("`([a-z.]+\\.[a-z]+/[^`]+)`").FindAllStringSubmatch(section, -1) {
-		documented = append(documented, match[1])
+	section, tests, split := strings.Cut(section, "\nThese are for tests alone")
+	if !found || !split {
+		t.Fatalf("%s has no section%s with both tables", file, title)
 	}
-	slices.Sort(documented)
+	named := func(text string) (list []string) {
+		for _, match := range regexp.MustCompile("`([a-z.]+\\.[a-z]+/[^`]+)`").FindAllStringSubmatch(text, -1) {
+			list = append(list, match[1])
+		}
+		slices.Sort(list)
+		return list
+	}
+	documented := named(section)
 
 	var linked []string
 	for _, system := range []string{"linux", "darwin", "windows", "freebsd"} {
@@ -42,5 +48,21 @@ func TestModules(t *testing.T) {
 	slices.Sort(linked)
 	if diff := cmp.Diff(documented, slices.Compact(linked)); diff != "" {
 		t.Errorf("add new modules to the table in %s with their reason, or avoid them (-table +binary):\n%s", file, diff)
+	}
+
+	required, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, match := range regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(string(required), -1) {
+		lines = append(lines, match[1])
+	}
+	slices.Sort(lines)
+	if diff := cmp.Diff(named(section+tests), lines); diff != "" {
+		t.Errorf("go.mod and the tables in %s differ; what only tests need belongs into another module (-tables +go.mod):\n%s", file, diff)
+	}
+	if strings.Contains(string(required), "\nreplace ") {
+		t.Error("go install refuses a module with a replace directive")
 	}
 }

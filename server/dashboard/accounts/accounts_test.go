@@ -31,18 +31,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
-var linkText = regexp.MustCompile(`/signin/[A-Za-z0-9_.-]{20,}`)
-
-// link returns the path of the link that a page shows.
-func linkOn(a *pagetest.Answer) string {
-	a.T.Helper()
-	found := linkText.FindString(a.Body)
-	if found == "" {
-		a.T.Fatalf("the page shows no link: %s", a.Body)
-	}
-	return found
-}
-
 func TestSignInWithPassword(t *testing.T) {
 	v := pagetest.NewTown(t)
 	b := v.Browser()
@@ -103,7 +91,7 @@ func TestSessionToken(t *testing.T) {
 func TestHostCookie(t *testing.T) {
 	keys, err := passkey.New("https://ops.example.org")
 	pagetest.NoError(t, err)
-	v := newCity(t).Town
+	v := pagetest.New(t).Town(accounts.Config{Provider: fakeProvider{}})
 	v.Person("ann@example.org", people.Owner)
 	for base, prefix := range map[string]string{"https://ops.example.org": "__Host-", "https://ops.example.org/jobs": ""} {
 		at := strings.TrimPrefix(base, "https://ops.example.org")
@@ -272,7 +260,7 @@ func TestInvitation(t *testing.T) {
 	owner.Get(v.Path("settings")).Is(http.StatusOK).Has("/members")
 	owner.Post(v.Path("members"), url.Values{"email": {"nobody"}, "role": {"viewer"}}).Is(http.StatusBadRequest)
 	owner.Post(v.Path("members"), url.Values{"email": {"bob@example.org"}, "role": {"king"}}).Is(http.StatusBadRequest)
-	link := linkOn(owner.Post(v.Path("members"), url.Values{"email": {"Bob@example.org"}, "role": {"viewer"}}).Is(http.StatusOK).Has("Invitation"))
+	link := owner.Post(v.Path("members"), url.Values{"email": {"Bob@example.org"}, "role": {"viewer"}}).Is(http.StatusOK).Has("Invitation").Link()
 	owner.Get(v.Path("members")).Is(http.StatusOK).Has("bob@example.org", "invited").HasNo(link)
 	owner.Post(v.Path("members"), url.Values{"email": {"bob@example.org"}, "role": {"owner"}}).Is(http.StatusBadRequest).Has("is a member already")
 
@@ -314,15 +302,15 @@ func TestInvitationByMail(t *testing.T) {
 	}}))
 	v.Person("root@example.org", "")
 	root := v.As("root@example.org")
-	link := linkOn(root.Post("/people", url.Values{"email": {"bob@example.org"}}).Is(http.StatusOK).Has("Sent by e-mail"))
+	link := root.Post("/people", url.Values{"email": {"bob@example.org"}}).Is(http.StatusOK).Has("Sent by e-mail").Link()
 	if len(sent) != 3 || sent[0] != "bob@example.org" || !strings.Contains(sent[2], link) {
 		t.Errorf("sent %q", sent)
 	}
 	fails = true
-	linkOn(root.Post("/people", url.Values{"email": {"carol@example.org"}}).Is(http.StatusOK).HasNo("Sent by e-mail"))
+	root.Post("/people", url.Values{"email": {"carol@example.org"}}).Is(http.StatusOK).HasNo("Sent by e-mail").Link()
 	bob, err := v.People.ByEmail(t.Context(), "bob@example.org")
 	pagetest.NoError(t, err)
-	fresh := linkOn(root.Post("/people/"+bob.ID.String(), url.Values{"do": {"password"}}).Is(http.StatusOK))
+	fresh := root.Post("/people/"+bob.ID.String(), url.Values{"do": {"password"}}).Is(http.StatusOK).Link()
 	v.Browser().Get(link).Is(http.StatusForbidden) // a new link ends the older one
 	v.Browser().Get(fresh).Is(http.StatusOK)
 	root.Post("/people/"+bob.ID.String()+"/delete", url.Values{"email": {"wrong"}}).Is(http.StatusBadRequest)

@@ -17,82 +17,25 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server/dashboard/accounts"
-	"github.com/rollcall-dev/rollcall/server/dashboard/internal/oidctest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
-
-// invite lets an owner of the project invite an address as a viewer, and returns the link that the page shows.
-func invite(v *pagetest.Town, email string) (link string) {
-	v.T.Helper()
-	v.Person("owner@example.org", people.Owner)
-	return linkOn(v.As("owner@example.org").Post(v.Path("members"), url.Values{"email": {email}, "role": {"viewer"}}).Is(http.StatusOK))
-}
-
-// prepared is a browser in which somebody has used a link and set the password.
-func prepared(v *pagetest.Town, link string) *pagetest.Browser {
-	v.T.Helper()
-	b := v.Browser()
-	b.Post(link, url.Values{"password": {pagetest.Password}}).Is(http.StatusSeeOther)
-	b.Get(v.Path("")).Is(http.StatusOK)
-	return b
-}
-
-// nothingOpens says if a link, a password or a session still opens an account.
-func nothingOpens(v *pagetest.Town, link, email string, session *pagetest.Browser) {
-	v.T.Helper()
-	v.Browser().Get(link).Is(http.StatusForbidden).Has("expired or was already used")
-	v.Browser().Post(link, url.Values{"password": {pagetest.Password + "!"}}).Is(http.StatusForbidden)
-	v.Browser().Post("/signin", pagetest.Credentials(email)).Is(http.StatusForbidden)
-	if session != nil {
-		session.Get("/people").Is(http.StatusSeeOther)
-		session.Get(v.Path("")).Is(http.StatusSeeOther)
-	}
-	entries, err := v.Mon.Installation().Audit(v.T.Context(), audit.Query{})
-	pagetest.NoError(v.T, err)
-	if text := fmt.Sprint(entries); !strings.Contains(text, "person.credentials") {
-		v.T.Errorf("the audit log does not say what has ended: %s", text)
-	}
-}
-
-// TestOwnerAndProvider: an owner who has invited an address, or set its password by the link, does not get what the person has at
-// the provider.
-func TestOwnerAndProvider(t *testing.T) {
-	for _, prepare := range []bool{false, true} {
-		c := newCity(t, "groups:root=admin")
-		c.idp.Set(oidctest.Person{Subject: "s-boss", Email: "boss@example.org", Name: "Boss", Groups: []string{"root"}})
-		link := invite(c.Town, "Boss@example.org")
-		var session *pagetest.Browser
-		if prepare {
-			session = prepared(c.Town, link)
-		}
-		boss := c.Browser()
-		c.signIn(boss, "boss@example.org").Is(http.StatusSeeOther)
-		page := boss.Get("/people").Is(http.StatusOK)
-		if told := strings.Contains(page.Body, "have ended, because somebody else"); told != prepare {
-			t.Errorf("prepared %t: the page says what has ended: %t", prepare, told)
-		}
-		nothingOpens(c.Town, link, "boss@example.org", session)
-		boss.Get("/people").Is(http.StatusOK)
-		boss.Get("/account").Is(http.StatusOK)
-	}
-}
 
 // TestOwnerAndProxy is the same with a proxy that signs the person in.
 func TestOwnerAndProxy(t *testing.T) {
 	for _, prepare := range []bool{false, true} {
 		v := proxied(t, "127.0.0.0/8")
-		link := invite(v, "boss@example.org")
+		link := v.Invite("boss@example.org")
 		var session *pagetest.Browser
 		if prepare {
-			session = prepared(v, link)
+			session = v.Prepared(link)
 		}
 		boss := by(v, "boss@example.org")
 		boss.Get(v.Path("")).Is(http.StatusOK)
 		if page := boss.Get(v.Path("")).Is(http.StatusOK); strings.Contains(page.Body, "have ended, because somebody else") != prepare {
 			t.Errorf("prepared %t: the page says the opposite of what has ended", prepare)
 		}
-		nothingOpens(v, link, "boss@example.org", session)
+		v.NothingOpens(link, "boss@example.org", session)
 		boss.Get(v.Path("")).Is(http.StatusOK)
 		known, err := v.People.ByEmail(t.Context(), "boss@example.org")
 		pagetest.NoError(t, err)
@@ -114,10 +57,10 @@ func TestOwnersOfTwoProjects(t *testing.T) {
 			}}))
 			other, _, err := v.Mon.Projects().Create(t.Context(), checks.ProjectSpec{Name: "another"})
 			pagetest.NoError(t, err)
-			link := invite(v, "boss@example.org")
+			link := v.Invite("boss@example.org")
 			var session *pagetest.Browser
 			if prepare {
-				session = prepared(v, link)
+				session = v.Prepared(link)
 			}
 			known, err := v.People.ByEmail(t.Context(), "boss@example.org")
 			pagetest.NoError(t, err)
@@ -135,16 +78,16 @@ func TestOwnersOfTwoProjects(t *testing.T) {
 			case "owner": // does not see the link, which opens the first project too
 				b.Post(members, form).Is(http.StatusSeeOther)
 				b.Get(members).Is(http.StatusOK).Has("they get a new link by e-mail", "needs a new link").HasNo("/signin/")
-				fresh = linkText.FindString(mails[0])
+				fresh = pagetest.LinkText.FindString(mails[0])
 			case "administrator":
-				fresh = linkOn(b.Post(members, form).Is(http.StatusOK))
+				fresh = b.Post(members, form).Is(http.StatusOK).Link()
 			case "person":
-				fresh = linkOn(b.Post("/people/"+known.ID.String(), url.Values{"do": {"admin"}}).Is(http.StatusOK))
+				fresh = b.Post("/people/"+known.ID.String(), url.Values{"do": {"admin"}}).Is(http.StatusOK).Link()
 			}
 			if len(mails) != 1 || !strings.Contains(mails[0], fresh) {
 				t.Errorf("%s: the mails are %q", by, mails)
 			}
-			nothingOpens(v, link, "boss@example.org", session)
+			v.NothingOpens(link, "boss@example.org", session)
 			boss := v.Browser()
 			boss.Post(fresh, url.Values{"password": {pagetest.Password}}).Is(http.StatusSeeOther)
 			boss.Get(members).Is(http.StatusOK)
@@ -223,22 +166,6 @@ func TestSignInWhileCredentialsChange(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestAtProviderWhileSessionsEnd: all sessions end while a person is at the provider; the sign-in must start over.
-func TestAtProviderWhileSessionsEnd(t *testing.T) {
-	c := newCity(t)
-	c.signIn(c.Browser(), ann.Email).Is(http.StatusSeeOther)
-	known, err := c.People.ByEmail(t.Context(), ann.Email)
-	pagetest.NoError(t, err)
-	b := c.Browser()
-	begun := b.Get("/signin/oidc").Is(http.StatusSeeOther)
-	c.Advance(time.Second)
-	pagetest.NoError(t, c.People.EndSessions(t.Context(), known.ID, ""))
-	b.Get(c.idp.SignIn(t, begun.Header.Get("Location"), ann.Email).String()).Is(http.StatusForbidden).Has("Your account changed while you signed in")
-	b.Get("/account").Is(http.StatusSeeOther)
-	c.signIn(b, ann.Email).Is(http.StatusSeeOther)
-	b.Get("/account").Is(http.StatusOK)
 }
 
 // TestCodesBegunBefore: a page that has shown the secret of codes before the second factors were removed sets nothing up.
@@ -340,35 +267,6 @@ func TestAttemptOnce(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("the provider was asked %d times", asked)
-	}
-}
-
-// TestNamesOfProviders: no name that a provider sends keeps a person out.
-func TestNamesOfProviders(t *testing.T) {
-	c := newCity(t)
-	for i, names := range [][2]string{
-		{"علی\u200cرضا", "علی\u200cرضا"}, {"👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"}, {"क्\u200dष", "क्\u200dष"},
-		{"An\u200dn", "Ann"}, {"Ann\u202e\u2066 Ops\x00\x1b[31m\u00ad\ufeff", "Ann Ops[31m"}, {" Ann\r\n\tOps \u200d", "Ann   Ops"},
-		{strings.Repeat("ä", 101), strings.Repeat("ä", 100)}, {strings.Repeat("n", 5000), strings.Repeat("n", 100)},
-		{strings.Repeat("👨\u200d", 60), strings.Repeat("👨\u200d", 49) + "👨"}, {"\u200b\u202e", ""}, {"A\u030a", "\u00c5"},
-	} {
-		email := fmt.Sprintf("p%d@example.org", i)
-		c.idp.Set(oidctest.Person{Subject: email, Email: email, Name: names[0]})
-		c.signIn(c.Browser(), email).Is(http.StatusSeeOther)
-		known, err := c.People.ByEmail(t.Context(), email)
-		pagetest.NoError(t, err)
-		if known.Name != names[1] {
-			t.Errorf("%q is stored as %q, want %q", names[0], known.Name, names[1])
-		}
-	}
-	// What people type is refused, and what joins is none of it.
-	known, err := c.People.ByEmail(t.Context(), "p0@example.org")
-	pagetest.NoError(t, err)
-	pagetest.NoError(t, c.People.SetName(t.Context(), known.ID, "علی\u200cرضا"))
-	for _, name := range []string{"An\u200dn", "Ann\u202e", strings.Repeat("n", 101), "\xff"} {
-		if c.People.SetName(t.Context(), known.ID, name) == nil {
-			t.Errorf("%q is taken", name)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,15 +17,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 )
 
-func TestMain(m *testing.M) {
-	status := dbtest.Run(m)
-	browsertest.Close()
-	os.Exit(status)
-}
+func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 

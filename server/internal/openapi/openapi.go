@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-//go:generate go run ./generate
+//go:generate go run -C generate .
 
 // Placeholders in the files for the addresses of a server.
 const (

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/server/internal/openapi"
@@ -30,81 +29,6 @@ func ExampleNew() {
 	}
 	fmt.Println(document.OpenAPI, document.Servers[0].URL)
 	// Output: 3.1.1 https://monitor.example.net
-}
-
-func TestDocumentIsValid(t *testing.T) {
-	load := func(data []byte) error {
-		document, err := openapi3.NewLoader().LoadFromData(data)
-		if err != nil {
-			return err
-		}
-		return document.Validate(t.Context())
-	}
-	data := openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping").Document()
-	if err := load(data); err != nil {
-		t.Error(err)
-	}
-	// The validator finds an invalid schema, a missing component, a wrong example and a duplicate name.
-	for old, wrong := range map[string]string{
-		`"maximum": 31536000`:              `"maximum": "31536000"`,
-		`#/components/responses/NotFound"`: `#/components/responses/NotFond"`,
-		`"status": "paused"`:               `"status": "pausing"`,
-		`"operationId": "getCheck"`:        `"operationId": "listChecks"`,
-	} {
-		if !strings.Contains(string(data), old) {
-			t.Errorf("the document has no %s", old)
-		}
-		if load([]byte(strings.ReplaceAll(string(data), old, wrong))) == nil {
-			t.Errorf("not refused: %s", wrong)
-		}
-	}
-}
-
-// TestSchemas: every body, parameter and header has a schema, every text of a request a bound, and HEAD has no body. Generators
-// skip what has no schema, or return what no answer has.
-func TestSchemas(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromData(openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping").Document())
-	if err != nil {
-		t.Fatal(err)
-	}
-	typed := func(what string, schema *openapi3.SchemaRef) {
-		if schema == nil || schema.Value.Type == nil && schema.Value.AllOf == nil {
-			t.Errorf("%s has no schema", what)
-		}
-	}
-	for path, item := range document.Paths.Map() {
-		for method, op := range item.Operations() {
-			what := op.OperationID
-			for _, p := range slices.Concat(item.Parameters, op.Parameters) {
-				typed(what+" "+p.Value.Name, p.Value.Schema)
-				if p.Value.Example == nil {
-					t.Errorf("%s %s has no example", what, p.Value.Name)
-				}
-			}
-			if op.RequestBody != nil {
-				for mediaType, media := range op.RequestBody.Value.Content {
-					typed(what+" "+mediaType, media.Schema)
-					for name, property := range media.Schema.Value.Properties {
-						p := property.Value
-						if p.Type.Is("string") && p.MaxLength == nil && p.Enum == nil && name != "api_key" {
-							t.Errorf("%s: %s has no bound", what, name)
-						}
-					}
-				}
-			}
-			for status, response := range op.Responses.Map() {
-				for name, header := range response.Value.Headers {
-					typed(what+" "+status+" "+name, header.Value.Schema)
-				}
-				for mediaType, media := range response.Value.Content {
-					typed(what+" "+status+" "+mediaType, media.Schema)
-				}
-				if empty := method == http.MethodHead || status == "304"; empty != (len(response.Value.Content) == 0) {
-					t.Errorf("%s %s: %s has %d bodies", method, path, status, len(response.Value.Content))
-				}
-			}
-		}
-	}
 }
 
 // get sends a GET to a handler.
@@ -158,12 +82,14 @@ func TestPingAddresses(t *testing.T) {
 		{"https://a.example/ping", "/{uuid}", "https://a.example/ping"}, {"https://b.example", "/{uuid}", "https://b.example"},
 		{"https://a.example/xy", "/{uuid}", "https://a.example/xy"},
 	} {
-		document, err := openapi3.NewLoader().LoadFromData(openapi.New("https://a.example/x", c.ping).Document())
-		if err != nil {
+		var document struct {
+			Paths map[string]struct{ Servers []struct{ URL string } }
+		}
+		if err := json.Unmarshal(openapi.New("https://a.example/x", c.ping).Document(), &document); err != nil {
 			t.Fatal(err)
 		}
-		item := document.Paths.Value(c.path)
-		if item == nil {
+		item, found := document.Paths[c.path]
+		if !found {
 			t.Errorf("pings at %s: no path %s", c.ping, c.path)
 			continue
 		}
@@ -201,13 +127,24 @@ func TestPage(t *testing.T) {
 			t.Errorf("link to %s", link)
 		}
 	}
-	document, err := openapi3.NewLoader().LoadFromData(docs.Document())
-	if err != nil {
+	var document struct {
+		Paths      map[string]map[string]json.RawMessage
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(docs.Document(), &document); err != nil {
 		t.Fatal(err)
 	}
-	for path, item := range document.Paths.Map() {
-		for method, op := range item.Operations() {
-			if !slices.Contains(ids, op.OperationID) {
+	operations := 0
+	for path, item := range document.Paths {
+		for method, text := range item {
+			var op struct{ OperationID string }
+			if text[0] != '{' { // parameters and servers of the path
+				continue
+			}
+			if err := json.Unmarshal(text, &op); err != nil {
+				t.Fatal(err)
+			}
+			if operations++; !slices.Contains(ids, op.OperationID) {
 				t.Errorf("%s %s is not in the page", method, path)
 			}
 		}
@@ -216,6 +153,9 @@ func TestPage(t *testing.T) {
 		if !slices.Contains(ids, "schema-"+name) {
 			t.Errorf("schema %s is not in the page", name)
 		}
+	}
+	if operations < 50 || len(document.Components.Schemas) < 10 {
+		t.Errorf("found %d operations and %d schemas", operations, len(document.Components.Schemas))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package cronspec turns schedules of github.com/robfig/cron/v3 into settings of checks, for the packages that report the
-// jobs of a scheduler.
+// jobs of a scheduler. It does not import the scheduler, which would come into the graph of every program on Rollcall.
 package cronspec
 
 import (
@@ -12,19 +12,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
+// Schedule is a cron.Schedule.
+type Schedule interface {
+	// Next returns the next time after t, or the zero time.
+	Next(t time.Time) time.Time
+}
+
+// fields are those of a cron.SpecSchedule: sets of numbers, with the bit star.
+type fields = struct {
+	Second, Minute, Hour, Dom, Month, Dow uint64
+	Location                              *time.Location
+}
+
 // Of returns the settings of a check for a schedule of the scheduler: Schedule and TZ for an expression, or Timeout
-// for a constant delay ("@every 1h"). The location is that of the scheduler, [cron.Cron.Location]; the zone of an
-// expression (CRON_TZ=) has precedence.
+// for a constant delay ("@every 1h"). S is cron.SpecSchedule. The location is that of the scheduler, cron.Cron.Location; the
+// zone of an expression (CRON_TZ=) has precedence.
 //
 // Seconds are left out: a run is due within its minute. A delay below a minute counts as one minute. Of supports any
 // schedule of constant delay, and else only what the scheduler's parsers make. The error says what is not supported.
-func Of(s cron.Schedule, location *time.Location) (checks.Spec, error) {
-	spec, ok := s.(*cron.SpecSchedule)
+func Of[S ~fields](s Schedule, location *time.Location) (checks.Spec, error) {
+	parsed, ok := any(s).(*S)
 	if !ok {
 		delay, ok := constantDelay(s)
 		if !ok {
@@ -32,6 +42,7 @@ func Of(s cron.Schedule, location *time.Location) (checks.Spec, error) {
 		}
 		return checks.Spec{Timeout: new(Period(delay))}, nil
 	}
+	spec := fields(*parsed)
 	if spec.Location != time.Local { // the parser's value for no zone
 		location = spec.Location
 	}
@@ -51,10 +62,7 @@ func Period(interval time.Duration) time.Duration {
 }
 
 // constantDelay returns the delay between the runs of a schedule, if it is always the same.
-func constantDelay(s cron.Schedule) (delay time.Duration, ok bool) {
-	if s, ok := s.(cron.ConstantDelaySchedule); ok {
-		return s.Delay, true
-	}
+func constantDelay(s Schedule) (delay time.Duration, ok bool) {
 	t := s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	for range 400 { // more than the days of a year
 		next := s.Next(t)

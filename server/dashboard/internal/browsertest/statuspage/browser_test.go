@@ -1,35 +1,18 @@
 package statuspage_test
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
-	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 )
-
-// served puts the pages of a world on a server, and returns its address.
-func (w *world) served() string {
-	w.t.Helper()
-	web := httptest.NewUnstartedServer(nil)
-	var err error
-	w.pages, err = statuspage.New(w.Monitor, &statuspage.Config{BaseURL: "http://" + web.Listener.Addr().String() + "/jobs/status"})
-	w.must(err)
-	web.Config.Handler = w.pages
-	web.Start()
-	w.t.Cleanup(web.Close)
-	w.t.Cleanup(w.pages.Close)
-	return web.URL
-}
 
 // varied is a world with checks in all states, incidents of many days, and hostile names.
 func varied(t *testing.T) *world {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t)
 	w.clock.Advance(-20 * 24 * time.Hour)
 	for _, name := range hostile {
 		c := w.check(name)
@@ -49,16 +32,15 @@ func varied(t *testing.T) *world {
 	w.clock.Advance(time.Hour)
 	w.ping(w.check("Failed"), pings.Failure)
 	w.check("New")
-	_, err = w.Project(w.project).CreateStatusPage(t.Context(), checks.StatusPage{
+	w.page(checks.StatusPage{
 		Slug: "acme", Title: strings.Repeat("Wide ", 20), Description: strings.Repeat("W", 500) + "\n\n" + hostile[0],
 	})
-	w.must(err)
 	return w
 }
 
 func TestPageInBrowser(t *testing.T) {
 	w := varied(t)
-	page := browsertest.Open(t, w.served())
+	page := browsertest.Open(t, w.url)
 	page.Go("/jobs/status/acme")
 	page.WaitText(".verdict", "services are down")
 	for _, size := range []browsertest.Size{browsertest.Wide, browsertest.Narrow} {
@@ -76,11 +58,11 @@ func TestPageInBrowser(t *testing.T) {
 
 // TestPageIsCurrent changes a check under an open page, which follows without a reload.
 func TestPageIsCurrent(t *testing.T) {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t)
 	c := w.check("Shop")
 	w.ping(c, pings.Success)
-	w.page("acme")
-	page := browsertest.Open(t, w.served())
+	w.page(checks.StatusPage{Slug: "acme", Title: "Acme"})
+	page := browsertest.Open(t, w.url)
 	page.TimeZone("Europe/Riga")
 	page.Go("/jobs/status/acme")
 	page.WaitText(".say", "The service is up.")
@@ -105,10 +87,10 @@ func TestPageIsCurrent(t *testing.T) {
 
 // TestPageWithoutScript reads a page with scripts turned off.
 func TestPageWithoutScript(t *testing.T) {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t)
 	w.ping(w.check("Shop"), pings.Failure)
-	w.page("acme")
-	page := browsertest.Open(t, w.served())
+	w.page(checks.StatusPage{Slug: "acme", Title: "Acme"})
+	page := browsertest.Open(t, w.url)
 	page.NoScript()
 	page.Go("/jobs/status/acme")
 	page.WaitText(".say", "The service is down.")
