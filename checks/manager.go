@@ -81,8 +81,8 @@ type Manager interface {
 	Probe(ctx context.Context) error
 }
 
-// CheckEdit is a change of one check, for [Manager.EditChecks]. With Delete it deletes the check with the ID. Otherwise it updates the check with
-// the ID as [Manager.Update] does. Without an ID it does what [Manager.Upsert] does with [UniqueSlug], and Spec must have a slug.
+// CheckEdit is a change of one check, for [Manager.EditChecks]. With Delete it deletes the check with the ID, else it updates that check
+// as [Manager.Update] does. Without an ID it does what [Manager.Upsert] does with [UniqueSlug], and Spec must have a slug.
 type CheckEdit struct {
 	ID     uuid.UUID
 	Delete bool

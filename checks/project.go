@@ -48,7 +48,7 @@ type ProjectSpec struct {
 	// First asks for the first project of the installation: if there is one already, the error is [ErrExists]. If
 	// several servers start at once, one of them creates it.
 	First bool
-	// NoKeys creates no API keys: *monitor.Project has a method that adds them when they are needed.
+	// NoKeys creates no API keys: CreateKey of a *monitor.Project adds them when they are needed.
 	NoKeys bool
 	// PingKey is the ping key, for a project that moves here from another database with the ping URLs of its jobs: 22
 	// lower-case letters and digits. Default: a random one.

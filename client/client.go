@@ -46,9 +46,9 @@
 //	_, err = jobs.CreateChannel(ctx, channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 //	_, err = jobs.CreateStatusPage(ctx, checks.StatusPage{Slug: "backups", Title: "Our backups"})
 //
-// The methods have the names and errors of those of package monitor: see [checks.Administrator] and [checks.Projects]. The server shows no secrets: a channel that it
-// returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are left out. Package checks/declare makes
-// all of this match a file.
+// The methods have the names and errors of those of package monitor: see [checks.Administrator] and [checks.Projects]. The
+// server shows no secrets: a channel that it returns lists them in Hidden, and [Client.UpdateChannel] keeps those that are
+// left out. Package checks/declare makes all of this match a file.
 //
 // # Answers of other programs
 //

@@ -119,8 +119,8 @@ func projectOf(d wire.Project) (checks.Project, error) {
 
 // Create creates a project with a read-write and a read-only key. The zero values of spec stand for the defaults of the server. The key
 // must be one of the installation. The error is a *[checks.FieldError] for a value that the server refuses, also for First, NoKeys and
-// PingKey, which only a monitor knows, and [checks.ErrExists] for a name in use. If no response
-// arrives, the server may still have created the project; nobody has its keys then, and rollcall key create makes new ones.
+// PingKey, which only a monitor knows, and [checks.ErrExists] for a name in use. If no response arrives, the server may still have
+// created the project; nobody has its keys then, and rollcall key create makes new ones.
 func (p *Projects) Create(ctx context.Context, spec checks.ProjectSpec) (checks.Project, checks.ProjectKeys, error) {
 	var keys checks.ProjectKeys
 	name := "create project " + strconv.Quote(spec.Name)

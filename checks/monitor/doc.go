@@ -42,7 +42,8 @@
 // # Projects and servers
 //
 // A [Project] has the checks of one project and all that belongs to them, with the methods of a *client.Client: code for a
-// [checks.Manager] works on both. A [checks.Snapshot] of a monitor has its [checks.Check], the state machine.
+// [checks.Manager], [checks.Administrator] or [checks.Projects] works on both. A [checks.Snapshot] of a monitor has its
+// [checks.Check], the state machine.
 //
 // Servers ask for more: [Projects] are all projects with their accounts and keys, [Installation] what the servers on a database
 // share. [Monitor.Health] says whether this monitor works, and [Monitor.Kinds] which channels it can have.

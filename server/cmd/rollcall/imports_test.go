@@ -65,7 +65,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/s3store":               append([]string{"checks"}, leaves...),
 		"pings/text":                   {"pings"},
 		"pings/email":                  {"pings", "pings/text"},
-		"checks/declare":               append([]string{"channels/prose", "checks", "checks/internal/selection", "checks/monitor", "client"}, leaves...),
+		"checks/declare":               append([]string{"channels/prose", "checks", "checks/internal/selection", "checks/verdict"}, leaves...),
 		"client/wire":                  {"checks", "checks/gate"},
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/clienttest":            {"channels", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
@@ -137,6 +137,21 @@ func TestImportDirection(t *testing.T) {
 		}
 		if allowed[pkg] == nil && strings.HasPrefix(pkg, "checks/internal/") && !strings.HasSuffix(pkg, "test") {
 			t.Errorf("%s is not listed", pkg)
+		}
+	}
+	// The library stands below its client and its server.
+	tests := imports(t, "XTestImports")
+	for pkg, list := range all {
+		if pkg != "checks" && !strings.HasPrefix(pkg, "checks/") {
+			continue
+		}
+		if pkg != "checks/job" { // whose tests compare its two reporters, a Job of a monitor and a Pinger
+			list = slices.Concat(list, tests[pkg])
+		}
+		for _, above := range []string{"client", "server"} {
+			if slices.Contains(list, module+above) {
+				t.Errorf("%s imports %s", pkg, above)
+			}
 		}
 	}
 	for pkg, may := range allowed {
