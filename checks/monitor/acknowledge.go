@@ -45,8 +45,7 @@ func (p *Project) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snaps
 	}))
 }
 
-// acking changes the acknowledgement of a check, in one transaction with the entry in the audit log and with the release of alerts
-// that the gate keeps back.
+// acking changes the acknowledgement of a check.
 func (p *Project) acking(
 	action string, now time.Time, change func(ctx context.Context, c checks.Check) (checks.Check, checks.Effects, error),
 ) edit {
@@ -60,13 +59,12 @@ func (p *Project) acking(
 			return err
 		}
 		l.Apply(changed, effects)
-		if err := p.noteChanged(ctx, tx, aboutCheck(l.Check, action, ackChanges(before, l.Acknowledged(now))...)); err != nil {
-			return err
+		if changes := ackChanges(before, l.Acknowledged(now)); len(changes) > 0 {
+			if _, err := p.note(ctx, tx, aboutCheck(l.Check, action, changes...)); err != nil {
+				return err
+			}
 		}
-		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
-			return err
-		}
-		return tx.ReleaseHeld(ctx, p.id, now)
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	}
 }
 

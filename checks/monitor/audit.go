@@ -24,21 +24,39 @@ const (
 	maxValue = 1000
 )
 
-// note adds an entry to the audit log in the transaction of the change that it is about.
-func (s *service) note(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
-	if s.config.AuditRetention == 0 {
-		return nil
-	}
-	e.At, e.Actor = s.now(), audit.ActorOf(ctx)
-	return tx.SaveAudit(ctx, e)
+// means says what else changes with the thing that an entry of the audit log is about: by the whole action, or else by its part before
+// the point. Changes of checks are not here, because SaveChecks knows them.
+var means = map[string]store.Change{
+	"channel":        {Kinds: checks.ChangedChannels, Releases: true},
+	"channel.delete": {Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true, Releases: true},
+	"escalation":     {Kinds: checks.ChangedProject | checks.ChangedDeliveries, AllChecks: true, Releases: true},
+	"key":            {Kinds: checks.ChangedProject},
+	"maintenance":    {Kinds: checks.ChangedProject, AllChecks: true, Releases: true},
+	"project":        {Kinds: checks.ChangedProject, Releases: true},
+	"project.create": {Kinds: checks.ChangedProject},
+	"project.delete": {Kinds: checks.ChangedAnything, AllChecks: true},
+	"snooze":         {Kinds: checks.ChangedProject, AllChecks: true, Releases: true},
+	"status_page":    {Kinds: checks.ChangedStatusPages},
 }
 
-// noteChanged is note for an update, which is no entry if nothing has changed.
-func (s *service) noteChanged(ctx context.Context, tx store.AdminTx, e audit.Entry) error {
-	if len(e.Changes) == 0 {
-		return nil
+// note says what a transaction changes, and returns what makes the change. The audit log has no entry of an update of nothing.
+func (s *service) note(ctx context.Context, tx store.AdminTx, entries ...audit.Entry) (store.Writer, error) {
+	list := make([]store.Change, len(entries))
+	for i, e := range entries {
+		thing, verb, _ := strings.Cut(e.Action, ".")
+		c, found := means[e.Action]
+		if !found {
+			c = means[thing]
+		}
+		if c.Entry = e; s.config.AuditRetention > 0 && !(verb == "update" && len(e.Changes) == 0) {
+			c.At, c.Actor = s.now(), audit.ActorOf(ctx)
+		}
+		if c.ProjectID == uuid.Nil { // the installation, which has no feed
+			c.Kinds, c.Releases = 0, false
+		}
+		list[i] = c
 	}
-	return s.note(ctx, tx, e)
+	return tx.Change(ctx, list...)
 }
 
 // aboutCheck returns an entry about a check.

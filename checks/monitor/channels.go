@@ -132,13 +132,14 @@ func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
 		if !found {
 			return checks.ErrNotFound
 		}
-		if err := p.note(ctx, tx, aboutChannel(c, "channel.delete")); err != nil {
+		change, err := p.note(ctx, tx, aboutChannel(c, "channel.delete"))
+		if err != nil {
 			return err
 		}
 		if _, err := p.noteEscalation(ctx, tx, all, func(steps []gate.Step) []gate.Step { return withoutChannel(steps, id) }); err != nil {
 			return err
 		}
-		return tx.DeleteChannel(ctx, p.id, id)
+		return change.DeleteChannel(ctx, p.id, id)
 	})
 	return about("channel", id, err)
 }

@@ -116,18 +116,16 @@ func (s *service) storeChannel(ctx context.Context, list []channels.Channel, c c
 		if !slices.EqualFunc(now, list, sameChannel) {
 			return errMoved
 		}
-		if err := tx.SaveChannel(ctx, c); err != nil {
-			return err
-		}
 		stored, found := channelByID(list, c.ID)
-		action, note := "channel.create", s.note
+		action := "channel.create"
 		if found {
-			action, note = "channel.update", s.noteChanged
+			action = "channel.update"
 		}
-		if err := note(ctx, tx, aboutChannel(c, action, s.channelChanges(stored, c)...)); err != nil {
+		change, err := s.note(ctx, tx, aboutChannel(c, action, s.channelChanges(stored, c)...))
+		if err != nil {
 			return err
 		}
-		return tx.ReleaseHeld(ctx, c.ProjectID, s.now()) // a member of a group, or what checks await, may have missed alerts
+		return change.SaveChannel(ctx, c)
 	})
 }
 

@@ -249,7 +249,7 @@ func (s *service) insert(ctx context.Context, tx store.AdminTx, project checks.P
 	for i := range changes {
 		changes[i].From = "" // not the default
 	}
-	if err := s.note(ctx, tx, aboutCheck(*c, "check.create", changes...)); err != nil {
+	if _, err := s.note(ctx, tx, aboutCheck(*c, "check.create", changes...)); err != nil {
 		return err
 	}
 	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c, Awaits: awaits}})
@@ -338,16 +338,12 @@ func (s *service) updateLocked(ctx context.Context, tx store.AdminTx, l *store.L
 	if err != nil {
 		return err
 	}
-	if err := s.noteChanged(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
+	if _, err := s.note(ctx, tx, aboutCheck(updated, "check.update", changes...)); err != nil {
 		return err
 	}
-	same := updated.Equal(l.Check) // changes are those of the audit log, which may be off
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
-	if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil || same {
-		return err
-	}
-	return tx.ReleaseHeld(ctx, updated.ProjectID, now) // what the policies see of it may have changed
+	return tx.SaveChecks(ctx, []*store.Locked{l})
 }
 
 // lockCheck locks a check of the project.
@@ -395,14 +391,11 @@ func (p *Project) pausing(now time.Time) edit {
 		}
 		l.Pause(now)
 		if len(l.Pauses) > 0 {
-			if err := p.note(ctx, tx, aboutCheck(l.Check, "check.pause")); err != nil {
+			if _, err := p.note(ctx, tx, aboutCheck(l.Check, "check.pause")); err != nil {
 				return err
 			}
 		}
-		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
-			return err
-		}
-		return tx.ReleaseHeld(ctx, l.ProjectID, now) // what waited ends before another outage can begin
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	}
 }
 
@@ -418,7 +411,7 @@ func (p *Project) resuming(now time.Time) edit {
 			return err
 		}
 		l.Check = c
-		if err := p.note(ctx, tx, aboutCheck(c, "check.resume")); err != nil {
+		if _, err := p.note(ctx, tx, aboutCheck(c, "check.resume")); err != nil {
 			return err
 		}
 		return tx.SaveChecks(ctx, []*store.Locked{l})
@@ -441,13 +434,10 @@ func (p *Project) restoring(before checks.State, at time.Time) edit {
 			l.Unpaused = append(l.Unpaused, at)
 		}
 		l.Check = c
-		if err := p.note(ctx, tx, aboutCheck(c, "check.restore")); err != nil {
+		if _, err := p.note(ctx, tx, aboutCheck(c, "check.restore")); err != nil {
 			return err
 		}
-		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
-			return err
-		}
-		return tx.ReleaseHeld(ctx, c.ProjectID, p.now()) // alerts may have ended in the pause
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	}
 }
 
@@ -458,7 +448,7 @@ func (p *Project) Delete(ctx context.Context, id uuid.UUID) (checks.Snapshot, er
 
 func (p *Project) deleting() edit {
 	return func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
-		if err := p.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
+		if _, err := p.note(ctx, tx, aboutCheck(l.Check, "check.delete")); err != nil {
 			return err
 		}
 		return tx.DeleteChecks(ctx, l)

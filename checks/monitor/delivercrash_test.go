@@ -159,7 +159,7 @@ func TestKillLosesNoAlert(t *testing.T) {
 		})
 		storm := o.project
 		storm.Storm = gate.Storm{Checks: 3, Window: time.Second} // less than an owner can set
-		must(t, o.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, storm) }))
+		must(t, o.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveProject(ctx, storm) }))
 		o.channel(t, kind, "ops", nil)
 		var list []checks.Check
 		for i := range jobs {

@@ -31,7 +31,7 @@ func (o outbox) maintain(t *testing.T, d time.Duration) gate.Window {
 func (o outbox) save(t *testing.T, w gate.Window) {
 	t.Helper()
 	must(t, o.store.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		if err := tx.SaveWindow(ctx, store.Window{Window: w, ProjectID: o.project.ID}, w.End); err != nil {
+		if err := writer(ctx, tx).SaveWindow(ctx, store.Window{Window: w, ProjectID: o.project.ID}, w.End); err != nil {
 			return err
 		}
 		return tx.ReleaseHeld(ctx, o.project.ID, o.Now())

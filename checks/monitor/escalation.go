@@ -42,26 +42,22 @@ func (p *Project) SetEscalation(ctx context.Context, steps []gate.Step) error {
 			return err
 		}
 		steps := sortSteps(steps, available)
-		changed, err := p.noteEscalation(ctx, tx, available, func([]gate.Step) []gate.Step { return steps })
-		if err != nil || !changed {
+		change, err := p.noteEscalation(ctx, tx, available, func([]gate.Step) []gate.Step { return steps })
+		if err != nil || change == nil {
 			return err
 		}
-		now := p.now()
-		if err := tx.SaveEscalation(ctx, p.id, steps, now); err != nil {
-			return err
-		}
-		return tx.ReleaseHeld(ctx, p.id, now)
+		return change.SaveEscalation(ctx, p.id, steps, p.now())
 	})
 	return p.about(err)
 }
 
-// noteEscalation notes in the audit log what fn makes of the policy, and reports whether that changes it.
+// noteEscalation notes what fn makes of the policy. Without a change it returns nil.
 func (p *Project) noteEscalation(
 	ctx context.Context, tx store.AdminTx, available []channels.Channel, fn func(before []gate.Step) []gate.Step,
-) (changed bool, err error) {
+) (store.Writer, error) {
 	policies, err := tx.Escalations(ctx, []uuid.UUID{p.id})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	text := func(steps []gate.Step) string {
 		return checks.StepsText(steps, func(id uuid.UUID) string {
@@ -74,9 +70,9 @@ func (p *Project) noteEscalation(
 	e := audit.Entry{ProjectID: p.id, Action: "escalation.update", Object: "escalation policy", Changes: add(nil, "steps", text(before), text(after))}
 	same := slices.EqualFunc(before, after, func(a, b gate.Step) bool { return a.After == b.After && slices.Equal(a.Channels, b.Channels) })
 	if same {
-		return false, nil
+		return nil, nil
 	}
-	return true, p.note(ctx, tx, e)
+	return p.note(ctx, tx, e)
 }
 
 // sortSteps returns steps with their channels in the order of the available ones, as the store has them.

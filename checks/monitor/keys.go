@@ -50,10 +50,11 @@ func (p *Project) CreateKeyUntil(ctx context.Context, scope checks.Scope, expire
 		if err := checks.ValidateCount(len(have), checks.MaxKeys, "API keys"); err != nil {
 			return err
 		}
-		if err := tx.SaveKey(ctx, key); err != nil {
+		change, err := p.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
+		if err != nil {
 			return err
 		}
-		return p.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
+		return change.SaveKey(ctx, key)
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -80,10 +81,11 @@ func (p *Project) DeleteKey(ctx context.Context, id uuid.UUID) error {
 		if !found {
 			return checks.ErrNotFound
 		}
-		if err := p.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
+		change, err := p.note(ctx, tx, aboutKey(key, "key.delete"))
+		if err != nil {
 			return err
 		}
-		return tx.DeleteKey(ctx, p.id, id)
+		return change.DeleteKey(ctx, p.id, id)
 	})
 	return about("key", id, err)
 }
@@ -109,7 +111,8 @@ func (i *Installation) CreateKeyUntil(ctx context.Context, expires time.Time) (t
 		if err := tx.SaveRecords(ctx, i.now(), record); err != nil {
 			return err
 		}
-		return i.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
+		_, err := i.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))
+		return err
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -134,7 +137,7 @@ func (i *Installation) DeleteKey(ctx context.Context, id uuid.UUID) error {
 		if !found {
 			return checks.ErrNotFound
 		}
-		if err := i.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
+		if _, err := i.note(ctx, tx, aboutKey(key, "key.delete")); err != nil {
 			return err
 		}
 		return tx.SaveRecords(ctx, i.now(), records.Record{Kind: keyKind, Key: hex.EncodeToString(key.Hash[:])})

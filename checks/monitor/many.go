@@ -11,7 +11,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -174,13 +173,13 @@ func (s *step) commit(ctx context.Context) error {
 			return err
 		}
 		for _, c := range s.list {
-			mark := len(g.entries)
+			mark := len(g.changes)
 			changed, err := s.apply(ctx, g, c, now)
 			if g.err != nil {
 				return g.err
 			}
 			if err != nil {
-				g.entries = g.entries[:min(mark, len(g.entries))]
+				g.changes = g.changes[:min(mark, len(g.changes))]
 				if !s.skip(err) {
 					s.failed = err
 					break
@@ -297,8 +296,7 @@ type gathering struct {
 	err     error                       // of the database
 
 	saved, deleted []*store.Locked
-	entries        []audit.Entry
-	release        func(ctx context.Context) error // of what the gate keeps back; nil for none
+	changes        []store.Change
 
 	channels *[]channels.Channel // of the project, once they were read
 	account  *int                // the checks of the account, once they were counted
@@ -343,14 +341,10 @@ func (g *gathering) DeleteChecks(_ context.Context, locked ...*store.Locked) err
 	return nil
 }
 
-func (g *gathering) SaveAudit(_ context.Context, entries ...audit.Entry) error {
-	g.entries = append(g.entries, entries...)
-	return nil
-}
-
-func (g *gathering) ReleaseHeld(_ context.Context, project uuid.UUID, now time.Time) error {
-	g.release = func(ctx context.Context) error { return g.Tx.ReleaseHeld(ctx, project, now) }
-	return nil
+// Change keeps changes of checks, for the audit log: nothing else is changed in a step.
+func (g *gathering) Change(_ context.Context, list ...store.Change) (store.Writer, error) {
+	g.changes = append(g.changes, list...)
+	return nil, nil
 }
 
 // Channels returns those of the project, for which alone changes ask.
@@ -393,9 +387,9 @@ func (g *gathering) Related(ctx context.Context, project uuid.UUID, names []stri
 
 // flush writes what was kept.
 func (g *gathering) flush(ctx context.Context) error {
-	entries, saved, deleted, release := g.entries, g.saved, g.deleted, g.release
-	g.entries, g.saved, g.deleted, g.release = nil, nil, nil, nil
-	if g.err = g.Tx.SaveAudit(ctx, entries...); g.err != nil {
+	changes, saved, deleted := g.changes, g.saved, g.deleted
+	g.changes, g.saved, g.deleted = nil, nil, nil
+	if _, g.err = g.Tx.Change(ctx, changes...); g.err != nil {
 		return g.err
 	}
 	if len(saved) > 0 {
@@ -407,9 +401,6 @@ func (g *gathering) flush(ctx context.Context) error {
 		if g.err = g.Tx.DeleteChecks(ctx, deleted...); g.err != nil {
 			return g.err
 		}
-	}
-	if release != nil {
-		g.err = release(ctx)
 	}
 	return g.err
 }

@@ -99,12 +99,12 @@ func New(on Store, config *Config) (*Monitor, error) {
 	}
 	s.feed = feed.New(db, s.pulse.idle, s.logger("feed"))
 	wake := func() { s.courier.Wake() }
-	s.store = s.feed.Wrap(asking, wake, true)
+	s.store = s.feed.Wrap(asking, wake, c.Now, true)
 	if s.courier, err = s.newCourier(); err != nil {
 		return nil, err
 	}
 	s.ingest, err = ingest.New(ingest.Config{
-		Store: s.feed.Wrap(asking, wake, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer.ofPings(),
+		Store: s.feed.Wrap(asking, wake, c.Now, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer.ofPings(),
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		Gaps: s.gaps, LookUp: s.checkIDBySlug, Refuses: refusesSlug,
 	})

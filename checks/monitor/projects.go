@@ -59,19 +59,23 @@ func (s *Projects) Create(ctx context.Context, spec checks.ProjectSpec) (p check
 		keys, saved = checks.ProjectKeys{ReadWrite: readWrite, ReadOnly: readOnly}, []checks.Key{keyRW, keyRO}
 	}
 	err = s.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		saveProject := tx.SaveProject
+		change, err := s.note(ctx, tx, aboutProject(p, "project.create", audit.Change{Field: "account", To: p.Account}, audit.Change{Field: "plan", To: p.Plan}))
+		if err != nil {
+			return err
+		}
+		saveProject := change.SaveProject
 		if spec.First {
-			saveProject = tx.SaveFirstProject
+			saveProject = change.SaveFirstProject
 		}
 		if err := saveProject(ctx, p); err != nil {
 			return err
 		}
 		for _, k := range saved {
-			if err := tx.SaveKey(ctx, k); err != nil {
+			if err := change.SaveKey(ctx, k); err != nil {
 				return err
 			}
 		}
-		return s.note(ctx, tx, aboutProject(p, "project.create", audit.Change{Field: "account", To: p.Account}, audit.Change{Field: "plan", To: p.Plan}))
+		return nil
 	})
 	if err != nil {
 		return checks.Project{}, checks.ProjectKeys{}, err
@@ -159,15 +163,11 @@ func (s *Projects) Update(ctx context.Context, id uuid.UUID, update checks.Proje
 		changes := add(nil, "name", was.Name, p.Name)
 		changes = add(changes, "storm_checks", strconv.Itoa(was.Storm.Checks), strconv.Itoa(p.Storm.Checks))
 		changes = add(changes, "storm_window", checks.ValueText(was.Storm.Window), checks.ValueText(p.Storm.Window))
-		if err := tx.SaveProject(ctx, p); err != nil {
+		change, err := s.note(ctx, tx, aboutProject(p, "project.update", changes...))
+		if err != nil {
 			return err
 		}
-		if p.Storm != was.Storm {
-			if err := tx.ReleaseHeld(ctx, id, s.now()); err != nil {
-				return err
-			}
-		}
-		return s.noteChanged(ctx, tx, aboutProject(p, "project.update", changes...))
+		return change.SaveProject(ctx, p)
 	})
 	if err != nil {
 		return checks.Project{}, err
@@ -194,13 +194,14 @@ func (s *Projects) RotatePingKey(ctx context.Context, id uuid.UUID) (p checks.Pr
 		}
 		retired := records.Record{Kind: retiredKind, Key: retiredKey(p.PingKey), Owner: id, Value: []byte("{}"), Until: s.now().Add(retiredFor)}
 		p.PingKey = randomText(publicKeyLength)
-		if err := tx.SaveProject(ctx, p); err != nil {
-			return err
-		}
 		if err := tx.SaveRecords(ctx, s.now(), retired); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, aboutProject(p, "project.update", audit.Change{Field: "ping_key", From: hidden, To: hidden}))
+		change, err := s.note(ctx, tx, aboutProject(p, "project.update", audit.Change{Field: "ping_key", From: hidden, To: hidden}))
+		if err != nil {
+			return err
+		}
+		return change.SaveProject(ctx, p)
 	})
 	if err != nil {
 		return checks.Project{}, err
@@ -236,10 +237,11 @@ func (s *Projects) Delete(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		if err := s.note(ctx, tx, aboutProject(p, "project.delete")); err != nil {
+		change, err := s.note(ctx, tx, aboutProject(p, "project.delete"))
+		if err != nil {
 			return err
 		}
-		return tx.DeleteProject(ctx, p.ID)
+		return change.DeleteProject(ctx, p.ID)
 	})
 	return about("project", id, err)
 }

@@ -63,14 +63,16 @@ func (p *Project) saveStatusPage(
 		if saved, err = fn(found, page); err != nil {
 			return err
 		}
-		if err := tx.SaveStatusPage(ctx, saved); err != nil {
+		before, ok := pageByID(found, saved.ID)
+		action := "status_page.create"
+		if ok {
+			action = "status_page.update"
+		}
+		change, err := p.note(ctx, tx, aboutPage(saved, action, pageChanges(before, saved)...))
+		if err != nil {
 			return err
 		}
-		before, ok := pageByID(found, saved.ID)
-		if !ok {
-			return p.note(ctx, tx, aboutPage(saved, "status_page.create", pageChanges(before, saved)...))
-		}
-		return p.noteChanged(ctx, tx, aboutPage(saved, "status_page.update", pageChanges(before, saved)...))
+		return change.SaveStatusPage(ctx, saved)
 	})
 	if err != nil {
 		return checks.StatusPage{}, err
@@ -96,10 +98,11 @@ func (p *Project) DeleteStatusPage(ctx context.Context, id uuid.UUID) error {
 		if !ok {
 			return checks.ErrNotFound
 		}
-		if err := p.note(ctx, tx, aboutPage(page, "status_page.delete")); err != nil {
+		change, err := p.note(ctx, tx, aboutPage(page, "status_page.delete"))
+		if err != nil {
 			return err
 		}
-		return tx.DeleteStatusPage(ctx, p.id, id)
+		return change.DeleteStatusPage(ctx, p.id, id)
 	})
 	return about("status page", id, err)
 }

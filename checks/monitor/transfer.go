@@ -52,15 +52,10 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 		c = l.Check
 		move := audit.Change{Field: "project", From: from.Name, To: into.Name}
 		left := audit.Entry{ProjectID: p.id, Action: "check.move", Object: c.DisplayName(), Changes: []audit.Change{move}}
-		for _, e := range []audit.Entry{left, aboutCheck(c, "check.move", move)} {
-			if err := p.note(ctx, tx, e); err != nil {
-				return err
-			}
-		}
-		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+		if _, err := p.note(ctx, tx, left, aboutCheck(c, "check.move", move)); err != nil {
 			return err
 		}
-		return tx.ReleaseHeld(ctx, to, p.now())
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 	c.Tags = slices.Clone(c.Tags) // the store may keep the others
 	return p.snapshot(id, c, err)

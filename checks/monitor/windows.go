@@ -75,7 +75,7 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 		if err := p.knows(ctx, tx, w.Checks); err != nil {
 			return err
 		}
-		return p.saveWindow(ctx, tx, w, audit.Entry{Action: string(w.Kind) + ".create", Changes: windowChanges(gate.Window{}, w)})
+		return p.saveWindow(ctx, tx, w, gate.Window{}, ".create")
 	})
 	if err != nil {
 		return gate.Window{}, p.about(err)
@@ -104,7 +104,7 @@ func (p *Project) extendWindow(ctx context.Context, tx store.AdminTx, w, by gate
 	if w.Start.Equal(before.Start) && w.End.Equal(before.End) {
 		return w, nil
 	}
-	return w, p.saveWindow(ctx, tx, w, audit.Entry{Action: string(w.Kind) + ".update", Changes: windowChanges(before, w)})
+	return w, p.saveWindow(ctx, tx, w, before, ".update")
 }
 
 // EndWindow ends a maintenance window or a snooze now: alerts that wait for it are sent. A recurring one ends for good. What has
@@ -123,14 +123,14 @@ func (p *Project) EndWindow(ctx context.Context, id uuid.UUID) (w gate.Window, e
 			return nil
 		}
 		w.End = slices.MaxFunc([]time.Time{now, w.Start}, time.Time.Compare)
-		entry := audit.Entry{Action: string(w.Kind) + ".end", Changes: windowChanges(before, w)}
 		if len(w.Spans(w.Start, now)) > 0 {
-			return p.saveWindow(ctx, tx, w, entry)
+			return p.saveWindow(ctx, tx, w, before, ".end")
 		}
-		if err := tx.DeleteWindow(ctx, p.id, id); err != nil {
+		change, err := p.note(ctx, tx, p.aboutWindow(w, ".end", windowChanges(before, w)))
+		if err != nil {
 			return err
 		}
-		return p.changedWindow(ctx, tx, w, entry)
+		return change.DeleteWindow(ctx, p.id, id)
 	})
 	if err != nil {
 		return gate.Window{}, about("window", id, err)
@@ -138,24 +138,21 @@ func (p *Project) EndWindow(ctx context.Context, id uuid.UUID) (w gate.Window, e
 	return w, nil
 }
 
-// saveWindow saves a window of the project with an entry of the audit log.
-func (p *Project) saveWindow(ctx context.Context, tx store.AdminTx, w gate.Window, e audit.Entry) error {
-	if err := tx.SaveWindow(ctx, store.Window{Window: w, ProjectID: p.id}, w.End); err != nil {
+// saveWindow saves a window of the project that was another one before.
+func (p *Project) saveWindow(ctx context.Context, tx store.AdminTx, w, before gate.Window, verb string) error {
+	change, err := p.note(ctx, tx, p.aboutWindow(w, verb, windowChanges(before, w)))
+	if err != nil {
 		return err
 	}
-	return p.changedWindow(ctx, tx, w, e)
+	return change.SaveWindow(ctx, store.Window{Window: w, ProjectID: p.id}, w.End)
 }
 
-// changedWindow adds an entry to the audit log, and makes alerts that wait due, so that the gate decides about them again.
-func (p *Project) changedWindow(ctx context.Context, tx store.AdminTx, w gate.Window, e audit.Entry) error {
-	e.ProjectID, e.Object = p.id, cmp.Or(w.Note, string(w.Kind))
+func (p *Project) aboutWindow(w gate.Window, verb string, changes []audit.Change) audit.Entry {
+	e := audit.Entry{ProjectID: p.id, Action: string(w.Kind) + verb, Object: cmp.Or(w.Note, string(w.Kind)), Changes: changes}
 	if len(w.Checks) == 1 {
 		e.CheckID = w.Checks[0]
 	}
-	if err := p.note(ctx, tx, e); err != nil {
-		return err
-	}
-	return tx.ReleaseHeld(ctx, p.id, p.now())
+	return e
 }
 
 // knows refuses checks that are not in the project.

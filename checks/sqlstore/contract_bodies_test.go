@@ -280,7 +280,7 @@ func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 	}
 	// All others go with the project.
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, f.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, f.project.ID)
 	})
 	f.pruneAll(t)
 	if list := f.removals(t, noon); len(list) != freePings {

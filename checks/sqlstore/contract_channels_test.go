@@ -57,11 +57,11 @@ func testChannels(t *testing.T, f fixture) {
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
 	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, changed) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveChannel(ctx, changed) })
 	for what, fn := range map[string]func(ctx context.Context, tx store.Tx) error{
-		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, foreign) },
+		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveChannel(ctx, foreign) },
 		"DeleteChannel": func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteChannel(ctx, foreign.ProjectID, first.ID)
+			return writer(ctx, tx).DeleteChannel(ctx, foreign.ProjectID, first.ID)
 		},
 	} {
 		if err := f.Update(t.Context(), fn); !errors.Is(err, checks.ErrNotFound) {
@@ -85,7 +85,7 @@ func testAssignedChannels(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon) // an alert refers to them, too
 
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteChannel(ctx, f.project.ID, first.ID)
+		return writer(ctx, tx).DeleteChannel(ctx, f.project.ID, first.ID)
 	})
 	same(t, "assigned, after one was deleted", f.check(t, c.ID).Channels, []uuid.UUID{second.ID})
 	f.assign(t, c.ID)

@@ -130,7 +130,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		}
 		c := found[0]
 		c.FailedAt, c.Error = time.Time{}, ""
-		return tx.SaveChannel(ctx, c)
+		return writer(ctx, tx).SaveChannel(ctx, c)
 	})
 	f.marked(t, now, "refused")
 	// A delivery that has failed can be made pending again.

@@ -70,7 +70,7 @@ func newProject(name string) checks.Project {
 
 func (f fixture) addProject(t *testing.T, p checks.Project) checks.Project {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, p) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveProject(ctx, p) })
 	return p
 }
 
@@ -227,7 +227,7 @@ func (f fixture) addChannel(t *testing.T, name string, at time.Time) channels.Ch
 		ID: uuid.New(), ProjectID: f.project.ID, Kind: "email", Name: name,
 		Settings: map[string]string{"to": "ops@example.org"}, CreatedAt: at,
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, c) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveChannel(ctx, c) })
 	return c
 }
 
@@ -240,3 +240,12 @@ func same(t *testing.T, what string, got, want any) {
 }
 
 func hashOf(text string) [32]byte { return sha256.Sum256([]byte(text)) }
+
+// writer returns what makes changes in a transaction, of which the audit log has no entry.
+func writer(ctx context.Context, tx store.AdminTx) store.Writer {
+	w, err := tx.Change(ctx)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}

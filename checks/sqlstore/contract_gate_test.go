@@ -128,7 +128,7 @@ func testDeliveryGoverned(t *testing.T, f fixture) {
 	}
 	window := func(start, end time.Time) {
 		w := store.Window{Window: gate.Window{ID: uuid.New(), Kind: gate.Snooze, Start: start, End: end}, ProjectID: f.project.ID}
-		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveWindow(ctx, w, end) })
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveWindow(ctx, w, end) })
 	}
 	f.flip(t, c, noon, 4)
 	f.exchange(t, noon, 0, sent(governed("no window", noon, false))...)

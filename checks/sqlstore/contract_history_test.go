@@ -59,7 +59,7 @@ func testAlerts(t *testing.T, f fixture) {
 		t.Errorf("alerts after the check was deleted: %+v, want that of the other check", list)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteChannel(ctx, f.project.ID, ops.ID)
+		return writer(ctx, tx).DeleteChannel(ctx, f.project.ID, ops.ID)
 	})
 	if list := f.alerts(t, claimed); len(list) != 0 {
 		t.Errorf("alerts after the channel was deleted: %+v, want none", list)
@@ -137,7 +137,7 @@ func testGroupMembers(t *testing.T, f fixture) {
 	b, a := f.addChannel(t, "b", noon.Add(time.Second)), f.addChannel(t, "a", noon)
 	group := channels.Channel{ID: uuid.New(), ProjectID: f.project.ID, Kind: channels.Group, Name: "group",
 		Settings: map[string]string{"channels": b.ID.String() + "," + uuid.NewString() + "," + a.ID.String()}, CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, group) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveChannel(ctx, group) })
 	f.flip(t, f.watched(t, group, a), noon, 1)
 	for _, alert := range f.alerts(t, f.claimed(t, noon)) {
 		var want []uuid.UUID

@@ -76,11 +76,11 @@ func testIncidents(t *testing.T, f fixture) {
 	same(t, "closed", f.incident(t, c.ID, ops.ID), store.Incident{})
 	f.saveIncident(t, first) // there is none
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteChannel(ctx, f.project.ID, pager.ID)
+		return writer(ctx, tx).DeleteChannel(ctx, f.project.ID, pager.ID)
 	})
 	same(t, "after the channel", f.incident(t, c.ID, pager.ID), store.Incident{})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, f.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, f.project.ID)
 	})
 	same(t, "after the project", f.dueIncidents(t, noon.AddDate(1, 0, 0), 10), []store.Incident(nil))
 }

@@ -75,13 +75,13 @@ func testMoveCheck(t *testing.T, f fixture) {
 		t.Errorf("alerts to the new channel: %+v", alerts)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, f.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, f.project.ID)
 	})
 	if got := f.check(t, c.ID); got.NPings != 3 {
 		t.Errorf("after the old project was deleted: %+v", got)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, other.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, other.project.ID)
 	})
 	f.gone(t, c.ID)
 }

@@ -62,7 +62,7 @@ func testOnAlert(t *testing.T, f fixture) {
 	}
 	same(t, "the channels of the project", f.channels(t), []channels.Channel{ops})
 	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteChannel(ctx, f.project.ID, store.OnAlert.ID)
+		return writer(ctx, tx).DeleteChannel(ctx, f.project.ID, store.OnAlert.ID)
 	})
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("deleting the channel: error %v, want %v", err, checks.ErrNotFound)

@@ -52,7 +52,7 @@ func testProjects(t *testing.T, f fixture) {
 
 	twin := newProject("another")
 	twin.BadgeKey, twin.PingKey = "b", "p"
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, twin) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveProject(ctx, twin) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("second project with the same name: error %v, want ErrExists", err)
 	}
@@ -62,7 +62,7 @@ func testProjects(t *testing.T, f fixture) {
 func testRename(t *testing.T, f fixture) {
 	other := f.addProject(t, newProject("other"))
 	rename := func(p checks.Project) error {
-		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveProject(ctx, p) })
+		return f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveProject(ctx, p) })
 	}
 	want, changed := f.project, f.project
 	want.Name, want.PingKey, want.Storm = "renamed", "p", gate.Storm{Checks: 3, Window: 90 * time.Second}
@@ -117,14 +117,14 @@ func testAccounts(t *testing.T, f fixture) {
 // testFirstProject: of several servers that add a project if there is none, one does.
 func testFirstProject(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, f.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, f.project.ID)
 	})
 	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
 			err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				return tx.SaveFirstProject(ctx, newProject(fmt.Sprint("project ", i)))
+				return writer(ctx, tx).SaveFirstProject(ctx, newProject(fmt.Sprint("project ", i)))
 			})
 			if err == nil {
 				created.Add(1)
@@ -147,13 +147,13 @@ func testDeleteProject(t *testing.T, f fixture) {
 	f.assign(t, c.ID, channel.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, key) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveKey(ctx, key) })
 	other := f.addProject(t, newProject("other"))
 	page := checks.StatusPage{ID: uuid.New(), ProjectID: f.project.ID, Slug: "acme", Title: "Acme", CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, page) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveStatusPage(ctx, page) })
 
 	remove := func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, f.project.ID)
+		return writer(ctx, tx).DeleteProject(ctx, f.project.ID)
 	}
 	f.update(t, remove)
 	f.gone(t, c.ID)
@@ -178,28 +178,28 @@ func testKeys(t *testing.T, f fixture) {
 	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadWrite, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
 	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadOnly, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return errors.Join(tx.SaveKey(ctx, second), tx.SaveKey(ctx, first))
+		return errors.Join(writer(ctx, tx).SaveKey(ctx, second), writer(ctx, tx).SaveKey(ctx, first))
 	})
 	same(t, "by hash", f.keys(t, store.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
 	same(t, "by the zero hash", f.keys(t, store.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
 	same(t, "all, oldest first", f.keys(t, store.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
 	for _, scope := range checks.Scopes() {
 		key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: scope, Hash: hashOf(string(scope)), CreatedAt: noon}
-		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, key) })
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveKey(ctx, key) })
 		same(t, string(scope), f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key{key})
 	}
 	ends := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Scope: checks.ReadWrite, Hash: hashOf("ends"), CreatedAt: noon, ExpiresAt: noon.Add(time.Hour)}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, ends) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveKey(ctx, ends) })
 	same(t, "before the end", f.keys(t, store.KeyFilter{ExpiredAt: new(ends.ExpiresAt.Add(-time.Microsecond))}), []checks.Key(nil))
 	same(t, "after the end", f.keys(t, store.KeyFilter{ExpiredAt: new(ends.ExpiresAt)}), []checks.Key{ends})
 	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteKey(ctx, uuid.New(), first.ID)
+		return writer(ctx, tx).DeleteKey(ctx, uuid.New(), first.ID)
 	})
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteKey of another project's key: error %v, want ErrNotFound", err)
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteKey(ctx, f.project.ID, first.ID)
+		return writer(ctx, tx).DeleteKey(ctx, f.project.ID, first.ID)
 	})
 	same(t, "deleted key", f.keys(t, store.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
 }
@@ -207,7 +207,7 @@ func testKeys(t *testing.T, f fixture) {
 // testKeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
 func testKeyErrors(t *testing.T, f fixture) {
 	stray := checks.Key{ID: uuid.New(), ProjectID: uuid.New(), Hash: hashOf("stray"), CreatedAt: noon}
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveKey(ctx, stray) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveKey(ctx, stray) })
 	if errors.Is(err, checks.ErrExists) || errors.Is(err, store.ErrUnavailable) { // no error is fine, too
 		t.Errorf("key of an unknown project: error %v, want another one", err)
 	}
@@ -215,7 +215,7 @@ func testKeyErrors(t *testing.T, f fixture) {
 		k := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), CreatedAt: noon}
 		twin := k
 		twin.ID = uuid.New()
-		return cmp.Or(tx.SaveKey(ctx, k), tx.SaveKey(ctx, twin))
+		return cmp.Or(writer(ctx, tx).SaveKey(ctx, k), writer(ctx, tx).SaveKey(ctx, twin))
 	})
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("two keys with one hash: error %v, want ErrExists", err)

@@ -63,7 +63,7 @@ func testRecords(t *testing.T, f fixture) {
 	removed, err := f.PruneRecords(t.Context(), noon.Add(time.Hour), noon, nil)
 	must(t, err)
 	same(t, "pruned", removed, 1)
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).DeleteProject(ctx, f.project.ID) })
 	same(t, "left", f.records(t, noon, records.Query{}), []records.Record{person})
 }
 
@@ -85,7 +85,7 @@ func testAudit(t *testing.T, f fixture) {
 	if !errors.Is(err, failed) {
 		t.Errorf("Update: %v, want its function's error", err)
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).DeleteProject(ctx, f.project.ID) })
 
 	find := func(q audit.Query) []audit.Entry {
 		t.Helper()

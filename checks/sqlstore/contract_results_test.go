@@ -84,7 +84,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		}
 		must(t, f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			for _, id := range []uuid.UUID{ops.ID, copied.ID} {
-				if err := tx.DeleteChannel(ctx, f.project.ID, id); err != nil {
+				if err := writer(ctx, tx).DeleteChannel(ctx, f.project.ID, id); err != nil {
 					return err
 				}
 			}

@@ -22,7 +22,7 @@ func (f fixture) statusPages(t *testing.T, filter store.StatusPageFilter) []chec
 func (f fixture) addStatusPage(t *testing.T, p checks.StatusPage) checks.StatusPage {
 	t.Helper()
 	p.ID = uuid.New()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, p) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveStatusPage(ctx, p) })
 	return p
 }
 
@@ -56,7 +56,7 @@ func testStatusPages(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		later := changed
 		later.CreatedAt = noon.Add(time.Hour) // stays as it was
-		if err := tx.SaveStatusPage(ctx, later); err != nil {
+		if err := writer(ctx, tx).SaveStatusPage(ctx, later); err != nil {
 			return err
 		}
 		found, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &f.project.ID})
@@ -64,7 +64,7 @@ func testStatusPages(t *testing.T, f fixture) {
 		return err
 	})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteStatusPage(ctx, f.project.ID, second.ID)
+		return writer(ctx, tx).DeleteStatusPage(ctx, f.project.ID, second.ID)
 	})
 	same(t, "after a change and a removal", f.statusPages(t, store.StatusPageFilter{}), []checks.StatusPage{changed, third})
 }
@@ -84,14 +84,14 @@ func testStatusPageErrors(t *testing.T, f fixture) {
 		fn   func(ctx context.Context, tx store.Tx) error
 		want error
 	}{
-		{"a page with a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, twin) }, checks.ErrExists},
-		{"a change to a slug in use", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, moved) }, checks.ErrExists},
-		{"another project's page", func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, foreign) }, checks.ErrNotFound},
+		{"a page with a slug in use", func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveStatusPage(ctx, twin) }, checks.ErrExists},
+		{"a change to a slug in use", func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveStatusPage(ctx, moved) }, checks.ErrExists},
+		{"another project's page", func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveStatusPage(ctx, foreign) }, checks.ErrNotFound},
 		{"removal of another project's page", func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteStatusPage(ctx, other.ID, page.ID)
+			return writer(ctx, tx).DeleteStatusPage(ctx, other.ID, page.ID)
 		}, checks.ErrNotFound},
 		{"removal of an unknown page", func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteStatusPage(ctx, other.ID, uuid.New())
+			return writer(ctx, tx).DeleteStatusPage(ctx, other.ID, uuid.New())
 		}, checks.ErrNotFound},
 	} {
 		if err := f.Update(t.Context(), test.fn); !errors.Is(err, test.want) {

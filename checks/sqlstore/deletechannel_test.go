@@ -78,7 +78,7 @@ func failed(l *store.Locked) {
 
 func (r race) deleteChannel(ctx context.Context, hold func()) error {
 	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := tx.DeleteChannel(ctx, r.channel.ProjectID, r.channel.ID); err != nil {
+		if err := writer(ctx, tx).DeleteChannel(ctx, r.channel.ProjectID, r.channel.ID); err != nil {
 			return err
 		}
 		hold()
@@ -166,7 +166,7 @@ func TestMemberDeletedDuringExpansion(t *testing.T) {
 			// The channel of the delivery acts as the group.
 			member := r.channel
 			member.ID, member.Name = uuid.New(), "member"
-			err := r.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, member) })
+			err := r.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return writer(ctx, tx).SaveChannel(ctx, member) })
 			if err != nil {
 				t.Fatal(err)
 			}

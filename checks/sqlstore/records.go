@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/records"
 )
 
@@ -112,6 +113,17 @@ var insertAudit = statement{
 	sqlite: "INSERT INTO rollcall_audit (at, actor, project_id, check_id, action, object, changes) VALUES (?, ?, ?, ?, ?, ?, ?)",
 	postgres: `INSERT INTO rollcall_audit (at, actor, project_id, check_id, action, object, changes)
 		SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[])`,
+}
+
+// Change adds the entries of changes to the audit log.
+func (t *transaction) Change(ctx context.Context, list ...store.Change) (store.Writer, error) {
+	var entries []audit.Entry
+	for _, c := range list {
+		if !c.At.IsZero() {
+			entries = append(entries, c.Entry)
+		}
+	}
+	return t, t.SaveAudit(ctx, entries...)
 }
 
 // SaveAudit adds entries to the audit log.

@@ -261,12 +261,12 @@ func newWorld(t tb, db *sqlstore.Database) *world {
 			{ID: w.project, Name: "p", Account: "a", Plan: "paid", MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},
 			{ID: w.other, Name: "other", Account: "a", Plan: "free", PingKey: "p2", BadgeKey: "b2", CreatedAt: noon},
 		} {
-			must(t, tx.SaveProject(ctx, p))
+			must(t, writer(ctx, tx).SaveProject(ctx, p))
 		}
-		must(t, tx.SaveKey(ctx, w.key))
-		must(t, tx.SaveChannel(ctx, w.ops))
-		must(t, tx.SaveChannel(ctx, w.group))
-		must(t, tx.SaveChannel(ctx, channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}))
+		must(t, writer(ctx, tx).SaveKey(ctx, w.key))
+		must(t, writer(ctx, tx).SaveChannel(ctx, w.ops))
+		must(t, writer(ctx, tx).SaveChannel(ctx, w.group))
+		must(t, writer(ctx, tx).SaveChannel(ctx, channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}))
 		for id, slug := range map[uuid.UUID]string{w.first: "s", w.second: "u"} {
 			c, err := checks.New(w.project, checks.Spec{ID: id, Slug: &slug, Tags: []string{"a", "b"}, QuietHours: new("0:00-1:00")}, noon)
 			must(t, err)
@@ -388,28 +388,28 @@ func (w *world) steps() []act {
 		}},
 		{"alerts to a function", func(ctx context.Context, tx store.Tx) error { return tx.OnAlertUntil(ctx, noon.AddDate(1, 0, 0)) }},
 		{"change channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.SaveChannel(ctx, channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"})
+			return writer(ctx, tx).SaveChannel(ctx, channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"})
 		}},
 		{"add channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.SaveChannel(ctx, channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon})
+			return writer(ctx, tx).SaveChannel(ctx, channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon})
 		}},
 		{"delete channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteChannel(ctx, w.project, w.ops.ID)
+			return writer(ctx, tx).DeleteChannel(ctx, w.project, w.ops.ID)
 		}},
 		{"add key", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.SaveKey(ctx, checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))})
+			return writer(ctx, tx).SaveKey(ctx, checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))})
 		}},
 		{"delete key", func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteKey(ctx, w.project, w.key.ID)
+			return writer(ctx, tx).DeleteKey(ctx, w.project, w.key.ID)
 		}},
 		{"add project", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.SaveProject(ctx, checks.Project{ID: id, Name: id.String(), Account: "a", Plan: "paid", MaxChecks: 99,
+			return writer(ctx, tx).SaveProject(ctx, checks.Project{ID: id, Name: id.String(), Account: "a", Plan: "paid", MaxChecks: 99,
 				PingKey: id.String(), BadgeKey: id.String()})
 		}},
 		{"delete project", func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteProject(ctx, w.project)
+			return writer(ctx, tx).DeleteProject(ctx, w.project)
 		}},
 	}
 }

@@ -1,14 +1,14 @@
 package feed
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -17,13 +17,14 @@ type Store struct {
 	store.Store
 	feed   *Feed
 	raised func()
+	now    func() time.Time
 	atOnce bool
 }
 
-// Wrap returns a store that publishes changes. It calls raised after a commit that has queued alerts. AtOnce is for
+// Wrap returns a store that publishes changes. It calls raised after a commit that has queued or released alerts. AtOnce is for
 // changes that a process may end after; see [New].
-func (f *Feed) Wrap(s store.Store, raised func(), atOnce bool) *Store {
-	return &Store{Store: s, feed: f, raised: raised, atOnce: atOnce}
+func (f *Feed) Wrap(s store.Store, raised func(), now func() time.Time, atOnce bool) *Store {
+	return &Store{Store: s, feed: f, raised: raised, now: now, atOnce: atOnce}
 }
 
 // Update runs fn in a transaction.
@@ -33,6 +34,9 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 	err := s.Store.Update(ctx, func(ctx context.Context, inner store.Tx) error {
 		tx = &transaction{Tx: inner, watched: watched}
 		err := fn(ctx, tx)
+		if err == nil && tx.released != nil {
+			err = tx.end(ctx, s.now())
+		}
 		tx.complete = err == nil
 		return err
 	})
@@ -62,18 +66,22 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 type transaction struct {
 	store.Tx
 	raised   bool // alerts that are due
+	released []uuid.UUID
 	edited   bool // more than the time of a ping has changed
 	complete bool // all that is left is the commit
 	watched  bool // by the feed
 	notes    []Note
 }
 
-// SaveChecks notes how checks have changed.
+// SaveChecks notes how checks have changed. What has changed without a ping or a deadline may keep less alerts back.
 func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
 		t.raised = t.raised || len(l.Alerts) > 0
 		changed := l.SettingsChanged || len(l.Transitions)+len(l.Pauses) > 0 || len(l.Pings) == 0 && !l.Due
 		t.edited = t.edited || l.Row == nil || changed
+		if l.Row != nil && len(l.Pings)+len(l.Folds) == 0 && !l.Due {
+			t.release(l.ProjectID)
+		}
 		if !t.watched {
 			continue
 		}
@@ -103,69 +111,36 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 	return t.Tx.SaveChecks(ctx, locked)
 }
 
-func (t *transaction) SaveProject(ctx context.Context, p checks.Project) error {
-	t.note(Note{Project: p.ID, Kinds: checks.ChangedProject})
-	return t.Tx.SaveProject(ctx, p)
+// Change notes changes of anything else.
+func (t *transaction) Change(ctx context.Context, list ...store.Change) (store.Writer, error) {
+	for _, c := range list {
+		if c.Kinds != 0 {
+			t.note(Note{Project: c.ProjectID, Kinds: c.Kinds, AllChecks: c.AllChecks})
+		}
+		if c.Releases {
+			t.release(c.ProjectID)
+		}
+	}
+	return t.Tx.Change(ctx, list...)
 }
 
-func (t *transaction) SaveFirstProject(ctx context.Context, p checks.Project) error {
-	t.note(Note{Project: p.ID, Kinds: checks.ChangedProject})
-	return t.Tx.SaveFirstProject(ctx, p)
+// release notes that less may keep alerts of a project back at the end of the transaction.
+func (t *transaction) release(project uuid.UUID) {
+	if !slices.Contains(t.released, project) {
+		t.released = append(t.released, project)
+	}
 }
 
-func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
-	t.note(Note{Project: id, Kinds: checks.ChangedAnything, AllChecks: true})
-	return t.Tx.DeleteProject(ctx, id)
-}
-
-func (t *transaction) SaveKey(ctx context.Context, k checks.Key) error {
-	t.note(Note{Project: k.ProjectID, Kinds: checks.ChangedProject})
-	return t.Tx.SaveKey(ctx, k)
-}
-
-func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: checks.ChangedProject})
-	return t.Tx.DeleteKey(ctx, projectID, id)
-}
-
-func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
-	t.note(Note{Project: c.ProjectID, Kinds: checks.ChangedChannels})
-	return t.Tx.SaveChannel(ctx, c)
-}
-
-func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true})
-	return t.Tx.DeleteChannel(ctx, projectID, id)
-}
-
-func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
-	t.note(Note{Project: p.ProjectID, Kinds: checks.ChangedStatusPages})
-	return t.Tx.SaveStatusPage(ctx, p)
-}
-
-func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: checks.ChangedStatusPages})
-	return t.Tx.DeleteStatusPage(ctx, projectID, id)
-}
-
-func (t *transaction) SaveWindow(ctx context.Context, w store.Window, ends time.Time) error {
-	t.note(Note{Project: w.ProjectID, Kinds: checks.ChangedProject, AllChecks: true})
-	return t.Tx.SaveWindow(ctx, w, ends)
-}
-
-func (t *transaction) DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: checks.ChangedProject, AllChecks: true})
-	return t.Tx.DeleteWindow(ctx, projectID, id)
-}
-
-func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error {
-	t.note(Note{Project: projectID, Kinds: checks.ChangedProject | checks.ChangedDeliveries, AllChecks: true})
-	return t.Tx.SaveEscalation(ctx, projectID, steps, now)
-}
-
-func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
-	t.raised = true
-	return t.Tx.ReleaseHeld(ctx, projectID, now)
+// end releases what waits. Projects are locked in their order, to prevent deadlocks.
+func (t *transaction) end(ctx context.Context, now time.Time) error {
+	slices.SortFunc(t.released, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	for _, project := range t.released {
+		t.raised = true
+		if err := t.Tx.ReleaseHeld(ctx, project, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *transaction) DeleteChecks(ctx context.Context, locked ...*store.Locked) error {

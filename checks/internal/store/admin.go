@@ -61,6 +61,30 @@ type AdminTx interface {
 	LockWhole(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
+	// DeleteChecks removes locked checks with their flips, totals and deliveries. Nobody can read their pings from then on,
+	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name them any more, and
+	// one that was about nothing else goes.
+	DeleteChecks(ctx context.Context, locked ...*Locked) error
+	// Change notes what somebody changes, and returns what makes it: so no change is made without. Of changes of checks, which
+	// SaveChecks and DeleteChecks make, it is only for the audit log.
+	Change(ctx context.Context, list ...Change) (Writer, error)
+	// Spools is that of [IngestTx].
+	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
+}
+
+// Change says once what somebody changes: for the audit log, for the feed of changes, and for alerts that wait.
+type Change struct {
+	// Entry is that of the audit log. It has none without At.
+	audit.Entry
+	// Kinds are those of the feed for the project, and with AllChecks for each of its checks. 0 leaves that to SaveChecks.
+	Kinds     checks.ChangeKind
+	AllChecks bool
+	// Releases makes the transaction end with ReleaseHeld. Changes of checks do so in any case.
+	Releases bool
+}
+
+// Writer makes changes of what people set up, but for checks.
+type Writer interface {
 	// SaveProject adds a project, or writes the Name, the PingKey and Storm of one that is there. The error is [checks.ErrExists] for a name or
 	// a ping key that is in use.
 	//
@@ -94,18 +118,14 @@ type AdminTx interface {
 	// SaveEscalation replaces the escalation policy of a project, at an instant; no steps are none. What waits for an integration
 	// that it names no more ends as skipped, unless the integration is one of the check.
 	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error
-	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. What changes a policy, a check or a
-	// channel calls it. It also adds a delivery of the alert about each outage that goes on to each channel that gets the alerts of the
-	// check by now, has none and wants it: one that is kept back until its step, counted from the alert.
+}
+
+// HeldTx is the part of a transaction that package feed needs.
+type HeldTx interface {
+	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. It also adds a delivery of the alert
+	// about each outage that goes on to each channel that gets the alerts of the check by now, has none and wants it: one that is kept
+	// back until its step, counted from the alert.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
-	// DeleteChecks removes locked checks with their flips, totals and deliveries. Nobody can read their pings from then on,
-	// although PrunePings may remove them later. Another check with the same ID may be added. Windows do not name them any more, and
-	// one that was about nothing else goes.
-	DeleteChecks(ctx context.Context, locked ...*Locked) error
-	// SaveAudit is that of [records.Tx].
-	SaveAudit(ctx context.Context, entries ...audit.Entry) error
-	// Spools is that of [IngestTx].
-	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
 }
 
 // Lookup reads what people set up. In a transaction, it sees what the transaction has written.

@@ -61,6 +61,7 @@ type Tx interface {
 	WatchTx
 	CourierTx
 	AdminTx
+	HeldTx
 	HistoryTx
 	records.Tx
 }

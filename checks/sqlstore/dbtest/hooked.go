@@ -161,13 +161,17 @@ func hooked[T any](h hooks, op string, read func() (T, error)) (result T, err er
 func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []checks.Key, list []checks.Check) {
 	t.Helper()
 	err := s.Contract().(store.Store).Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		change, err := tx.Change(ctx)
+		if err != nil {
+			return err
+		}
 		for _, p := range projects {
-			if err := tx.SaveProject(ctx, p); err != nil {
+			if err := change.SaveProject(ctx, p); err != nil {
 				return err
 			}
 		}
 		for _, k := range keys {
-			if err := tx.SaveKey(ctx, k); err != nil {
+			if err := change.SaveKey(ctx, k); err != nil {
 				return err
 			}
 		}

@@ -57,6 +57,7 @@ func shownBy(p checks.StatusPage, sets []checks.TagSet) (n int) {
 type statusPageForm struct {
 	checks.StatusPage
 	New     bool
+	saved   string // the slug of the saved page
 	Address string // of the saved page; of any page up to its slug on a new one
 	Was     string // see [ui.Fingerprint]
 	// AllChecks says that the page shows all checks, and Choices are the tags to choose from.
@@ -90,15 +91,15 @@ func newStatusPagePage(q *ui.Request) error {
 
 // statusPage returns the status page that the path names.
 func statusPage(q *ui.Request) (checks.StatusPage, error) {
-	list, err := q.Mon.Project(q.Project.ID).StatusPages(q.Ctx())
+	id, err := uuid.Parse(q.R.PathValue("page"))
 	if err != nil {
-		return checks.StatusPage{}, err
-	}
-	i := slices.IndexFunc(list, func(p checks.StatusPage) bool { return p.ID.String() == q.R.PathValue("page") })
-	if i < 0 {
 		return checks.StatusPage{}, checks.ErrNotFound
 	}
-	return list[i], nil
+	p, err := q.Mon.Projects().StatusPage(q.Ctx(), id)
+	if err == nil && p.ProjectID != q.Project.ID {
+		err = checks.ErrNotFound
+	}
+	return p, err
 }
 
 // statusPagePage shows the form of a status page.
@@ -107,7 +108,7 @@ func statusPagePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, AllChecks: len(p.Tags) == 0, Was: fingerprint(p)})
+	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, saved: p.Slug, AllChecks: len(p.Tags) == 0, Was: fingerprint(p)})
 }
 
 // saveStatusPage adds or changes a status page, or shows what it would show.
@@ -117,7 +118,7 @@ func saveStatusPage(q *ui.Request) (err error) {
 		if form.StatusPage, err = statusPage(q); err != nil {
 			return err
 		}
-		stored = fingerprint(form.StatusPage)
+		stored, form.saved = fingerprint(form.StatusPage), form.Slug
 	}
 	form.Was = q.Was(stored)
 	form.read(q)
@@ -213,14 +214,7 @@ func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
 	if err != nil {
 		return err
 	}
-	f.Address = statusAddress(q, "")
-	if !f.New {
-		saved, err := statusPage(q)
-		if err != nil {
-			return err
-		}
-		f.Address = statusAddress(q, saved.Slug)
-	}
+	f.Address = statusAddress(q, f.saved)
 	f.Choices = tagChoices(sets, f.Tags)
 	f.Total = checks.CountAll(sets).Total()
 	if f.AllChecks || len(f.Tags) > 0 {
