@@ -25,10 +25,11 @@ const (
 )
 
 // means says what else changes with the thing that an entry of the audit log is about: by the whole action, or else by its part before
-// the point. Changes of checks are not here, because SaveChecks knows them.
+// the point. What is not here changes everything. Of checks, SaveChecks knows more.
 var means = map[string]store.Change{
 	"channel":        {Kinds: checks.ChangedChannels, Releases: true},
 	"channel.delete": {Kinds: checks.ChangedChannels | checks.ChangedSettings | checks.ChangedDeliveries, AllChecks: true, Releases: true},
+	"check":          {},
 	"escalation":     {Kinds: checks.ChangedProject | checks.ChangedDeliveries, AllChecks: true, Releases: true},
 	"key":            {Kinds: checks.ChangedProject},
 	"maintenance":    {Kinds: checks.ChangedProject, AllChecks: true, Releases: true},
@@ -46,7 +47,10 @@ func (s *service) note(ctx context.Context, tx store.AdminTx, entries ...audit.E
 		thing, verb, _ := strings.Cut(e.Action, ".")
 		c, found := means[e.Action]
 		if !found {
-			c = means[thing]
+			c, found = means[thing]
+		}
+		if !found {
+			c = store.Change{Kinds: checks.ChangedAnything, AllChecks: true, Releases: true}
 		}
 		if c.Entry = e; s.config.AuditRetention > 0 && !(verb == "update" && len(e.Changes) == 0) {
 			c.At, c.Actor = s.now(), audit.ActorOf(ctx)

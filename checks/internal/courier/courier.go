@@ -16,9 +16,9 @@
 //
 // # The gate
 //
-// ask decides about governed alerts in one transaction, under a lock on the policies of their projects (LockPolicies). Whatever changes
-// a policy, a check or an integration calls ReleaseHeld, which takes the same lock, so no release is missed, and adds the alerts that an
-// integration has missed that gets those of a check that is down only now. A delivery that waits goes back as if nobody had claimed it,
+// ask decides about governed alerts in one transaction, under a lock on the policies of their projects (LockPolicies). A transaction
+// that changes a policy, a check or an integration ends with ReleaseHeld (package feed), which takes the same lock, so no release is
+// missed, and adds the alerts that an integration has missed that gets those of a check that is down only now. A delivery that waits goes back as if nobody had claimed it,
 // with due_at = held_until and the reason in held; it is kept back while the two are equal. It counts neither as late nor as waiting for
 // its channel, and giving up counts from held_until. One that the channel does not want (notify) ends as skipped. A reminder that the
 // gate drops leaves no row ([store.DeliveryResult], Forget). Steps count by the clock of the outage ([gate.Clock], the column clock of
