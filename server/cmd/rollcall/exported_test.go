@@ -69,7 +69,7 @@ func TestExported(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"channels.Partial", "channels.Redact", "channels/outbound.Exchange", "channels/outbound.Redact", "checks.Manager.Upsert",
+		"channels.Partial", "channels.Redact", "channels/outbound.Exchange", "channels/outbound.Redact", "checks.Administrator.Upsert", "checks.Manager.Upsert",
 		"checks.OpenRuns.Only", "checks.RecentRuns", "checks/monitor.Project.Rehearse", "checks/monitor.Project.Upsert", "checks/monitor.Project.UpsertBare", "checks/records.Tx.SaveAudit", "checks/records.Tx.SaveRecords",
 		"checks/sqlstore/dbtest.Server", "checks/sqlstore/dbtest/pgserver.New", "checks/sqlstore/dbtest/pgserver.NewCitus", "checks/sqlstore/dbtest/pgserver.URLs",
 		"client.Client.Upsert", "client/wire.Request", "flips.Downtime", "flips.Split",

@@ -102,7 +102,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/declare":               append([]string{"channels/prose", "checks", "checks/internal/selection", "checks/verdict"}, leaves...),
 		"client/wire":                  {"checks", "checks/gate"},
 		"client":                       append([]string{"checks", "checks/job", "client/wire"}, leaves...),
-		"client/clienttest":            {"channels", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
+		"client/clienttest":            {"channels", "checks", "checks/job", "checks/monitor", "checks/monitor/monitortest", "client", "server"},
 
 		"checks/monitor/monitortest": {"channels", "checks", "checks/internal/background", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
