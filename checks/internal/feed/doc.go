@@ -5,7 +5,8 @@
 // slow subscriber delays nobody.
 //
 // store.go notes what each transaction changes ([store.Change], and what becomes of checks), and publishes the notes after the commit. A
-// transaction after which less may keep alerts back ends with the release of those that wait. announce.go exchanges changes with other processes, after the commit
-// and never in a ping's transaction, because NOTIFY takes a lock. On SQLite PRAGMA data_version of the only connection that writes
-// changes only when another connection commits.
+// transaction after which less may keep alerts back ends with the release of those that wait.
+//
+// announce.go exchanges changes with other processes, after the commit and never in a ping's transaction, because NOTIFY takes a lock. On
+// SQLite PRAGMA data_version of the only connection that writes changes only when another connection commits.
 package feed
