@@ -19,18 +19,20 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Database { return emptied(t, db).Open(t).Database() })
+		pool := db.Bun(t)
+		runContract(t, func(t *testing.T) *sqlstore.Database {
+			empty(t, pool)
+			return db.Open(t).Database()
+		})
 	})
 }
 
 // TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Database {
-			bundb := emptied(t, db).Bun(t)
-			bundb.SetMaxOpenConns(1)
-			return dbtest.OpenOn(t, bundb).Database()
-		})
+		pool := db.Bun(t)
+		pool.SetMaxOpenConns(1)
+		runContract(t, onPool(pool))
 	})
 }
 
