@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -20,10 +21,10 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
-		runContract(t, func(t *testing.T) *sqlstore.Database {
-			empty(t, pool)
-			return db.Open(t).Database()
-		})
+		if db.Path() == "" { // connect as servers do
+			pool = bun.NewDB(db.Open(t).Database().Pool(), pgdialect.New())
+		}
+		runContract(t, onPool(pool))
 	})
 }
 
