@@ -59,7 +59,7 @@ func buildReadme(t *testing.T, program []byte) func() (out, log string) {
 		t.Fatal(err)
 	}
 	// In this directory, go build takes the imports of the file from this module.
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, program)
 	}
 	return func() (string, string) {

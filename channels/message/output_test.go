@@ -97,7 +97,7 @@ func TestLimit(t *testing.T) {
 	for i := range 60 {
 		n.Ping.End = fmt.Appendf(n.Ping.End, "line <%d>\n", i)
 	}
-	escape := func(s string) string { return strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(s) }
+	escape := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace
 	parts := []string{"> line &lt;0&gt;", "> line &lt;59&gt;", "00:02:00 UTC: &lt;reason&gt;", "00:06:00 UTC", "Description", "Tags", "Project",
 		"Expected", "Last ping", "the run did not end in time", "https://rollcall.example.org"}
 	gone := 0

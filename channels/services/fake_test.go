@@ -31,6 +31,28 @@ func pretend(t *testing.T, rules http.HandlerFunc) *service {
 	return s
 }
 
+// direct answers the requests of a client without a connection. The answer is lost if the rules panic with
+// [http.ErrAbortHandler].
+type direct struct{ rules http.HandlerFunc }
+
+func (d direct) RoundTrip(req *http.Request) (res *http.Response, err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			res, err = nil, io.ErrUnexpectedEOF
+		default:
+			panic(p)
+		}
+	}()
+	w, received := httptest.NewRecorder(), req.Clone(req.Context())
+	if received.Body == nil {
+		received.Body = http.NoBody
+	}
+	d.rules(w, received)
+	return w.Result(), nil
+}
+
 // decode reads a JSON body whose fields a service knows: others are an error, as is a body that is not JSON.
 func decode(r *http.Request, fields any) error {
 	d := json.NewDecoder(r.Body)

@@ -58,6 +58,7 @@ type incidentLine struct {
 	t        failer
 	receiver incidentServer
 	notifier channels.IncidentNotifier
+	client   *http.Client // of notifier
 	channel  channels.Channel
 	// open is what the last attempt returned.
 	open string
@@ -78,22 +79,7 @@ func newLine(t *testing.T, kind channels.Kind, more values) *incidentLine {
 	t.Helper()
 	l := &incidentLine{t: t, now: time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC)}
 	l.use(incidentServers()[kind](t))
-	s := pretend(t, func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		kind := ""
-		if l.broken != nil {
-			kind = l.broken(r)
-		}
-		if kind == "away" {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		l.receiver.answer(w, r)
-		if kind == "lost" {
-			panic(http.ErrAbortHandler)
-		}
-	})
+	s := pretend(t, l.answer)
 	settings := values{}
 	for _, list := range []values{samples()[kind].settings, more} {
 		for name, value := range list {
@@ -105,12 +91,31 @@ func newLine(t *testing.T, kind channels.Kind, more values) *incidentLine {
 		t.Fatal(err)
 	}
 	l.channel = channels.Channel{Kind: kind, Settings: settings}
+	l.client = s.client
 	l.notifier = notifiers(&services.Config{Client: s.client, Now: func() time.Time { return l.now }})[kind].(channels.IncidentNotifier)
 	l.n = down()
 	l.n.Check.ID = uuid.MustParse(checkID)
 	l.n.Check.Tags = []string{"prod"}
 	l.n.At = l.now
 	return l
+}
+
+// answer answers a request, or loses it or its answer, as broken decides.
+func (l *incidentLine) answer(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kind := ""
+	if l.broken != nil {
+		kind = l.broken(r)
+	}
+	if kind == "away" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	l.receiver.answer(w, r)
+	if kind == "lost" {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // use replaces the receiver.
@@ -230,6 +235,7 @@ func TestIncidentSequences(t *testing.T) {
 	for kind, start := range incidentServers() {
 		t.Run(string(kind), func(t *testing.T) {
 			l := newLine(t, kind, nil)
+			l.client.Transport = direct{l.answer} // connections would take most of the time
 			rapid.Check(t, func(r *rapid.T) {
 				l.t, l.open, l.broken = r, "", nil
 				l.use(start(r))

@@ -81,7 +81,7 @@ func (p *pagerdutyReceiver) answer(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(err.Error())
 		return
-	case e.Key != samples()["pagerduty"].settings["routing_key"]:
+	case e.Key != pagerdutySample().settings["routing_key"]:
 		refuse("Invalid routing key")
 		return
 	case utf8.RuneCountInString(e.Dedup) > 255 || e.Dedup == "" && e.Action != "trigger":

@@ -140,7 +140,7 @@ func TestHangingChannel(t *testing.T) {
 // alert is due for longer.
 func TestHangingChannels(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
-		const hanging = 400
+		const hanging = 200
 		for i := range hanging {
 			name := fmt.Sprint("dead ", i)
 			o.channel(t, "pager", name, nil)

@@ -323,7 +323,7 @@ func TestOneClock(t *testing.T) {
 				if p.clock.Set(noon.Add(35 * time.Minute)); test.end != nil {
 					test.end(t, p, dump.ID)
 				}
-				got = append(got, run(35*time.Minute, 3*time.Hour)...)
+				got = append(got, run(35*time.Minute, 2*time.Hour)...)
 				want := []string{"pager: job down after 45m0s", "boss: job down after 1h30m0s"}
 				if name == "a parent" { // which the follower gives its grace of a minute after it came up
 					want = []string{"pager: job down after 46m0s", "boss: job down after 1h31m0s"}

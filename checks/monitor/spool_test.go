@@ -831,19 +831,19 @@ func TestSpoolHeld(t *testing.T) {
 		stuck := func() {
 			other.SeenAt = s.clock.Now()
 			must(t, m.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveSpool(ctx, other) }))
-			s.wait(t, 1)
+			s.wait(t, 2)
 		}
-		for range 150 { // past the deadline
+		for range 75 { // past the deadline
 			stuck()
 		}
 		send(t, m, s.check.ID, "late")
-		for range 60 {
+		for range 30 {
 			stuck()
 		}
 		if stats, _ := m.Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("after a minute, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
-		for range 60 {
+		for range 30 {
 			stuck()
 		}
 		if stats, _ := m.Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {

@@ -284,7 +284,7 @@ func TestFoldTogether(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		s := newSetup(t, open(), checks.ProjectSpec{Name: "p"})
 		var list []checks.Check
-		for i := range 50 {
+		for i := range 30 { // more than one transaction folds
 			c := s.create(t, checks.Spec{Timeout: new(time.Hour), Grace: new(time.Hour)})
 			list = append(list, c)
 			if i%2 == 0 {

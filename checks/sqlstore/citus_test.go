@@ -56,10 +56,12 @@ func TestContractOnPartitions(t *testing.T) {
 			query += fmt.Sprintf("CREATE TABLE %[1]s_%[2]d PARTITION OF %[1]s FOR VALUES WITH (MODULUS 4, REMAINDER %[2]d);", table, i)
 		}
 	}
-	_, err := db.Bun(t).DB.ExecContext(t.Context(), query)
+	pool := db.Bun(t)
+	_, err := pool.DB.ExecContext(t.Context(), query)
 	must(t, err)
+	open := onPool(pool)
 	runContract(t, func(t *testing.T) *sqlstore.Database {
-		store := emptied(t, db).Open(t).Database()
+		store := open(t)
 		store.Spread(4)
 		return store
 	}, onSpreadTables...)

@@ -5,18 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
-// emptied removes all rows of a database, so that the next requirement finds it as if it were new, in a tenth of the time.
-func emptied(t *testing.T, db dbtest.DB) dbtest.DB {
+// empty removes all rows of a database, so that the next requirement finds it as if it were new, in a tenth of the time.
+func empty(t *testing.T, pool *bun.DB) {
 	t.Helper()
 	query := "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'rollcall%'"
-	if db.Path() == "" {
+	if pool.Dialect().Name() == dialect.PG {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'rollcall%'"
 	}
-	pool := db.Bun(t)
 	var names []string
 	must(t, pool.NewRaw(query).Scan(t.Context(), &names))
 	last := []string{"rollcall_channels", "rollcall_projects", "rollcall_accounts"} // which others refer to
@@ -25,8 +27,15 @@ func emptied(t *testing.T, db dbtest.DB) dbtest.DB {
 		_, err := pool.ExecContext(t.Context(), "BEGIN; DELETE FROM "+strings.Join(names, "; DELETE FROM ")+"; COMMIT")
 		must(t, err)
 	}
-	must(t, pool.Close())
-	return db
+}
+
+// onPool returns how to open a store on an emptied database. All stores share the connections, which plan each statement once.
+func onPool(pool *bun.DB) func(t *testing.T) *sqlstore.Database {
+	return func(t *testing.T) *sqlstore.Database {
+		t.Helper()
+		empty(t, pool)
+		return dbtest.OpenOn(t, pool).Database()
+	}
 }
 
 // runContract runs the requirements with these names, or all, each on an empty store, which open returns.

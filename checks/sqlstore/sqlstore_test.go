@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -19,18 +20,20 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Database { return emptied(t, db).Open(t).Database() })
+		pool := db.Bun(t)
+		if db.Path() == "" { // connect as servers do
+			pool = bun.NewDB(db.Open(t).Database().Pool(), pgdialect.New())
+		}
+		runContract(t, onPool(pool))
 	})
 }
 
 // TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Database {
-			bundb := emptied(t, db).Bun(t)
-			bundb.SetMaxOpenConns(1)
-			return dbtest.OpenOn(t, bundb).Database()
-		})
+		pool := db.Bun(t)
+		pool.SetMaxOpenConns(1)
+		runContract(t, onPool(pool))
 	})
 }
 

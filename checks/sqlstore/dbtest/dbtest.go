@@ -107,9 +107,9 @@ func EachAtRelease[T runner[T]](t T, test func(t T, db DB)) {
 	t.Run("sqlite", func(t T) { test(t, SQLite(t)) })
 }
 
-// SQLite returns a database in a file in the test's temporary directory.
+// SQLite returns a database in a file that is removed when the test ends.
 func SQLite(t testing.TB) DB {
-	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}
+	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(tempDir(t), "rollcall.db")}
 }
 
 // Memory returns a migrated store on SQLite in memory until the test ends. It has a single connection.
@@ -165,18 +165,13 @@ func (d DB) Empty(t testing.TB) DB {
 	return plain(t, true)
 }
 
-// Another returns another empty database of the same kind. On PostgreSQL it is a schema, which is made in a tenth of the
-// time.
+// Another returns another database of the same kind without rows.
 func (d DB) Another(t testing.TB) DB {
 	t.Helper()
-	coordinator := os.Getenv("ROLLCALL_TEST_CITUS")
-	switch {
-	case d.Path() != "":
+	if d.Path() != "" {
 		return SQLite(t)
-	case coordinator != "":
-		return onCitus(t, coordinator)
 	}
-	return DB{Name: d.Name, URL: inSchema(t, d.URL, nil)}
+	return PostgreSQL(t)
 }
 
 // Bun opens the database until the test ends.
@@ -201,7 +196,10 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 // Open returns a migrated store on the database until the test ends. On PostgreSQL it has the pool of servers.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	if d.Path() != "" {
+	if path := d.Path(); path != "" {
+		if err := migrated(path); err != nil {
+			t.Fatal(err)
+		}
 		return OpenOn(t, d.Bun(t))
 	}
 	store, err := postgres.Open(t.Context(), d.URL)
