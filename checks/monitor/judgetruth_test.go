@@ -133,7 +133,7 @@ func (w *world) mayHold(j *chore, now time.Time, depth int) string {
 	switch {
 	case j.record:
 		return "record only"
-	case !o.reached:
+	case !o.reached, o.failures < j.alertAfter:
 		return "alert after"
 	case w.covered(j, now):
 		return "window"

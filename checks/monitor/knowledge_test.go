@@ -204,6 +204,16 @@ func TestKnowledge(t *testing.T) {
 			must(t, err)
 			equal(t, "in order", p.received(), []string{"mail: job down", "mail: job up"})
 		},
+		"a group is reminded of an outage that ends at the same time": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.clock.Advance(10 * time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 10*time.Minute, "mail: job up")
+		},
 		"quiet hours are taken away": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

@@ -65,21 +65,6 @@ const (
 	untilStep = `CASE WHEN e.after > 0 AND EXISTS (SELECT 1 FROM rollcall_checks AS x WHERE x.id = a.check_id AND x.after <> '') THEN 0 ELSE e.after END`
 	ofPolicy  = `UNION SELECT p.channel_id FROM rollcall_checks AS c
 			JOIN rollcall_escalations AS p ON p.project_id = c.project_id WHERE c.id = `
-	// notified adds the integrations that may have heard of the outage; of an earlier one, only if no group has an alert yet to pass on,
-	// because its members get both from it.
-	notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-			WHERE a.up AND o.check_id = a.check_id AND ` + saysDown + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
-				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
-				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
-					WHERE g.check_id = a.check_id AND g.state = 'pending'))`
-
-	// saysDown says of a delivery o that it tells somebody, or may have told, that the check is down, and that since then nothing was
-	// raised about its end, which would have gone to all of those, and no incident was closed.
-	saysDown = `o.close = '' AND (o.state = 'pending' OR ` + heard + `)
-			AND o.id > coalesce((SELECT k.id FROM rollcall_deliveries AS k JOIN rollcall_flips AS u ON u.id = k.flip_id AND u.check_id = k.check_id AND u.up
-				WHERE k.check_id = o.check_id AND k.close = '' ORDER BY k.id DESC LIMIT 1), 0)
-			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
-				AND k.id > o.id AND k.close <> '' AND k.state IN ('sent', 'pending'))`
 	stepOfChannel = `LEFT JOIN rollcall_escalations AS e ON e.channel_id = ch.id AND e.after > 0 AND a.reminder = 0 AND NOT a.up`
 
 	// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
@@ -87,6 +72,27 @@ const (
 	SELECT coalesce(nullif(a.flip_id, 0), (SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = a.check_id AND f.up = a.up
 		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, a.reminder, nullif(a.since, 0), 'pending', a.at, `
 )
+
+// notified adds the integrations that may have heard of the outage and are not assigned any more; of an earlier one, only if no group has
+// an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
+// most of them comes first.
+var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
+			WHERE a.up AND o.check_id = a.check_id
+			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id AND cc.channel_id = o.channel_id)
+			AND ` + saysDown("a.check_id") + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
+				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
+				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
+					WHERE g.check_id = a.check_id AND g.state = 'pending'))`
+
+// saysDown says of a delivery o about a check that it tells somebody, or may have told, that the check is down, and that since then
+// nothing was raised about its end, which would have gone to all of those, and no incident was closed. check is its key.
+func saysDown(check string) string {
+	return `o.id > coalesce((SELECT k.id FROM rollcall_deliveries AS k JOIN rollcall_flips AS u ON u.id = k.flip_id AND u.check_id = k.check_id AND u.up
+				WHERE k.check_id = ` + check + ` AND k.close = '' ORDER BY k.id DESC LIMIT 1), 0)
+			AND o.close = '' AND (o.state = 'pending' OR ` + heard + `)
+			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
+				AND k.id > o.id AND k.close <> '' AND k.state IN ('sent', 'pending'))`
+}
 
 // toFunction begins a statement that adds deliveries to store.OnAlert.
 var toFunction = deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.at, '', NULL FROM `
