@@ -76,13 +76,13 @@ const (
 // notified adds the integrations that may have heard of the outage and are not assigned any more; of an earlier one, only if no group has
 // an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
 // most of them comes first.
-var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-			WHERE a.up AND o.check_id = a.check_id
+var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.up AND o.check_id = a.check_id
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id AND cc.channel_id = o.channel_id)
 			AND ` + saysDown("a.check_id") + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
 				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
-					WHERE g.check_id = a.check_id AND g.state = 'pending'))`
+					WHERE g.check_id = a.check_id AND g.state = 'pending'))
+			AND EXISTS (SELECT 1 FROM rollcall_channels AS t WHERE t.id = o.channel_id AND t.kind <> 'group')`
 
 // saysDown says of a delivery o about a check that it tells somebody, or may have told, that the check is down, and that since then
 // nothing was raised about its end, which would have gone to all of those, and no incident was closed. check is its key.
@@ -131,9 +131,9 @@ func (t *transaction) enqueue(ctx context.Context, alerts []raisedAlert) error {
 }
 
 // wakeHeld makes what the gate keeps back of checks due that have come up: it does not wait any more, and neither does the recovery
-// behind it. It skips what a courier works on, because that must not make a ping wait.
+// behind it. It skips what a courier works on, because that must not make a ping wait. SQLite would look at all deliveries of the check.
 var wakeHeld = statement{
-	sqlite: `UPDATE rollcall_deliveries SET due_at = ?1, held_until = ?1 WHERE check_id = ?2 AND ` + isHeld + ` AND due_at > ?1`,
+	sqlite: `UPDATE rollcall_deliveries INDEXED BY rollcall_deliveries_order SET due_at = ?1, held_until = ?1 WHERE check_id = ?2 AND ` + isHeld + ` AND due_at > ?1`,
 	postgres: `UPDATE rollcall_deliveries AS d SET due_at = w.at, held_until = w.at
 		FROM (SELECT h.id, a.at FROM (SELECT unnest($1::bigint[]) AS at, unnest($2::bigint[]) AS check_id) AS a
 			JOIN rollcall_deliveries AS h ON h.check_id = a.check_id AND ` + isHeld + ` AND due_at > a.at FOR UPDATE OF h SKIP LOCKED) AS w
