@@ -261,7 +261,11 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		if p.reminding++; !works || r.only == "up" || !wanted || j.repeat == 0 || o.streakAck < steps(after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
 			p.reminding = 0
 		}
-		if last := steps(now.Sub(p.lastWord)); p.reminding > 0 && min(p.reminding, last) >= steps(j.repeat)+slack {
+		every := j.repeat
+		if p.failed[o.n] { // one that comes late stands for the next
+			every *= 2
+		}
+		if last := steps(now.Sub(p.lastWord)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
 			w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
 			p.reminding = 0
 		}
