@@ -31,7 +31,7 @@ func TestSameOnBoth(t *testing.T) {
 	email := channels.Type{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}, Notifier: nowhere{}}
 	for i, s := range []*sqlstore.Database{dbtest.Memory(t).Database(), dbtest.PostgreSQL(t).Open(t).Database()} {
 		var err error
-		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, WriteTimeout: patience, Logger: slog.New(slog.DiscardHandler),
 			Channels: append(standard.Kinds(), email), DeliveredElsewhere: true})
 		must(t, err)
 		project, _, err := p.mons[i].Projects().Create(t.Context(), checks.ProjectSpec{Name: "p", Plan: "free"})

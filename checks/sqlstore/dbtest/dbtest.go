@@ -19,6 +19,7 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -184,7 +185,7 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 		dialect = sqlitedialect.New()
 		db, err = sqlite.OpenDB(t.Context(), path)
 	} else {
-		db, err = postgres.OpenDB(d.URL)
+		db, err = postgres.OpenDB(patient(d.URL))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -202,12 +203,25 @@ func (d DB) Open(t testing.TB) *sqlstore.Store {
 		}
 		return OpenOn(t, d.Bun(t))
 	}
-	store, err := postgres.Open(t.Context(), d.URL)
+	store, err := postgres.Open(t.Context(), patient(d.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	return store
+}
+
+// patient returns the URL of a database that has two minutes to accept a connection, unless the URL says otherwise: the default is for
+// servers, and passes on a machine that is busy.
+func patient(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Query().Has("connect_timeout") {
+		return address
+	}
+	query := u.Query()
+	query.Set("connect_timeout", "120")
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // OpenOn returns a migrated store on open connections until the test ends.
