@@ -15,7 +15,7 @@
 // # Schedulers
 //
 // Packages croncheck, gocroncheck, rivercheck and asynqcheck below this one report the jobs of robfig/cron, gocron, River
-// and asynq. Each is a module of its own, with the version of this one:
+// and asynq. Each is a separate module, with the version of this one:
 //
 //	go get github.com/rollcall-dev/rollcall/checks/job/croncheck
 //

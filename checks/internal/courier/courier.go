@@ -18,12 +18,14 @@
 //
 // ask decides about governed alerts in one transaction, under a lock on the policies of their projects (LockPolicies). A transaction
 // that changes a policy, a check or an integration ends with ReleaseHeld (package feed), which takes the same lock, so no release is
-// missed, and adds the alerts that an integration has missed that gets those of a check that is down only now. A delivery that waits goes back as if nobody had claimed it,
-// with due_at = held_until and the reason in held; it is kept back while the two are equal. It counts neither as late nor as waiting for
-// its channel, and giving up counts from held_until. One that the channel does not want (notify) ends as skipped. A reminder that the
-// gate drops leaves no row ([store.DeliveryResult], Forget). Steps count by the clock of the outage ([gate.Clock], the column clock of
-// its flip), which stands in every wait, and reminders from when their line was notified last. What checks follow is read outside of the
-// transaction (parents.go), because a parent's state changes at any time: the gate is asked again every 30 seconds.
+// missed, and adds the alerts that an integration has missed that gets those of a check that is down only now.
+//
+// A delivery that waits goes back as if nobody had claimed it, with due_at = held_until and the reason in held; it is kept back while the
+// two are equal. It counts neither as late nor as waiting for its channel, and giving up counts from held_until. One that the channel
+// does not want (notify) ends as skipped. A reminder that the gate drops leaves no row ([store.DeliveryResult], Forget). Steps count by
+// the clock of the outage ([gate.Clock], the column clock of its flip), which stands in every wait, and reminders from when their line
+// was notified last. What checks follow is read outside of the transaction (parents.go), because a parent's state changes at any time:
+// the gate is asked again every 30 seconds.
 //
 // # What a recipient knows
 //
@@ -42,8 +44,8 @@
 // # Several recipients
 //
 // A notifier with several recipients marks an error with those that have the alert ([channels.Each]); the column done keeps them for the
-// next attempt. Where anyone has the alert, each recipient for which it failed for now gets a delivery of its own (divide, the columns
-// recipient and origin), in a line of its own. The delivery itself is then over, so later alerts go to the others at once; those
+// next attempt. Where anyone has the alert, each recipient for which it failed for now gets a separate delivery (divide, the columns
+// recipient and origin), in a separate line. The delivery itself is then over, so later alerts go to the others at once; those
 // recipients are Apart, and get further deliveries behind their first. A delivery whose recipients are all apart is superseded: nobody
 // has heard it ([channels.ErrNobody]).
 //

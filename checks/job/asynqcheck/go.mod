@@ -1,4 +1,4 @@
-// Module asynqcheck reports the jobs of asynq. It is a module of its own, so that other programs need not have the scheduler.
+// Module asynqcheck reports the jobs of asynq. It is a separate module, so that other programs need not have the scheduler.
 module github.com/rollcall-dev/rollcall/checks/job/asynqcheck
 
 go 1.26.0

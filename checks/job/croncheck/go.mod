@@ -1,4 +1,4 @@
-// Module croncheck reports the jobs of robfig/cron. It is a module of its own, so that other programs need not have the scheduler.
+// Module croncheck reports the jobs of robfig/cron. It is a separate module, so that other programs need not have the scheduler.
 module github.com/rollcall-dev/rollcall/checks/job/croncheck
 
 go 1.26.0

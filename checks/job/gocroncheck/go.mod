@@ -1,4 +1,4 @@
-// Module gocroncheck reports the jobs of gocron. It is a module of its own, so that other programs need not have the scheduler.
+// Module gocroncheck reports the jobs of gocron. It is a separate module, so that other programs need not have the scheduler.
 module github.com/rollcall-dev/rollcall/checks/job/gocroncheck
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// Module rivercheck reports the jobs of River. It is a module of its own, so that other programs need not have the scheduler.
+// Module rivercheck reports the jobs of River. It is a separate module, so that other programs need not have the scheduler.
 module github.com/rollcall-dev/rollcall/checks/job/rivercheck
 
 go 1.26.0

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/people"
 )
 
-// TestRoles gives the highest role of the rules that match, at each sign-in anew.
+// TestRoles gives the highest role of the rules that match, again at each sign-in.
 func TestRoles(t *testing.T) {
 	var rules []oidc.Rule
 	for _, text := range []string{"groups:everyone=viewer@*", "groups:ops=owner@payments", "groups:everyone=editor@payments", "groups:ops=viewer@payments",
