@@ -156,6 +156,33 @@ func TestRecipientsHang(t *testing.T) {
 	})
 }
 
+// TestRecipientMissesSeveral has a recipient away while the check comes and goes, so that what it missed is handed over to it behind what
+// the others have got meanwhile. It hears of each end, because it knows of each outage.
+func TestRecipientMissesSeveral(t *testing.T) {
+	eachOutbox(t, func(c *monitor.Config) { c.Delivery.RetryMost = 10 * time.Second }, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "job")
+		m := newMailbox(o, "a", "b")
+		o.ping(t, c.ID, pings.Failure)
+		work(t, o.Monitor)
+		m.failing["a"], m.failing["b"] = errors.New("away"), errors.New("away")
+		for _, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
+			o.ping(t, c.ID, kind)
+			work(t, o.Monitor)
+		}
+		delete(m.failing, "a")
+		o.clock.Advance(10 * time.Second)
+		work(t, o.Monitor)
+		delete(m.failing, "b")
+		for range 3 {
+			o.clock.Advance(10 * time.Second)
+			work(t, o.Monitor)
+		}
+		all := []string{"job down", "job up", "job down", "job up"}
+		m.is(t, map[string][]string{"a": all, "b": all})
+	})
+}
+
 // TestRecipientsOfAnyCourse draws courses of pings, restarts and outages of recipients, shorter than the time after which a
 // newer alert replaces a late one. In the end each recipient has got all alerts, in order and once.
 func TestRecipientsOfAnyCourse(t *testing.T) {

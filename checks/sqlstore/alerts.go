@@ -22,7 +22,7 @@ import (
 // selectAlerts reads deliveries, each with its channel, its flip and the instants of the flips around it, the name of its
 // project, what is open at its receiver, and what the gate needs: whether there may be policies of the project, which may have
 // ended since the alert was raised, and whether it dropped the alert before.
-const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
+var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, d.close, d.recipient, pr.name AS project, i.open,
 		pr.storm_checks, pr.storm_window,
 		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
@@ -34,9 +34,8 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
-		CASE WHEN f.up THEN (SELECT o.state = 'skipped' FROM ` + earlier + ` ORDER BY o.id DESC LIMIT 1) END AS dropped,
-		CASE WHEN f.up THEN (SELECT NOT ` + saysUp + ` FROM ` + earlier + ` AND CASE WHEN ` + saysUp + ` THEN o.state = 'sent' ELSE ` + heard + ` END
-			ORDER BY o.id DESC LIMIT 1) END AS knows,
+		CASE WHEN f.up THEN ` + lastEarlier("o.state = 'skipped'", "TRUE") + ` END AS dropped,
+		CASE WHEN f.up THEN ` + lastEarlier("NOT "+saysUp, "CASE WHEN "+saysUp+" THEN o.state = 'sent' ELSE "+heard+" END") + ` END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -52,9 +51,21 @@ const selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.remind
 const before = `rollcall_deliveries AS o WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id
 	AND o.flip_id = d.flip_id AND o.recipient IN ('', d.recipient) AND o.id <> d.id`
 
-// earlier selects the deliveries o about other flips l that are before d in its line.
-const earlier = `rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id = o.flip_id AND l.check_id = o.check_id
-	WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.id < d.id AND o.flip_id <> d.flip_id`
+// lastEarlier returns a value of the last delivery o about another flip l that is before d in its line and meets a condition. Few are to
+// single recipients, whose places are in no index.
+func lastEarlier(value, condition string) string {
+	last := func(before, order string) string {
+		return "(SELECT " + value + ` FROM rollcall_deliveries AS o LEFT JOIN rollcall_flips AS l ON l.id = o.flip_id AND l.check_id = o.check_id
+			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.flip_id <> d.flip_id
+			AND ` + before + " AND " + condition + " ORDER BY " + order + " DESC, o.id DESC LIMIT 1)"
+	}
+	return "CASE WHEN d.origin = 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
+}
+
+// place returns where a delivery stands in its line: one to a single recipient where the one stood that it was handed over from.
+func place(d string) string {
+	return "CASE WHEN " + d + ".origin > 0 THEN " + d + ".origin ELSE " + d + ".id END"
+}
 
 // heard says of a delivery o that somebody may have heard it: it was sent, or tried. What is dropped untried has no attempts.
 const heard = `(o.state = 'sent' OR o.attempts > 0)`
@@ -310,7 +321,7 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		SELECT 1 FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = o.check_id
 		WHERE o.check_id = c.id AND NOT f.up AND o.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
-			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = c.id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> '')
+			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = c.id AND k.channel_id = o.channel_id AND k.id > `+place("o")+` AND k.close <> '')
 			AND (`+reached+` OR o.state = 'pending' AND (
 				(o.held LIKE ?3 OR o.held = ?4) AND (o.error = '' OR o.due_at = o.held_until) -- held stays when an alert leaves
 				OR o.held IN ('', ?5) AND o.created_at > ?1 OR o.held_until > ?1 AND o.held_until <= ?2)))`,

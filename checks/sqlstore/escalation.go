@@ -167,7 +167,7 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
 				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR ` + heard + `) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
-					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> ''))`
+					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > ` + place("o") + ` AND k.close <> ''))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
 	if err := t.tx().NewRaw("SELECT DISTINCT c.uuid"+from, args...).Scan(ctx, &down); err != nil || len(down) == 0 {

@@ -218,9 +218,7 @@ func patient(address string) string {
 	if err != nil || u.Query().Has("connect_timeout") {
 		return address
 	}
-	query := u.Query()
-	query.Set("connect_timeout", "120")
-	u.RawQuery = query.Encode()
+	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&connect_timeout=120", "&") // not encoded again: to PostgreSQL + is no space
 	return u.String()
 }
 
