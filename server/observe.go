@@ -8,17 +8,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
-// Observer receives the requests that were answered, for metrics; package server/metrics has one for Prometheus. Many
-// goroutines call it at once, and it must not block.
-type Observer interface {
-	// Answered reports the route and the method of a request, the status of the answer, and how long it took. The route
-	// is one of few, and never what the client sent: the path of an endpoint with names for its parameters, as in
-	// "/api/v3/checks/:id"; "/ping", "/badge", "/unsubscribe", "/acknowledge" and "/pages" for all pings, badges, links to unsubscribe and to acknowledge, and pages of
-	// the dashboard; "/", "/livez" and "/readyz"; or "other".
-	// The method is "other" unless HTTP defines it.
-	Answered(route, method string, status int, took time.Duration)
-}
-
 // The routes other than those of endpoints.
 const (
 	routePing        = "/ping"
@@ -30,7 +19,7 @@ const (
 	routeOther       = "other"
 )
 
-// response is the answer to a request, with what the observer and the access log need of it.
+// response is the answer to a request, with what Config.Answered and the access log need of it.
 type response struct {
 	http.ResponseWriter
 	begin  time.Time
@@ -68,7 +57,7 @@ func setRoute(w http.ResponseWriter, route string) {
 	}
 }
 
-// observe reports a request to the observer and to the access log. The log has the route, not the path: anyone who knows
+// observe reports a request to Config.Answered and to the access log. The log has the route, not the path: anyone who knows
 // the path of a ping or a badge may use it.
 func (s *Server) observe(r *http.Request, answer *response) {
 	took := time.Since(answer.begin)
@@ -90,8 +79,8 @@ func (s *Server) observe(r *http.Request, answer *response) {
 		s.log.InfoContext(r.Context(), "request", "method", method, "route", answer.route, "status", answer.status,
 			"bytes", answer.bytes, "duration", took, "remote_addr", addr)
 	}
-	if s.observer != nil {
-		s.observer.Answered(answer.route, method, answer.status, took)
+	if s.answered != nil {
+		s.answered(answer.route, method, answer.status, took)
 	}
 }
 

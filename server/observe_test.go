@@ -10,10 +10,10 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// requests is an observer that keeps the method, route and status of each request.
+// requests keeps the method, route and status of each request.
 type requests chan string
 
-func (r requests) Answered(route, method string, status int, took time.Duration) {
+func (r requests) answered(route, method string, status int, took time.Duration) {
 	text := fmt.Sprint(method, " ", route, " ", status)
 	if took < 0 {
 		text += " in negative time"
@@ -21,9 +21,9 @@ func (r requests) Answered(route, method string, status int, took time.Duration)
 	r <- text
 }
 
-func TestObserver(t *testing.T) {
+func TestAnswered(t *testing.T) {
 	told := make(requests, 100)
-	each(t, &server.Config{Observer: told, RateLimit: 4, AccessLog: true}, func(s *site) {
+	each(t, &server.Config{Answered: told.answered, RateLimit: 4, AccessLog: true}, func(s *site) {
 		check := s.create(object{"slug": "job", "tags": "t"})
 		id := check["uuid"].(string)
 		s.api("GET", "/api/v3/checks/"+id, nil).is(200)

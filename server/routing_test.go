@@ -174,7 +174,7 @@ func TestPingAddresses(t *testing.T) {
 	} {
 		observed := make(requests, 1)
 		_, srv := newServer(t, dbtest.Memory(t), monitor.Config{}, server.Config{
-			BaseURL: test.base, PingBaseURL: test.ping, Observer: observed, Logger: slog.New(slog.DiscardHandler),
+			BaseURL: test.base, PingBaseURL: test.ping, Answered: observed.answered, Logger: slog.New(slog.DiscardHandler),
 		})
 		for url, want := range test.urls {
 			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", url, nil))

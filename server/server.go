@@ -52,7 +52,7 @@
 //
 // # Logging
 //
-// Config.AccessLog writes a line for each request, and Config.Observer receives each request, for metrics. If a request
+// Config.AccessLog writes a line for each request, and Config.Answered receives each request, for metrics. If a request
 // fails for a reason that is not its own, the cause goes to Config.Logger, and the client gets only "internal error".
 //
 // [API]: https://github.com/rollcall-dev/rollcall/blob/main/server/API.md
@@ -141,9 +141,13 @@ type Config struct {
 	// then on: a year, for the host alone, by default. "none" leaves the header out, for a program that sends its own. It has no
 	// effect with an http URL. Requests to another host of PingBaseURL go by the scheme of that.
 	HSTS string
-	// Observer receives the requests that were answered. Default: none.
-	Observer Observer
-	// AccessLog logs each request with its method, route (see [Observer]), status, bytes and address. It leaves out the
+	// Answered is called after each answer, for metrics; package server/metrics has one for Prometheus. It gets the route and the method
+	// of the request, the status of the answer, and how long it took. The route is one of few, and never what the client sent: the path of an
+	// endpoint with names for its parameters, as in "/api/v3/checks/:id"; "/ping", "/badge", "/unsubscribe", "/acknowledge" and "/pages"
+	// for all pings, badges, links to unsubscribe and to acknowledge, and pages of the dashboard; "/", "/livez" and "/readyz"; or "other".
+	// The method is "other" unless HTTP defines it. Many goroutines call it at once, and it must not block. Optional.
+	Answered func(route, method string, status int, took time.Duration)
+	// AccessLog logs each request with its method, route (see Answered), status, bytes and address. It leaves out the
 	// path and the query, which may be secret.
 	AccessLog bool
 	// Logger receives failures and the access log. The group "rollcall" of each line has the component http. Default:
@@ -188,7 +192,7 @@ type Server struct {
 	handler       http.Handler       // of all requests
 	router        *httprouter.Router // of the management interface
 	misplaced     sync.Once
-	observer      Observer
+	answered      func(route, method string, status int, took time.Duration)
 	accessLog     bool
 	outageLog     limit.Lines   // requests that got 503
 	faultLog      limit.Repeats // requests that got another 5xx
@@ -220,7 +224,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
 		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),
 		acknowledgers: secret.New(mon.Installation().Secret, "acknowledge_key"), ackLimiter: limit.NewRequests[uuid.UUID](acksPerMinute, acksPerMinute, mon.Now),
-		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
+		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, answered: c.Answered, accessLog: c.AccessLog,
 		authorize: c.Authorize, acceptLate: c.AcceptLate, channelKinds: c.ChannelKinds,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)), checkSeries: maxCheckSeries,

@@ -104,7 +104,7 @@ func New(on Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	s.ingest, err = ingest.New(ingest.Config{
-		Store: s.feed.Wrap(asking, wake, c.Now, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Observer: c.Observer.ofPings(),
+		Store: s.feed.Wrap(asking, wake, c.Now, false), Sharder: db.Sharder(), Clock: c.Now, Log: s.logger("spool"), Events: c.Observer.ofPings(),
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: queue, Run: run, Hold: rule,
 		Gaps: s.gaps, LookUp: s.checkIDBySlug, Refuses: refusesSlug,
 	})

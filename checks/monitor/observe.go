@@ -74,8 +74,8 @@ func (o Observer) contained(log *slog.Logger) Observer {
 }
 
 // ofPings returns the functions that package ingest calls.
-func (o *Observer) ofPings() ingest.Observer {
-	return ingest.Observer{
+func (o *Observer) ofPings() ingest.Events {
+	return ingest.Events{
 		PingsWritten: o.PingsWritten, PingsFailed: o.PingsFailed, PingsSpooled: o.PingsSpooled, PingsReplayed: o.PingsReplayed,
 		SpoolHeld: o.SpoolHeld, PingRefused: o.PingRefused,
 	}

@@ -3,7 +3,7 @@
 //
 //	m := metrics.New()
 //	mon, err := monitor.New(store, &monitor.Config{Observer: m.Observer()})
-//	srv, err := server.New(mon, &server.Config{Observer: m})
+//	srv, err := server.New(mon, &server.Config{Answered: m.Answered})
 //	prometheus.MustRegister(m)
 //
 // A program without a registry serves [Metrics.Handler], which adds the metrics of the Go runtime and the process.
@@ -62,7 +62,7 @@ type pool interface {
 
 var _ pool = (*monitor.Monitor)(nil)
 
-// Metrics is a collector of the events of a [monitor.Observer], and of those of package server and smtpd, whose Observer it is.
+// Metrics is a collector of the events of a [monitor.Observer], of answers to requests and of refused mail.
 // It is safe for concurrent use.
 type Metrics struct {
 	events
@@ -250,10 +250,10 @@ func (e *events) attempted(kind channels.Kind, state checks.DeliveryState, took 
 	e.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
-// MailRefused counts refused mail. It implements the Observer of package smtpd.
+// MailRefused counts refused mail: give it to smtpd.Config.Refused.
 func (e *events) MailRefused(code int) { e.mailRefused.WithLabelValues(strconv.Itoa(code)).Inc() }
 
-// Answered counts an HTTP request. It implements the Observer of package server.
+// Answered counts an HTTP request: give it to server.Config.Answered.
 func (e *events) Answered(route, method string, status int, took time.Duration) {
 	e.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	e.request.WithLabelValues(route).Observe(took.Seconds())

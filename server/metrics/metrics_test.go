@@ -35,8 +35,6 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-var _ server.Observer = (*metrics.Metrics)(nil)
-
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
 // scrape reads metrics over HTTP as Prometheus does. It returns Rollcall's samples by name and labels, and the count of
@@ -134,7 +132,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv, err := server.New(mon, &server.Config{Observer: m, Signer: signer, Logger: logger, RateLimit: 1})
+		srv, err := server.New(mon, &server.Config{Answered: m.Answered, Signer: signer, Logger: logger, RateLimit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func TestDeviceChunks(t *testing.T) {
 // refusals counts refused mail by the code of the reply.
 type refusals struct{ noCheck, tooLarge atomic.Int64 }
 
-func (r *refusals) MailRefused(code int) {
+func (r *refusals) count(code int) {
 	if code == 550 {
 		r.noCheck.Add(1)
 	} else {
@@ -104,7 +104,7 @@ func TestRefusedMail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var counted refusals
-			s := one(t, smtpd.Config{MaxMessageBytes: 1000, MaxReceivedBytes: 1000, Observer: &counted})
+			s := one(t, smtpd.Config{MaxMessageBytes: 1000, MaxReceivedBytes: 1000, Refused: counted.count})
 			c := s.create(checks.Spec{})
 			d := s.dial()
 			d.command(250, "EHLO x")

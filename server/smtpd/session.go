@@ -190,8 +190,8 @@ func (s *Server) refuse(c *conn, reply *smtp.SMTPError, to string, size int64) *
 	if reply.Temporary() {
 		return reply
 	}
-	if s.config.Observer != nil {
-		s.config.Observer.MailRefused(reply.Code)
+	if s.config.Refused != nil {
+		s.config.Refused(reply.Code)
 	}
 	if unlogged, ok := s.refused.Pass(s.mon.Now()); ok {
 		args := []any{"code", reply.Code, "reason", reply.Message, "remote_addr", c.addr.String(), "unlogged", unlogged}

@@ -96,15 +96,9 @@ type Config struct {
 	// Logger logs failures, refused mail and unknown character sets, and at level debug the mistakes of clients. The group
 	// "rollcall" of each line has the component smtp. Default: slog.Default().
 	Logger *slog.Logger
-	// Observer learns of refused mail. Optional.
-	Observer Observer
-}
-
-// Observer learns what happens to messages. Its methods must return at once.
-type Observer interface {
-	// MailRefused is called for each recipient and each message that the server refuses for good, with the code of the reply:
-	// 550 or 552.
-	MailRefused(code int)
+	// Refused is called for each recipient and each message that the server refuses for good, with the code of the reply: 550 or 552.
+	// It must return at once. Optional.
+	Refused func(code int)
 }
 
 // Server is an SMTP server for pings. It is safe for concurrent use.

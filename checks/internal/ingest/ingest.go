@@ -47,11 +47,11 @@ import (
 
 // Config configures an [Ingest]. All fields but Sharder and Spool are required.
 type Config struct {
-	Store    store.Ingest
-	Sharder  store.Sharder // nil if the store cannot have shards
-	Clock    func() time.Time
-	Log      *slog.Logger
-	Observer Observer
+	Store   store.Ingest
+	Sharder store.Sharder // nil if the store cannot have shards
+	Clock   func() time.Time
+	Log     *slog.Logger
+	Events  Events
 	// MaxStored is the size of the largest body that stays in the database. Larger ones move to object storage.
 	MaxStored int64
 	// LookUp returns the check with a slug. With create, it creates a missing one; limited applies the limit of the rate.
@@ -84,7 +84,7 @@ type Ingest struct {
 func New(c Config) (*Ingest, error) {
 	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }, gaps: c.Gaps}
 	queueOf := func() *queue {
-		return &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, stamp: c.Gaps.Now, clock: c.Clock, observer: c.Observer}
+		return &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, stamp: c.Gaps.Now, clock: c.Clock, events: c.Events}
 	}
 	in.queue = queueOf()
 	lookUp := c.LookUp
@@ -100,7 +100,7 @@ func New(c Config) (*Ingest, error) {
 		return c.LookUp(ctx, t.PingKey, t.Slug, t.Create, true)
 	}
 	t := &transaction{
-		store: c.Store, timeout: c.Timeout, maxStored: c.MaxStored, observer: c.Observer, ended: in.queue.progressed,
+		store: c.Store, timeout: c.Timeout, maxStored: c.MaxStored, events: c.Events, ended: in.queue.progressed,
 		judge:  func(context.Context, store.IngestTx) hold.Judge { return func(_, _ time.Time) error { return nil } },
 		finish: func(context.Context, store.IngestTx, []*queued) error { return nil },
 	}
@@ -187,7 +187,7 @@ func (in *Ingest) Submit(id uuid.UUID, signal pings.Signal, at time.Time) (Submi
 	}
 	p := &queued{check: id, signal: signal, at: at, again: !at.IsZero(), done: make(chan struct{})}
 	if err := in.queue.add(p); err != nil {
-		in.queue.observer.PingRefused()
+		in.queue.events.PingRefused()
 		return Submission{}, err
 	}
 	return Submission{p}, nil

@@ -141,7 +141,7 @@ func (p *pass) finish(ctx context.Context) (taken int) {
 		}
 	}
 	if recorded > 0 {
-		p.observer.PingsReplayed(recorded, 0)
+		p.events.PingsReplayed(recorded, 0)
 		p.ended(true, nil)
 	}
 	return len(p.batch) + p.settle(recorded > 0)
@@ -188,7 +188,7 @@ func queuedOf(list []store.SpooledPing, reason error) []*queued {
 // drop counts a ping that is dropped. Pings of unknown checks are normal: during an outage, the server takes all.
 func (m *merge) drop(ctx context.Context, check uuid.UUID, at time.Time, reason error) {
 	m.spool.dropped.Add(1)
-	m.observer.PingsReplayed(0, 1)
+	m.events.PingsReplayed(0, 1)
 	if !errors.Is(reason, checks.ErrNotFound) {
 		m.log.ErrorContext(ctx, "a ping in the spool is dropped", "check", check, "received_at", at, "error", reason)
 	}

@@ -32,8 +32,8 @@ type slugTarget struct {
 	Create        bool
 }
 
-// Observer receives events, for metrics. Package monitor documents the functions. None is nil.
-type Observer struct {
+// Events are functions that metrics count by. Package monitor documents the functions. None is nil.
+type Events struct {
 	PingsWritten  func(kinds map[pings.Kind]int, took time.Duration)
 	PingsFailed   func(size int)
 	PingsSpooled  func(size int)

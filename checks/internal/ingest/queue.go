@@ -32,7 +32,7 @@ type queue struct {
 	now      func() time.Time
 	stamp    func() (at, waitedSince time.Time) // of a ping that is received now
 	clock    func() time.Time                   // with its monotonic reading
-	observer Observer
+	events   Events
 
 	mu      sync.Mutex
 	pings   []*queued
@@ -53,7 +53,7 @@ type queue struct {
 func (q *queue) submit(ctx context.Context, p *queued) (pings.Ping, error) {
 	p.done = make(chan struct{})
 	if err := q.add(p); err != nil {
-		q.observer.PingRefused()
+		q.events.PingRefused()
 		return pings.Ping{}, err
 	}
 	select {
@@ -186,7 +186,7 @@ func (q *queue) fail(batch []*queued, err error) {
 	for _, p := range batch {
 		p.ping, p.err = pings.Ping{}, err
 	}
-	q.observer.PingsFailed(len(batch))
+	q.events.PingsFailed(len(batch))
 }
 
 // progressed records the end of a transaction: whether it recorded a ping, or its error.

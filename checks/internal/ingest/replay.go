@@ -123,7 +123,7 @@ func (r *replay) once(ctx context.Context) (taken int, err error) {
 	case err == nil && s.held(r.now(), r.hold.Wait):
 		r.log.WarnContext(ctx, "spooled pings wait for the pings of other servers; check that those are well and that all clocks agree",
 			"received_at", instantOf(s.head.at), "since", s.head.since)
-		r.observer.SpoolHeld()
+		r.events.SpoolHeld()
 	}
 	return taken, err
 }

@@ -47,7 +47,7 @@ func (l *lanes) pass(batch []*queued, front *queue) {
 	}
 	for i, p := range batch {
 		if err := l.at(nodes[i]).add(p); err != nil {
-			front.observer.PingRefused()
+			front.events.PingRefused()
 			p.err = err
 			close(p.done)
 		}

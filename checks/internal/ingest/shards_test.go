@@ -29,12 +29,12 @@ func (m *moving) Nodes(_ context.Context, checks []uuid.UUID) (nodes []int, layo
 // TestLanes blocks the commits of one node. Those of another go on; a check that has moved waits for its earlier pings.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		now, observer := time.Now, Observer{PingsFailed: func(int) {}, PingRefused: func() {}}
+		now, events := time.Now, Events{PingsFailed: func(int) {}, PingRefused: func() {}}
 		gate, nodes := make(chan struct{}), new(moving)
 		var committed []int64
-		front := &queue{maxBatch: 9, maxQueue: 99, now: now, stamp: stampNow, clock: now, observer: observer}
+		front := &queue{maxBatch: 9, maxQueue: 99, now: now, stamp: stampNow, clock: now, events: events}
 		front.lanes = &lanes{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), lane: func(node int) *queue {
-			return &queue{maxBatch: 9, maxQueue: 2, now: now, clock: now, observer: observer, commit: func(batch []*queued, _ func([]*queued, error)) {
+			return &queue{maxBatch: 9, maxQueue: 2, now: now, clock: now, events: events, commit: func(batch []*queued, _ func([]*queued, error)) {
 				if node == 1 {
 					<-gate
 				}

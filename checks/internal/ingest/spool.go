@@ -27,8 +27,8 @@ type spool struct {
 	queue store.Spool
 	run   uuid.UUID // identifies this monitor
 
-	observer Observer
-	number   int64 // of the last ping that was received
+	events Events
+	number int64 // of the last ping that was received
 
 	mu     sync.Mutex // held while entries are added or removed
 	active atomic.Bool
@@ -65,7 +65,7 @@ type spool struct {
 
 // newSpool returns the way through a queue. If an earlier process has left pings there, it is active at once.
 func newSpool(c Config, now func() time.Time) (*spool, error) {
-	s := &spool{queue: c.Spool, run: c.Run, observer: c.Observer, progress: make(chan struct{}, 1), now: now}
+	s := &spool{queue: c.Spool, run: c.Run, events: c.Events, progress: make(chan struct{}, 1), now: now}
 	s.stuck.Store(new(map[uuid.UUID]int))
 	if err := s.look(); err != nil {
 		return nil, fmt.Errorf("monitor: cannot read the spool: %w", err)
@@ -323,7 +323,7 @@ func (s *spool) accept(batch []*queued, fail func([]*queued, error)) {
 	for _, p := range batch {
 		p.ping, p.err = pings.Ping{At: p.at}, nil
 	}
-	s.observer.PingsSpooled(len(batch))
+	s.events.PingsSpooled(len(batch))
 	s.pace()
 }
 

@@ -19,7 +19,7 @@ type transaction struct {
 	store     store.Ingest
 	timeout   time.Duration
 	maxStored int64 // bytes of a body
-	observer  Observer
+	events    Events
 	// ended is called after each transaction with its outcome, which is whether it recorded a ping, or its error.
 	ended func(recorded bool, err error)
 	// judge returns how deadlines are judged in a transaction, and finish is its last step.
@@ -27,7 +27,7 @@ type transaction struct {
 	finish func(ctx context.Context, tx store.IngestTx, batch []*queued) error
 }
 
-// commit records a batch and reports it to the observer. It uses no caller's context: a caller that gives up must not
+// commit records a batch and reports it to the events. It uses no caller's context: a caller that gives up must not
 // cancel the pings of others.
 func (t *transaction) commit(batch []*queued) error {
 	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
@@ -45,7 +45,7 @@ func (t *transaction) commit(batch []*queued) error {
 		}
 	}
 	t.ended(len(kinds) > 0, nil)
-	t.observer.PingsWritten(kinds, time.Since(begin))
+	t.events.PingsWritten(kinds, time.Since(begin))
 	return nil
 }
 

@@ -257,7 +257,7 @@ func (s *service) serverConfig() (*server.Config, error) {
 		Logger:         s.log,
 	}
 	if s.metrics != nil {
-		config.Observer = s.metrics
+		config.Answered = s.metrics.Answered
 	}
 	var err error
 	if config.ChannelKinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {

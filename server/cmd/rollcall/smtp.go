@@ -59,7 +59,7 @@ func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base conso
 	f.PingEmailDomain = cmp.Or(f.PingEmailDomain, mailDomain(base))
 	config := &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log}
 	if counts != nil {
-		config.Observer = counts
+		config.Refused = counts.MailRefused
 	}
 	server, err := smtpd.New(mon, config)
 	if err != nil {
