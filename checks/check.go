@@ -27,21 +27,22 @@ const (
 )
 
 // Check is one monitored job with its settings and its state. It is a value: the methods that change it return a copy.
-// Times are in UTC and have microseconds. The zero time means "none".
+// Times are in UTC and have microseconds. The zero time means "none". Its JSON has the names of the API where that has the same; times are
+// in RFC 3339, durations in nanoseconds, and zero values are left out.
 type Check struct {
-	ID        uuid.UUID
-	ProjectID uuid.UUID
+	ID        uuid.UUID `json:"id,omitzero"`
+	ProjectID uuid.UUID `json:"project_id,omitzero"`
 	// BadgeKey identifies the check in the URL of its badge. It is random, so that the URL does not reveal ID.
-	BadgeKey  uuid.UUID
-	CreatedAt time.Time
+	BadgeKey  uuid.UUID `json:"badge_key,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
 
 	Settings
 	// TimingSince is when the settings that decide deadlines last changed. No deadline is earlier than that, so a
 	// change cannot take the check down in the past.
-	TimingSince time.Time
+	TimingSince time.Time `json:"timing_since,omitzero"`
 
 	// Channels are the integrations that receive the alerts.
-	Channels []uuid.UUID
+	Channels []uuid.UUID `json:"channels,omitempty"`
 
 	State
 

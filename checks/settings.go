@@ -54,57 +54,60 @@ const maxAlertAfter = 100
 // Settings are what a user sets of a check. The integrations are not among them: their form differs between a request
 // and a stored check.
 type Settings struct {
-	Name string
+	Name string `json:"name,omitzero"`
 	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be
 	// unique.
-	Slug string
+	Slug string `json:"slug,omitzero"`
 	// Tags are the tags as they were given. The API writes them with one blank between two. If a client of the API sent
 	// other white space, or a tag twice, that is kept here; [Settings.TagList] is without it.
-	Tags []string
-	Desc string
+	Tags []string `json:"tags,omitempty"`
+	Desc string   `json:"desc,omitzero"`
 
 	// Timeout is the expected time between two pings of a Simple check. A Cron check keeps the value and ignores it.
-	Timeout time.Duration
+	Timeout time.Duration `json:"timeout,omitzero"`
 	// Grace is how late an expected ping may be before the check is down.
-	Grace time.Duration
+	Grace time.Duration `json:"grace,omitzero"`
 	// MaxRuntime is how long each run may take after its start before the check is down; 0 means that the newest run may take
 	// as long as Grace.
-	MaxRuntime time.Duration
+	MaxRuntime time.Duration `json:"max_runtime,omitzero"`
 	// Schedule is the cron or OnCalendar expression of a Cron check, "" for a Simple check.
-	Schedule string
+	Schedule string `json:"schedule,omitzero"`
 	// TZ is the IANA time zone of Schedule and QuietHours; "" means UTC. A check without either keeps the value and
 	// ignores it.
-	TZ string
+	TZ string `json:"tz,omitzero"`
 
 	// ManualResume makes a paused check ignore pings until it is resumed.
-	ManualResume bool
+	ManualResume bool `json:"manual_resume,omitzero"`
 	// Methods are the HTTP methods of pings that count: "" for HEAD, GET and POST, or "POST".
-	Methods string
+	Methods string `json:"methods,omitzero"`
 
 	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords.
-	StartKW, SuccessKW, FailureKW string
+	StartKW   string `json:"start_kw,omitzero"`
+	SuccessKW string `json:"success_kw,omitzero"`
+	FailureKW string `json:"failure_kw,omitzero"`
 	// FilterSubject and FilterBody look for keywords in the subject and the text of an e-mail.
-	FilterSubject, FilterBody bool
+	FilterSubject bool `json:"filter_subject,omitzero"`
+	FilterBody    bool `json:"filter_body,omitzero"`
 	// FilterHTTPBody looks for keywords in the first 10,000 bytes of the body of an HTTP ping.
-	FilterHTTPBody bool
+	FilterHTTPBody bool `json:"filter_http_body,omitzero"`
 	// FilterDefaultFail makes a ping without a keyword a failure where a filter applies; otherwise it is ignored.
-	FilterDefaultFail bool
+	FilterDefaultFail bool `json:"filter_default_fail,omitzero"`
 
 	// AlertAfter is how many failures in a row raise the alert that the check is down; 0 and 1 both mean the first.
 	// Failures are fail signals, expected pings that did not arrive, and runs that did not end in time. Alert rules
 	// change neither the state nor its transitions.
-	AlertAfter int
+	AlertAfter int `json:"alert_after,omitzero"`
 	// RepeatEvery is the time between reminders while the check is down, 0 for none.
-	RepeatEvery time.Duration
+	RepeatEvery time.Duration `json:"repeat_every,omitzero"`
 	// QuietHours are the windows that hold alerts back, in the form of package quiet; "" for none. At the end of a
 	// window one alert sums up what was held back.
-	QuietHours string
+	QuietHours string `json:"quiet_hours,omitzero"`
 	// RecordOnly makes the check raise no alert. Its state, its transitions and its log are those of any other check.
-	RecordOnly bool
+	RecordOnly bool `json:"record_only,omitzero"`
 	// After names the checks of the same project that the check follows, its parents, as slugs or IDs with a comma between
 	// two; "" for none. While one of them is down or late, the alert that this check is down waits, and for the grace time of
 	// this check after that; see [gate.Parent]. One about whose outage nobody knows makes none wait. [Settings.Parents] lists them.
-	After string
+	After string `json:"after,omitzero"`
 }
 
 // Defaults returns the settings of a new check for which none are given: a Simple check with a Timeout of 24 hours and a
