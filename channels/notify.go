@@ -105,7 +105,7 @@ type Notification struct {
 	// Reminder is 0 for the alert itself, and counts from 1 for reminders that the check is still down.
 	Reminder int
 	// Over is when the check came up, if Status is [Down] and the check recovered before the alert could be sent;
-	// otherwise the zero time.
+	// otherwise the zero time. An outage that a pause has ended was not over by itself, so it has none.
 	Over time.Time
 	// Earlier are the preceding changes that were not reported, oldest first: because of quiet hours, because a queued ping
 	// made them, or because the channel could not be reached.

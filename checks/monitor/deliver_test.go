@@ -307,6 +307,39 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// TestOverAfterPause has a receiver away while one outage is ended by a pause, and a second one by a success. Only the second alert says
+// when its outage was over.
+func TestOverAfterPause(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "job")
+		o.set(func(context.Context, channels.Channel, channels.Notification) error { return errors.New("away") })
+		o.ping(t, c.ID, pings.Failure)
+		work(t, o.Monitor)
+		if _, err := o.Pause(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
+			o.clock.Advance(time.Second)
+			o.ping(t, c.ID, kind)
+			work(t, o.Monitor)
+		}
+		o.set(nil)
+		for range 3 {
+			o.clock.Advance(time.Minute)
+			work(t, o.Monitor)
+		}
+		var got []string
+		for _, n := range o.all() {
+			got = append(got, fmt.Sprint(n.Status, " ", n.At.Sub(noon), ", over ", !n.Over.IsZero()))
+		}
+		want := []string{"down 0s, over false", "down 1s, over true", "up 2s, over false"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("received (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestFair has many alerts to one channel become due before those to others. All channels have their turn. It needs a
 // database: with a store in memory and a notifier that returns at once, Go's scheduler decides which send comes first.
 func TestFair(t *testing.T) {

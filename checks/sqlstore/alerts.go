@@ -38,8 +38,8 @@ var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder
 		CASE WHEN f.up THEN ` + lastEarlier("NOT "+saysUp, "CASE WHEN "+saysUp+" THEN o.state = 'sent' ELSE "+heard+" END") + ` END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
-		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
-			AND a.at >= f.at AND a.id > f.id AND a.up ORDER BY a.at, a.id LIMIT 1) END AS up_at
+		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
+			AND a.at >= f.at AND a.id > f.id ORDER BY a.at, a.id LIMIT 1) END AS up_at -- none if a pause has ended the outage
 	FROM rollcall_deliveries AS d
 	JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
 	LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id

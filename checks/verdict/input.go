@@ -42,6 +42,6 @@ type Input struct {
 type Flip struct {
 	checks.Transition
 	// DownAt is when the check went down before a flip up. UpAt is when it came up after a flip down. Each is the zero
-	// time if that is unknown or has not happened.
+	// time if that is unknown or has not happened, as after an outage that a pause has ended.
 	DownAt, UpAt time.Time
 }

@@ -157,8 +157,8 @@ type Alert struct {
 	Flip AlertFlip
 	// Told is when an alert or reminder about the same flip was sent last in the line of a reminder, or the zero time.
 	Told time.Time
-	// DownAt is when the check last went down before a flip up. UpAt is when it first came up after a flip down. Each
-	// is the zero time if there is no such flip.
+	// DownAt is when the check last went down before a flip up. UpAt is when it came up after a flip down, which
+	// ended that outage: after a pause it may go down again before. Each is the zero time if there is no such flip.
 	DownAt, UpAt time.Time
 	// Earlier are the flips from Since on and before this one, oldest first. If there are more than [MaxEarlier], it has
 	// the newest. It goes by the stored Since, not by the one that was passed.
