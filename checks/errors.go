@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
@@ -57,11 +55,6 @@ const maxReason = 1000
 
 // Error returns the field and the reason, which is cut after 1000 bytes.
 func (e *FieldError) Error() string { return e.Field + " " + prose.Brief(e.Reason, maxReason) }
-
-// Taken returns the error of an identifier that is in use: a *[FieldError] that wraps [ErrExists].
-func Taken(field string, id uuid.UUID) error {
-	return &FieldError{Field: field, Reason: "is taken: " + id.String(), Err: ErrExists}
-}
 
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }

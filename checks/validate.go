@@ -159,15 +159,6 @@ func ValidateSource(setting, source string) error {
 	return nil
 }
 
-// ValidateCount refuses one more of something in a project that may have up to most of it, such as its channels. The error is a
-// *[FieldError] for the field "project".
-func ValidateCount(have, most int, things string) error {
-	if have >= most {
-		return refuse("project", "has %d %s, the maximum", have, things)
-	}
-	return nil
-}
-
 func slugRule(slug string, _ time.Time) error {
 	if !slugForm.MatchString(slug) {
 		return refuse("slug", "may only have a-z, 0-9, hyphen and underscore: %q", slug)

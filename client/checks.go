@@ -118,7 +118,7 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.
 // idRefused returns the error for a new thing with an identifier, which the server assigns. Found is nil if there is one with it.
 func idRefused(field string, id uuid.UUID, found error) error {
 	if found == nil {
-		return checks.Taken(field, id)
+		return &checks.FieldError{Field: field, Reason: "is taken: " + id.String(), Err: checks.ErrExists}
 	}
 	if !errors.Is(found, checks.ErrNotFound) {
 		return found

@@ -57,6 +57,15 @@ func Cut(text string, limit int) string {
 	return text[:end] + mark
 }
 
+// List joins items as in "a, b and c".
+func List(items []string) string {
+	last := len(items) - 1
+	if last < 1 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:last], ", ") + " and " + items[last]
+}
+
 // Brief cuts a text that may be of any length between characters to at most limit bytes, and then says how long it was, as in
 // "aaa… (1000000 bytes)".
 func Brief(text string, limit int) string {

@@ -62,7 +62,7 @@ func (s *service) fits(list []channels.Channel, stored, c channels.Channel, foun
 		}
 	}
 	if !found {
-		if err := checks.ValidateCount(len(list), checks.MaxChannels, "channels"); err != nil {
+		if err := roomForOne(len(list), checks.MaxChannels, "channels"); err != nil {
 			return nil, err
 		}
 	}
@@ -161,7 +161,7 @@ func (s *service) typeOf(kind channels.Kind) (t channels.Type) {
 // newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.
 func (s *service) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
 	if _, exists := channelByID(list, c.ID); exists {
-		return c, checks.Taken("id", c.ID)
+		return c, taken("id", c.ID)
 	}
 	if c.ID == uuid.Nil {
 		c.ID = uuid.New()

@@ -180,7 +180,7 @@ func (p *Project) upsert(ctx context.Context, spec checks.Spec, unique []checks.
 		return p.insert(ctx, tx, project, &stored, channels, project.CheckLimit())
 	})
 	if spec.ID != uuid.Nil && errors.Is(err, checks.ErrExists) {
-		err = checks.Taken("uuid", spec.ID)
+		err = taken("uuid", spec.ID)
 	}
 	if err != nil {
 		return checks.Snapshot{}, false, err

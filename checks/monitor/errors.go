@@ -3,6 +3,10 @@ package monitor
 import (
 	"errors"
 	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // Error says what an error of a [Monitor], a [Project] or one of the services is about, as in "monitor: check 3f…: not
@@ -68,3 +72,16 @@ func (e *StopError) Error() string {
 
 // Unwrap returns Err.
 func (e *StopError) Unwrap() error { return e.Err }
+
+// taken returns the error of an identifier that is in use.
+func taken(field string, id uuid.UUID) error {
+	return &checks.FieldError{Field: field, Reason: "is taken: " + id.String(), Err: checks.ErrExists}
+}
+
+// roomForOne refuses one more of something in a project that may have up to most of it, such as its channels.
+func roomForOne(have, most int, things string) error {
+	if have >= most {
+		return &checks.FieldError{Field: "project", Reason: fmt.Sprintf("has %d %s, the maximum", have, things)}
+	}
+	return nil
+}

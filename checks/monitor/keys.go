@@ -47,7 +47,7 @@ func (p *Project) CreateKeyUntil(ctx context.Context, scope checks.Scope, expire
 		if err != nil {
 			return err
 		}
-		if err := checks.ValidateCount(len(have), checks.MaxKeys, "API keys"); err != nil {
+		if err := roomForOne(len(have), checks.MaxKeys, "API keys"); err != nil {
 			return err
 		}
 		change, err := p.note(ctx, tx, aboutKey(key, "key.create", newKeyChanges(key)...))

@@ -192,7 +192,7 @@ func (s *step) commit(ctx context.Context) error {
 	})
 	s.took = time.Since(begin)
 	if len(s.list) == 1 && s.list[0].spec.ID != uuid.Nil && errors.Is(err, checks.ErrExists) {
-		err = checks.Taken("uuid", s.list[0].spec.ID)
+		err = taken("uuid", s.list[0].spec.ID)
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (p *Project) StatusPages(ctx context.Context) ([]checks.StatusPage, error) 
 func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	page.ID, page.CreatedAt = uuid.New(), p.now()
 	page, err := p.saveStatusPage(ctx, page, func(list []checks.StatusPage, page checks.StatusPage) (checks.StatusPage, error) {
-		return page, checks.ValidateCount(len(list), checks.MaxStatusPages, "status pages")
+		return page, roomForOne(len(list), checks.MaxStatusPages, "status pages")
 	})
 	return page, p.about(err)
 }

@@ -69,7 +69,7 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 				return err
 			}
 		}
-		if err := checks.ValidateCount(len(found), most, what); err != nil {
+		if err := roomForOne(len(found), most, what); err != nil {
 			return err
 		}
 		if err := p.knows(ctx, tx, w.Checks); err != nil {

@@ -179,14 +179,10 @@ func (p rehearsalPage) Outcomes() template.HTML {
 	add(p.Unsure, "late", "would notify only integrations that fail")
 	add(p.Later, "", "would notify someone later")
 	add(p.Prompt, "", "would notify someone at once")
-	switch n := len(parts); n {
-	case 0:
+	if len(parts) == 0 {
 		return "nothing more would be sent"
-	case 1:
-		return template.HTML(parts[0])
-	default:
-		return template.HTML(strings.Join(parts[:n-1], ", ") + " and " + parts[n-1])
 	}
+	return template.HTML(prose.List(parts))
 }
 
 // rehearsedChannel is a channel on the page of a project.

@@ -18,7 +18,7 @@ import (
 
 // pastWords says what is missing and what failed in the past of the board.
 func pastWords(v boardView) []phrase {
-	runs, missing, failed, missed, running := v.countPast()
+	n := v.countPast()
 	span := spans[defaultSpan].last
 	for _, s := range spans {
 		if s.Name == v.Query.Span {
@@ -28,55 +28,57 @@ func pastWords(v boardView) []phrase {
 	if v.Axis.Past() { // what is still missing was missed then
 		l := boardLane{axis: v.Axis}
 		span = "between " + l.moment(v.Axis.From) + " and " + l.moment(v.Axis.To)
-		missed, missing, running = missed+missing, 0, 0
+		n.missed, n.missing, n.running = n.missed+n.missing, 0, 0
 	}
 	var parts []string
-	if failed > 0 {
-		parts = append(parts, many(failed, "run failed", "runs failed"))
+	if n.failed > 0 {
+		parts = append(parts, many(n.failed, "run failed", "runs failed"))
 	}
-	if missed > 0 {
-		parts = append(parts, many(missed, "run was missed", "runs were missed"))
+	if n.missed > 0 {
+		parts = append(parts, many(n.missed, "run was missed", "runs were missed"))
 	}
 	var text []phrase
-	if missing > 0 {
-		text = append(text, phrase{Text: many(missing, "run is missing", "runs are missing") + ".", Bad: true}, phrase{Text: " "})
+	if n.missing > 0 {
+		text = append(text, phrase{Text: many(n.missing, "run is missing", "runs are missing") + ".", Bad: true}, phrase{Text: " "})
 	}
 	switch {
 	case len(parts) > 0:
-		text = append(text, phrase{Text: list(parts), Bad: true}, phrase{Text: " " + span + "."})
-	case runs == 0:
+		text = append(text, phrase{Text: prose.List(parts), Bad: true}, phrase{Text: " " + span + "."})
+	case n.runs == 0:
 		text = append(text, phrase{Text: "Nothing ran " + span + "."})
 	default:
 		text = append(text, phrase{Text: "No run failed " + span + "."})
 	}
-	if running > 0 {
-		text = append(text, phrase{Text: fmt.Sprintf(" %d running now.", running)})
+	if n.running > 0 {
+		text = append(text, phrase{Text: fmt.Sprintf(" %d running now.", n.running)})
 	}
 	return text
 }
 
-// countPast counts the runs of the board, and those that are still missing, failed, were missed and are running.
-func (v boardView) countPast() (runs, missing, failed, missed, running int) {
+// tally counts the runs of a board, and which of them are still missing, failed, were missed and are running.
+type tally struct{ runs, missing, failed, missed, running int }
+
+func (v boardView) countPast() (n tally) {
 	for _, g := range v.Groups {
 		for _, l := range g.Lanes {
-			runs += l.Runs
+			n.runs += l.Runs
 			for _, m := range l.Marks {
 				switch {
 				case m.Kind == board.Missed && m.Open:
-					missing++
-					missed += m.Bad - 1
+					n.missing++
+					n.missed += m.Bad - 1
 				case m.Kind == board.Missed:
-					missed += m.Bad
+					n.missed += m.Bad
 				case m.Kind == board.Running:
-					running++
+					n.running++
 				case m.Kind == board.Band: // the marks on it count
 				default:
-					failed += m.Bad
+					n.failed += m.Bad
 				}
 			}
 		}
 	}
-	return runs, missing, failed, missed, running
+	return n
 }
 
 // tonightWords says what will run in the night. It looks at each schedule once, however many checks have it.
@@ -154,15 +156,6 @@ func many(n int, one, several string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, several)
-}
-
-// list writes "a, b and c".
-func list(parts []string) string {
-	last := len(parts) - 1
-	if last < 1 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // note says in an empty lane why it is empty.
