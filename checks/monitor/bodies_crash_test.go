@@ -20,7 +20,7 @@ type crashing struct{ store.Store }
 
 var errCrash = errors.New("crash")
 
-func (crashing) SettleBodies(context.Context, []store.BodyResult) error { return errCrash }
+func (crashing) RecordBodies(context.Context, []store.BodyResult) error { return errCrash }
 
 // TestCrashAfterUpload has a process die after an upload, before it is recorded. If the ping still exists, the upload is
 // repeated; otherwise the object is removed.

@@ -100,7 +100,7 @@ func (b bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error) 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := b.store.SettleBodies(ctx, results); err != nil {
+	if err := b.store.RecordBodies(ctx, results); err != nil {
 		return 0, errors.Join(cause, err)
 	}
 	return done, cause

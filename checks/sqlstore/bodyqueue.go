@@ -109,8 +109,8 @@ func (s *database) UploadBody(ctx context.Context, job store.BodyJob) (body []by
 	return body, s.translate(err)
 }
 
-// SettleBodies records the outcome of jobs.
-func (s *database) SettleBodies(ctx context.Context, results []store.BodyResult) error {
+// RecordBodies records the outcome of jobs.
+func (s *database) RecordBodies(ctx context.Context, results []store.BodyResult) error {
 	var uploads, removals []store.BodyResult
 	for _, r := range results {
 		if r.Task == store.UploadTask {
@@ -124,16 +124,16 @@ func (s *database) SettleBodies(ctx context.Context, results []store.BodyResult)
 	}
 	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		t := tx.(*transaction)
-		if err := t.settleUploads(ctx, uploads); err != nil {
+		if err := t.recordUploads(ctx, uploads); err != nil {
 			return err
 		}
-		return t.settleRemovals(ctx, removals)
+		return t.recordRemovals(ctx, removals)
 	})
 }
 
-// settleUploads locks the uploads before the pings, as removePings does. The second of the two transactions then sees
+// recordUploads locks the uploads before the pings, as removePings does. The second of the two transactions then sees
 // the changes of the first.
-func (t *transaction) settleUploads(ctx context.Context, results []store.BodyResult) error {
+func (t *transaction) recordUploads(ctx context.Context, results []store.BodyResult) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 }
 
 // disown queues the removal of objects whose uploads are no longer queued. It keeps the objects that belong to their
-// pings, because another server has settled those uploads. It reads them by an UPDATE, which waits for locks on every shard:
+// pings, because another server has recorded those uploads. It reads them by an UPDATE, which waits for locks on every shard:
 // on Citus, the queue may show a commit that the log does not show yet.
 func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 	if len(jobs) == 0 {
@@ -204,8 +204,8 @@ func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 	return t.queueRemovals(ctx, removals)
 }
 
-// settleRemovals ignores a removal if its due_at has changed since the claim.
-func (t *transaction) settleRemovals(ctx context.Context, results []store.BodyResult) error {
+// recordRemovals ignores a removal if its due_at has changed since the claim.
+func (t *transaction) recordRemovals(ctx context.Context, results []store.BodyResult) error {
 	if len(results) == 0 {
 		return nil
 	}

@@ -174,7 +174,7 @@ func TestUploadMovedInDoubt(t *testing.T) {
 	_, err = pool.DB.ExecContext(t.Context(), "DELETE FROM rollcall_uploads")
 	must(t, err)
 	settled := make(chan error, 1)
-	go func() { settled <- f.SettleBodies(t.Context(), done([]store.BodyJob{upload})) }()
+	go func() { settled <- f.RecordBodies(t.Context(), done([]store.BodyJob{upload})) }()
 	for waits := false; !waits && len(settled) == 0; {
 		const query = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
 		must(t, pool.DB.QueryRowContext(t.Context(), query).Scan(&waits))

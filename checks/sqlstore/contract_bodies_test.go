@@ -62,7 +62,7 @@ func (f fixture) finish(t *testing.T, list ...store.BodyJob) {
 
 func (f fixture) settleBodies(t *testing.T, results ...store.BodyResult) {
 	t.Helper()
-	if err := f.SettleBodies(t.Context(), results); err != nil {
+	if err := f.RecordBodies(t.Context(), results); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -179,7 +179,7 @@ func testUploadsAreShared(t *testing.T, f fixture) {
 			for {
 				list, err := f.ClaimBodies(t.Context(), store.UploadTask, noon, noon.Add(time.Minute), 7)
 				if err == nil {
-					err = f.SettleBodies(t.Context(), done(list))
+					err = f.RecordBodies(t.Context(), done(list))
 				}
 				if err != nil {
 					t.Error(err)

@@ -294,11 +294,11 @@ func (p *People) sendNotice(ctx context.Context, key string) (sent bool, err err
 	limited, cancel := context.WithTimeout(ctx, noticeTime)
 	failure := p.mail(limited, n.To, subject, text)
 	cancel()
-	return failure == nil, p.settleNotice(context.WithoutCancel(ctx), key, n, failure, ctx.Err() != nil)
+	return failure == nil, p.recordNotice(context.WithoutCancel(ctx), key, n, failure, ctx.Err() != nil)
 }
 
-// settleNotice records how sending ended. Changes that were made meanwhile stay.
-func (p *People) settleNotice(ctx context.Context, key string, sent notice, failure error, stopped bool) error {
+// recordNotice records how sending ended. Changes that were made meanwhile stay.
+func (p *People) recordNotice(ctx context.Context, key string, sent notice, failure error, stopped bool) error {
 	now := p.now().UTC()
 	over := failure == nil || !stopped && now.Sub(sent.Changes[0].At) > noticeAge
 	var person uuid.UUID

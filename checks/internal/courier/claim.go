@@ -30,10 +30,10 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	if err != nil {
 		return nil, false, err
 	}
-	lanes, used := l.load(now)
-	list := turns(due, l.after, lanes)
+	states, used := l.load(now)
+	list := turns(due, l.after, states)
 	parts := share(list, used)
-	l.oldest.Store(new(oldest(due, lanes, nil)))
+	l.oldest.Store(new(oldest(due, states, nil)))
 	if len(parts) == 0 && next != uuid.Nil {
 		l.after = next
 	}
@@ -45,7 +45,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 	}
 	if len(parts) > 0 {
 		l.after = parts[len(parts)-1].Channel
-		l.oldest.Store(new(oldest(due, lanes, parts)))
+		l.oldest.Store(new(oldest(due, states, parts)))
 	}
 	return claimed, len(parts) > 0 && len(parts) < len(list), nil
 }
@@ -89,8 +89,8 @@ func (l *loop) due(ctx context.Context, now time.Time) (due []store.DueChannel, 
 }
 
 // load returns what the courier is busy with. It forgets what no longer counts of the paces.
-func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
-	lanes := make(map[uuid.UUID]laneState, len(l.paces)+1)
+func (l *loop) load(now time.Time) (map[uuid.UUID]channelState, pool) {
+	states := make(map[uuid.UUID]channelState, len(l.paces)+1)
 	for channel, p := range l.paces {
 		if now.Sub(p.at) >= windowTime {
 			p.window = 1
@@ -99,26 +99,26 @@ func (l *loop) load(now time.Time) (map[uuid.UUID]laneState, pool) {
 			delete(l.paces, channel)
 			continue
 		}
-		l.paces[channel], lanes[channel] = p, laneState{pace: p}
+		l.paces[channel], states[channel] = p, channelState{pace: p}
 	}
-	lanes[store.OnAlert.ID] = laneState{pace: pace{window: ahead * l.SendsPerChannel}} // a function of this program
+	states[store.OnAlert.ID] = channelState{pace: pace{window: ahead * l.SendsPerChannel}} // a function of this program
 	for s := range l.sends {
-		state := lanes[s.ChannelID]
+		state := states[s.ChannelID]
 		state.claimed++
 		if s.took() >= slowAfter { // one that hangs does not hold up those behind it
 			state.slow, state.window = true, max(state.window, 2)
 		}
-		lanes[s.ChannelID] = state
+		states[s.ChannelID] = state
 	}
 	used := pool{size: l.Sends, used: len(l.sends), projects: make(map[uuid.UUID]int)}
 	for s := range l.sends {
 		used.projects[cmp.Or(s.Channel.ProjectID, s.ChannelID)]++
-		if lanes[s.ChannelID].slow {
+		if states[s.ChannelID].slow {
 			used.slow++
 		}
 	}
-	l.addPaused(lanes, now)
-	return lanes, used
+	l.addPaused(states, now)
+	return states, used
 }
 
 // exchange records results and claims deliveries in one transaction. It has until end.Save ends: if the answer to a claim

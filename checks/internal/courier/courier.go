@@ -182,12 +182,12 @@ func (c *Courier) pause(channel uuid.UUID, until time.Time) {
 }
 
 // addPaused marks the paused channels.
-func (c *Courier) addPaused(lanes map[uuid.UUID]laneState, now time.Time) {
+func (c *Courier) addPaused(states map[uuid.UUID]channelState, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for channel, until := range c.paused {
 		if now.Before(until) {
-			lanes[channel] = laneState{paused: true}
+			states[channel] = channelState{paused: true}
 		} else {
 			delete(c.paused, channel)
 		}

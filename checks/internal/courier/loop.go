@@ -16,7 +16,7 @@ type loop struct {
 	end      background.End
 	asOf     time.Time           // when the loop began to end, or the zero time; it claims nothing that is due later
 	sends    map[*send]bool      // claimed and not finished
-	lanes    map[uuid.UUID]*lane // by channel
+	sending  map[uuid.UUID]*busy // by channel
 	finished chan *send
 	results  results            // not recorded yet
 	paces    map[uuid.UUID]pace // of channels with recent attempts
@@ -32,8 +32,8 @@ type loop struct {
 	sent int
 }
 
-// lane is a channel with claimed alerts.
-type lane struct {
+// busy is a channel with claimed alerts.
+type busy struct {
 	claimed int
 	slots   chan struct{} // a counting semaphore; capacity is the number of concurrent sends to the channel
 }
@@ -43,7 +43,7 @@ func newLoop(c *Courier, end background.End) *loop {
 		Courier:  c,
 		end:      end,
 		sends:    make(map[*send]bool),
-		lanes:    make(map[uuid.UUID]*lane),
+		sending:  make(map[uuid.UUID]*busy),
 		finished: make(chan *send, c.Sends), // no goroutine blocks after the loop has ended
 		halted:   make(chan struct{}),
 		results:  make(results),
@@ -57,7 +57,7 @@ type send struct {
 	store.Alert
 	verdict func(output []byte) string
 	others  []*send // what else the message is about
-	lane    *lane
+	busy    *busy
 	began   atomic.Pointer[time.Time] // when the attempt began
 	nobody  bool                      // it went to none of the recipients
 	open    string                    // what is open at the receiver after the attempt

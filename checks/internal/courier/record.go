@@ -22,8 +22,8 @@ func (s *send) took() time.Duration {
 // record turns the end of a send into a result.
 func (l *loop) record(ctx context.Context, s *send) {
 	delete(l.sends, s)
-	if s.lane.claimed--; s.lane.claimed == 0 {
-		delete(l.lanes, s.ChannelID)
+	if s.busy.claimed--; s.busy.claimed == 0 {
+		delete(l.sending, s.ChannelID)
 	}
 	if s.err != nil {
 		if left, ok := errors.AsType[*notBegunError](s.err); ok {

@@ -215,8 +215,8 @@ func (p pace) next(took time.Duration, failed bool, now time.Time, perChannel in
 	return n
 }
 
-// laneState is what the rules know about a channel.
-type laneState struct {
+// channelState is what the rules know about a channel.
+type channelState struct {
 	pace
 	claimed int
 	paused  bool // the receiver asked for a pause
@@ -231,14 +231,14 @@ type room struct {
 
 // turns returns the channels that may get more deliveries, each once. The quick ones come first. Within each sort, turns go
 // round in the order of the IDs and begin after the given channel.
-func turns(due []store.DueChannel, after uuid.UUID, lanes map[uuid.UUID]laneState) (list []room) {
+func turns(due []store.DueChannel, after uuid.UUID, states map[uuid.UUID]channelState) (list []room) {
 	for _, d := range due {
-		lane := lanes[d.Channel]
-		if lane.paused {
+		state := states[d.Channel]
+		if state.paused {
 			continue
 		}
-		if n := max(lane.window, 1) - lane.claimed; n > 0 {
-			list = append(list, room{store.ChannelRoom{Channel: d.Channel, N: n}, d.Project, lane.slow})
+		if n := max(state.window, 1) - state.claimed; n > 0 {
+			list = append(list, room{store.ChannelRoom{Channel: d.Channel, N: n}, d.Project, state.slow})
 		}
 	}
 	rank := func(last bool) int {
@@ -256,10 +256,10 @@ func turns(due []store.DueChannel, after uuid.UUID, lanes map[uuid.UUID]laneStat
 
 // oldest returns when the first delivery to a channel became due that is not slow and gets no part of a claim, or the zero
 // time.
-func oldest(due []store.DueChannel, lanes map[uuid.UUID]laneState, parts []store.ChannelRoom) (at time.Time) {
+func oldest(due []store.DueChannel, states map[uuid.UUID]channelState, parts []store.ChannelRoom) (at time.Time) {
 	for _, d := range due {
 		got := slices.ContainsFunc(parts, func(p store.ChannelRoom) bool { return p.Channel == d.Channel })
-		if !got && !lanes[d.Channel].slow && !lanes[d.Channel].paused && (at.IsZero() || d.Due.Before(at)) {
+		if !got && !states[d.Channel].slow && !states[d.Channel].paused && (at.IsZero() || d.Due.Before(at)) {
 			at = d.Due
 		}
 	}

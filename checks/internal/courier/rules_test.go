@@ -216,7 +216,7 @@ func TestTurns(t *testing.T) {
 	for _, n := range []byte{4, 1, 3, 2, 3, 5} {
 		due = append(due, store.DueChannel{Channel: channelN(n), Project: projectN(int(n))})
 	}
-	lanes := map[uuid.UUID]laneState{
+	states := map[uuid.UUID]channelState{
 		channelN(1): {pace{window: 4}, 3, false}, channelN(2): {pace{window: 4}, 4, false}, channelN(3): {pace{window: 4}, 9, false},
 		channelN(4): {pace{window: 4}, 0, false}, channelN(5): {pace{slow: true}, 0, false},
 	}
@@ -226,7 +226,7 @@ func TestTurns(t *testing.T) {
 	for after, want := range map[byte][]room{
 		0: {one, four, slow}, 1: {four, one, slow}, 3: {four, one, slow}, 4: {one, four, slow}, 5: {one, four, slow},
 	} {
-		got := turns(due, channelN(after), lanes)
+		got := turns(due, channelN(after), states)
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(room{})); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", after, diff)
 		}
@@ -277,9 +277,9 @@ func TestLoad(t *testing.T) {
 	}{
 		{0, []pace{{8, true, noon}, {8, false, noon}}}, {windowTime, []pace{{1, true, noon}, {}}}, {slowTime, []pace{{}, {}}},
 	} {
-		lanes, used := l.load(noon.Add(tt.after))
-		if lanes[channelN(2)].pace != tt.want[0] || lanes[channelN(3)].pace != tt.want[1] || used.size != 8 {
-			t.Errorf("after %v: %+v", tt.after, lanes)
+		states, used := l.load(noon.Add(tt.after))
+		if states[channelN(2)].pace != tt.want[0] || states[channelN(3)].pace != tt.want[1] || used.size != 8 {
+			t.Errorf("after %v: %+v", tt.after, states)
 		}
 	}
 }
@@ -360,14 +360,14 @@ func TestShareLeavesRoom(t *testing.T) {
 
 func TestOldest(t *testing.T) {
 	due := []store.DueChannel{{Channel: channelN(1), Due: noon}, {Channel: channelN(2), Due: noon.Add(1)}, {Channel: channelN(3), Due: noon.Add(2)}}
-	lanes := map[uuid.UUID]laneState{channelN(1): {pace: pace{slow: true}}}
-	if got := oldest(due, lanes, nil); !got.Equal(noon.Add(1)) {
+	states := map[uuid.UUID]channelState{channelN(1): {pace: pace{slow: true}}}
+	if got := oldest(due, states, nil); !got.Equal(noon.Add(1)) {
 		t.Error(got)
 	}
-	if got := oldest(due, lanes, []store.ChannelRoom{{Channel: channelN(2), N: 1}}); !got.Equal(noon.Add(2)) {
+	if got := oldest(due, states, []store.ChannelRoom{{Channel: channelN(2), N: 1}}); !got.Equal(noon.Add(2)) {
 		t.Errorf("with a part for one: %v", got)
 	}
-	if got := oldest(due[:1], lanes, nil); !got.IsZero() {
+	if got := oldest(due[:1], states, nil); !got.IsZero() {
 		t.Errorf("with slow ones alone: %v", got)
 	}
 }

@@ -83,12 +83,12 @@ var errNoMembers = errors.New("the group has no members")
 
 // start makes an attempt in a new goroutine.
 func (l *loop) start(ctx context.Context, notifier channels.Notifier, s *send) {
-	s.lane = l.lanes[s.ChannelID]
-	if s.lane == nil {
-		s.lane = &lane{slots: make(chan struct{}, l.SendsPerChannel)}
-		l.lanes[s.ChannelID] = s.lane
+	s.busy = l.sending[s.ChannelID]
+	if s.busy == nil {
+		s.busy = &busy{slots: make(chan struct{}, l.SendsPerChannel)}
+		l.sending[s.ChannelID] = s.busy
 	}
-	s.lane.claimed++
+	s.busy.claimed++
 	l.sends[s] = true
 	go func() {
 		s.open, s.err = l.attempt(ctx, notifier, s)
@@ -103,8 +103,8 @@ func (l *loop) start(ctx context.Context, notifier channels.Notifier, s *send) {
 // begins before the slot is free again. nowOpen is what is open at the receiver afterwards.
 func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send) (nowOpen string, err error) {
 	select {
-	case s.lane.slots <- struct{}{}:
-		defer func() { <-s.lane.slots }()
+	case s.busy.slots <- struct{}{}:
+		defer func() { <-s.busy.slots }()
 	case <-l.halted:
 		return s.Open, &notBegunError{l.Now()}
 	}

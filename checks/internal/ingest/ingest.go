@@ -25,7 +25,7 @@
 //
 // # With several nodes
 //
-// The queue passes pings on to lanes, which are queues themselves, one for each node. With a spool, byNode splits a batch instead,
+// The queue passes pings on to queues of nodes. With a spool, byNode splits a batch instead,
 // because the spool must commit pings in the order of their numbers.
 package ingest
 
@@ -115,17 +115,17 @@ func New(c Config) (*Ingest, error) {
 	case in.spool != nil:
 		in.queue.commit = byNode(c.Sharder, t.timeout, in.spool, in.queue.commit)
 	default:
-		lane := func(node int) *queue {
-			lane, own := queueOf(), *t
+		open := func(node int) *queue {
+			q, own := queueOf(), *t
 			own.store = onNode{t.store, node}
 			own.ended = func(recorded bool, err error) {
-				lane.progressed(recorded, err)
+				q.progressed(recorded, err)
 				in.queue.progressed(recorded, err)
 			}
-			lane.commit = alone(own.commit)
-			return lane
+			q.commit = alone(own.commit)
+			return q
 		}
-		in.queue.lanes = &lanes{sharder: c.Sharder, timeout: t.timeout, lane: lane, queues: make(map[int]*queue)}
+		in.queue.nodes = &nodeQueues{sharder: c.Sharder, timeout: t.timeout, open: open, queues: make(map[int]*queue)}
 	}
 	in.timeout = t.timeout
 	return in, nil

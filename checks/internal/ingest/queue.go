@@ -25,8 +25,8 @@ const (
 // queue is a group commit. Pings that arrive during one commit go into the next, and every caller waits for the commit of
 // its ping. While the queue is empty, no goroutine runs.
 type queue struct {
-	commit   commit // unless it passes pings on to lanes
-	lanes    *lanes // nil if the database cannot have several nodes
+	commit   commit      // unless it passes pings on to queues of nodes
+	nodes    *nodeQueues // nil if the database cannot have several nodes
 	maxBatch int
 	maxQueue int
 	now      func() time.Time
@@ -86,14 +86,14 @@ func (q *queue) add(p *queued) error {
 	return nil
 }
 
-// drain commits batches, or passes them on to the lanes, until the queue is empty.
+// drain commits batches, or passes them on to those of nodes, until the queue is empty.
 func (q *queue) drain() {
 	growStack()
 	for batch := q.take(); batch != nil; batch = q.take() {
-		if q.lanes != nil {
-			q.lanes.pass(batch, q)
+		if q.nodes != nil {
+			q.nodes.pass(batch, q)
 			q.mu.Lock()
-			q.batch = nil // after the pings are in lanes, so that oldest always sees them
+			q.batch = nil // after the pings are in the queues of nodes, so that oldest always sees them
 			q.mu.Unlock()
 			continue
 		}
@@ -227,8 +227,8 @@ func (f *Failure) add(now time.Time, err error) {
 
 // silence returns how long a current batch has made no progress, or 0 if no batch is being committed.
 func (q *queue) silence() (longest time.Duration) {
-	for _, lane := range q.lanes.all() {
-		longest = max(longest, lane.silence())
+	for _, q := range q.nodes.all() {
+		longest = max(longest, q.silence())
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -252,12 +252,12 @@ func (q *queue) oldest() (now, oldest time.Time) {
 	return now, oldest
 }
 
-// waiting returns the pings that are not committed yet: those of lanes last, because pings move there.
+// waiting returns the pings that are not committed yet: those of nodes last, because pings move there.
 func (q *queue) waiting() []*queued {
 	q.mu.Lock()
 	waiting := slices.Concat(q.batch, q.pings)
 	q.mu.Unlock()
-	return append(waiting, q.lanes.waiting()...)
+	return append(waiting, q.nodes.waiting()...)
 }
 
 // length returns the number of pings that wait for the next batch.
@@ -265,8 +265,8 @@ func (q *queue) length() int {
 	q.mu.Lock()
 	n := len(q.pings)
 	q.mu.Unlock()
-	for _, lane := range q.lanes.all() {
-		n += lane.length()
+	for _, q := range q.nodes.all() {
+		n += q.length()
 	}
 	return n
 }

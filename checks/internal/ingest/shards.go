@@ -12,24 +12,24 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// lanes are the queues behind the queue of a database on several nodes, one for each node. Each batch then touches one node, and
+// nodeQueues are the queues behind the queue of a database on several nodes, one for each node. Each batch then touches one node, and
 // fills while the others commit. A node that is down fails only its own pings. The pings of one check stay in order,
-// because they take the same lane.
-type lanes struct {
+// because they take the same one.
+type nodeQueues struct {
 	sharder store.Sharder
 	timeout time.Duration
-	lane    func(node int) *queue // makes one
-	layout  int64                 // that the lanes have pings of
+	open    func(node int) *queue // makes one
+	layout  int64                 // that the queues have pings of
 
 	mu     sync.Mutex
 	queues map[int]*queue // by node
 }
 
-// pass puts a batch of the queue before the lanes into those of its checks. If it cannot tell them, the pings fail.
-func (l *lanes) pass(batch []*queued, front *queue) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
+// pass puts a batch of the queue before them into those of its checks. If it cannot tell them, the pings fail.
+func (n *nodeQueues) pass(batch []*queued, front *queue) {
+	ctx, cancel := context.WithTimeout(context.Background(), n.timeout)
 	defer cancel()
-	nodes, layout, err := nodesOf(ctx, l.sharder, batch)
+	nodes, layout, err := nodesOf(ctx, n.sharder, batch)
 	if err != nil {
 		err = outage(ctx, err)
 		front.fail(batch, err)
@@ -39,14 +39,14 @@ func (l *lanes) pass(batch []*queued, front *queue) {
 		}
 		return
 	}
-	if layout != l.layout { // a check may have moved to another lane
-		for _, p := range l.waiting() {
+	if layout != n.layout { // a check may have moved to another node
+		for _, p := range n.waiting() {
 			<-p.done
 		}
-		l.layout = layout
+		n.layout = layout
 	}
 	for i, p := range batch {
-		if err := l.at(nodes[i]).add(p); err != nil {
+		if err := n.at(nodes[i]).add(p); err != nil {
 			front.events.PingRefused()
 			p.err = err
 			close(p.done)
@@ -54,24 +54,24 @@ func (l *lanes) pass(batch []*queued, front *queue) {
 	}
 }
 
-// at returns the lane of a node.
-func (l *lanes) at(node int) *queue {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.queues[node] == nil {
-		l.queues[node] = l.lane(node)
+// at returns the queue of a node.
+func (n *nodeQueues) at(node int) *queue {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.queues[node] == nil {
+		n.queues[node] = n.open(node)
 	}
-	return l.queues[node]
+	return n.queues[node]
 }
 
-// all returns the lanes. Of nil it returns none.
-func (l *lanes) all() []*queue {
-	if l == nil {
+// all returns the queues. Of nil it returns none.
+func (n *nodeQueues) all() []*queue {
+	if n == nil {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Collect(maps.Values(l.queues))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.queues))
 }
 
 // onNode is a store whose transactions touch one node.
@@ -84,15 +84,15 @@ func (s onNode) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 	return s.Ingest.Update(store.OnNode(ctx, s.node), fn)
 }
 
-// waiting returns the pings in the lanes that are not committed yet.
-func (l *lanes) waiting() (list []*queued) {
-	for _, q := range l.all() {
+// waiting returns the pings in the queues that are not committed yet.
+func (n *nodeQueues) waiting() (list []*queued) {
+	for _, q := range n.all() {
 		list = append(list, q.waiting()...)
 	}
 	return list
 }
 
-// byNode returns a commit that takes a batch node by node. It is for a monitor with a spool, which has no lanes: the spool
+// byNode returns a commit that takes a batch node by node. It is for a monitor with a spool, which has no queues of nodes: the spool
 // needs pings to be committed in the order of their numbers.
 func byNode(sharder store.Sharder, timeout time.Duration, s *spool, next commit) commit {
 	return func(batch []*queued, fail func([]*queued, error)) {

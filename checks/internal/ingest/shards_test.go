@@ -26,14 +26,14 @@ func (m *moving) Nodes(_ context.Context, checks []uuid.UUID) (nodes []int, layo
 	return nodes, int64(m.moved), m.err
 }
 
-// TestLanes blocks the commits of one node. Those of another go on; a check that has moved waits for its earlier pings.
-func TestLanes(t *testing.T) {
+// TestNodeQueues blocks the commits of one node. Those of another go on; a check that has moved waits for its earlier pings.
+func TestNodeQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now, events := time.Now, Events{PingsFailed: func(int) {}, PingRefused: func() {}}
 		gate, nodes := make(chan struct{}), new(moving)
 		var committed []int64
 		front := &queue{maxBatch: 9, maxQueue: 99, now: now, stamp: stampNow, clock: now, events: events}
-		front.lanes = &lanes{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), lane: func(node int) *queue {
+		front.nodes = &nodeQueues{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), open: func(node int) *queue {
 			return &queue{maxBatch: 9, maxQueue: 2, now: now, clock: now, events: events, commit: func(batch []*queued, _ func([]*queued, error)) {
 				if node == 1 {
 					<-gate
@@ -61,7 +61,7 @@ func TestLanes(t *testing.T) {
 		ping(1, 3)
 		ping(1, 4)
 		if refused := ping(1, 5); !errors.Is(refused.err, store.ErrUnavailable) || front.length() != 2 {
-			t.Errorf("a ping beyond the limit of its lane: error %v; %d wait, want 2", refused.err, front.length())
+			t.Errorf("a ping beyond the limit of its node: error %v; %d wait, want 2", refused.err, front.length())
 		}
 		nodes.moved = 1 // to a node that commits at once
 		last := ping(1, 6)

@@ -63,7 +63,7 @@ type BodyResult struct {
 
 // BodyQueue is the outbox of object storage. All methods work even if the ping no longer exists.
 //
-// [Tx].SaveChecks adds an upload for each of Locked.Uploads, due at the At of its ping. Until [BodyQueue].SettleBodies
+// [Tx].SaveChecks adds an upload for each of Locked.Uploads, due at the At of its ping. Until [BodyQueue].RecordBodies
 // records that it is done, [History].Pings returns the body. [History].PrunePings adds removals.
 type BodyQueue interface {
 	// ClaimBodies leases up to limit jobs of a task that are due at now, the earliest due first. It adds 1 to Attempts
@@ -73,14 +73,14 @@ type BodyQueue interface {
 	// UploadBody returns the body of an upload. The error is [checks.ErrNotFound] if the upload is no longer queued,
 	// because it is done or its ping was pruned.
 	UploadBody(ctx context.Context, job BodyJob) ([]byte, error)
-	// SettleBodies records results in one transaction.
+	// RecordBodies records results in one transaction.
 	//
-	// An upload that is done: SettleBodies clears the body from the database, stores the key with the ping and removes
-	// the job. If another server has recorded that before, nothing changes. If the ping no longer exists, SettleBodies
+	// An upload that is done: RecordBodies clears the body from the database, stores the key with the ping and removes
+	// the job. If another server has recorded that before, nothing changes. If the ping no longer exists, RecordBodies
 	// queues the removal of the object, due at once; a removal that is queued for later becomes due at once, too.
 	//
 	// A removal that is done leaves the queue, unless its Due has changed since the claim: then the object was uploaded
 	// again. A job that failed gets the given Attempts and is due at RetryAt, if it is still queued and, for a removal,
 	// its Due has not changed.
-	SettleBodies(ctx context.Context, results []BodyResult) error
+	RecordBodies(ctx context.Context, results []BodyResult) error
 }

@@ -107,10 +107,10 @@ type PingQuery struct {
 	// Timed selects only the newest ping that has a Duration, and is Brief.
 	Timed bool
 	// Failed selects only the newest failure, with the last [FailedBody] bytes of its Body. It has no Body if
-	// [BodyQueue].SettleBodies has moved that.
+	// [BodyQueue].RecordBodies has moved that.
 	Failed bool
 	// Number, unless nil, selects only the ping with this number. It comes with its Body, or with a BodyKey if
-	// [BodyQueue].SettleBodies has moved the body. It is not found any more as soon as the check is deleted.
+	// [BodyQueue].RecordBodies has moved the body. It is not found any more as soon as the check is deleted.
 	Number *int64
 }
 

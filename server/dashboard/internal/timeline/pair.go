@@ -141,8 +141,8 @@ func (p *pairing) newest(id uuid.NullUUID, at time.Time) int {
 	return newest
 }
 
-// settle gives the runs that have not ended their results.
-func (w *wait) settle(runs []Run) []Run {
+// conclude gives the runs that have not ended their results.
+func (w *wait) conclude(runs []Run) []Run {
 	for i, r := range runs {
 		switch {
 		case r.Result != "":

@@ -120,7 +120,7 @@ func Of(c checks.Check, log Log, since, now time.Time) Timeline {
 		line.Since = log.Pings[n-1].At
 	}
 	w := wait{Check: c, now: now, transitions: transitions}
-	runs := w.settle(pair(c, log.Pings, now))
+	runs := w.conclude(pair(c, log.Pings, now))
 	w.index(runs)
 	for i, r := range runs {
 		if r.Result == Overrun {
@@ -143,7 +143,7 @@ func Of(c checks.Check, log Log, since, now time.Time) Timeline {
 // ones are not among them.
 func Runs(c checks.Check, log []pings.Ping, now time.Time) []Run {
 	w := wait{Check: c, now: now}
-	return w.settle(pair(c, log, now))
+	return w.conclude(pair(c, log, now))
 }
 
 // LateAt reports whether a check that was up at an earlier instant was late then: a run was expected, and none had begun, nor
