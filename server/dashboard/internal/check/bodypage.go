@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 
@@ -30,7 +29,7 @@ type bodyView struct {
 // server did not keep, and the page leaves out.
 type bodyPart struct {
 	Title             string
-	Text              template.HTML
+	Text              string
 	NotKept, NotShown int64
 }
 
@@ -97,12 +96,12 @@ func (v *bodyView) read() {
 // add adds a part, of a long one its beginning and its end.
 func (v *bodyView) add(title, content string) {
 	if len(content) <= bodyShown {
-		v.Parts = append(v.Parts, bodyPart{Title: title, Text: terminal(content)})
+		v.Parts = append(v.Parts, bodyPart{Title: title, Text: output(content)})
 		return
 	}
 	first, last := text.First(content, bodyShown/2), text.Last(content, bodyShown/2)
-	v.Parts = append(v.Parts, bodyPart{Title: title, Text: terminal(string(first))},
-		bodyPart{Text: terminal(string(last)), NotShown: int64(len(content) - len(first) - len(last))})
+	v.Parts = append(v.Parts, bodyPart{Title: title, Text: output(string(first))},
+		bodyPart{Text: output(string(last)), NotShown: int64(len(content) - len(first) - len(last))})
 }
 
 // rawBody lets the viewer download a body as it was received. No browser takes it for a page.

@@ -101,7 +101,7 @@ func TestLastFailure(t *testing.T) {
 	lines := "03:00:09 exporting\n" + strings.Repeat("\x1b[31mrow\x1b[0m\n", 18) + "disk <i>full</i>\n\n"
 	ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(lines)}, 4*time.Minute)
 	b.Get(path).Is(http.StatusOK).Has("Last failure", "exit status 2", "took <b>4 min</b>, usually 12 min", "Last 15 of 20 lines", `href="`+path+`/pings/8"`,
-		`<span class="f1">row</span>`, "disk &lt;i&gt;full", "?compare=last#output", "<q>disk &lt;i&gt;full").HasNo("03:00:09", "<i>full")
+		"row\nrow\n", "disk &lt;i&gt;full", "?compare=last#output", "<q>disk &lt;i&gt;full").HasNo("03:00:09", "<i>full")
 	b.Get(path+"?compare=last").Is(http.StatusOK).Has("<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger", "<span>03:00:09 exporting</span>", "<span>03:00:01 exporting</span>").
 		HasNo("?compare=last", "Last 15")
 	ping(pings.Signal{Kind: pings.Failure}, time.Minute)
@@ -130,7 +130,7 @@ func TestBodyPage(t *testing.T) {
 		s.Ping(c, signal)
 	}
 	b := s.SignedIn(s.Keys.ReadOnly)
-	b.Get(path+"1").Is(http.StatusOK).Has(`<span class="f1 bold">failed</span>`, "&lt;script&gt;").HasNo("<script>alert", "Previous")
+	b.Get(path+"1").Is(http.StatusOK).Has("failed &lt;script&gt;").HasNo("<script>alert", "Previous")
 	b.Get(path+"2").Has("fertig ü", "All done", "Previous", "Next").HasNo("<script>alert")
 	b.Get(path + "3").Has("Not text").HasNo("<pre")
 	b.Get(path+"4").Has("100 kB are left out here; the download has them.", "6789</pre>")

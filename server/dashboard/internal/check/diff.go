@@ -1,14 +1,13 @@
 package check
 
 import (
-	"html/template"
 	"regexp"
 	"strings"
 )
 
 // diffLine is a line of an output that is compared with another.
 type diffLine struct {
-	Text template.HTML
+	Text string
 	// Differs says that the other output does not have the line there.
 	Differs bool
 	// Same is how many lines of both outputs are left out here. Such an entry has no text.
@@ -64,11 +63,7 @@ func diff(a, b []string) (first, second []diffLine) {
 			}
 		}
 	}
-	line := func(text string, differs bool) diffLine {
-		var out strings.Builder
-		writePlain(&out, text)
-		return diffLine{Text: template.HTML(out.String()), Differs: differs}
-	}
+	line := func(text string, differs bool) diffLine { return diffLine{Text: output(text), Differs: differs} }
 	i, j := 0, 0
 	for i < len(a) || j < len(b) {
 		switch {

@@ -32,7 +32,7 @@ func TestDiff(t *testing.T) {
 		{"", "a b", "", "!a|!b|"},
 		{"a b", "", "!a|!b|", ""},
 		{"3s a 2026-11-22 03:00:01 c", "14.5s a 2026-11-21 03:00:07 d", "3s|a|2026-11-22|03:00:01|!c|", "14.5s|a|2026-11-21|03:00:07|!d|"},
-		{"<b> \x01", "<b> \x01", "&lt;b&gt;|␁|", "&lt;b&gt;|␁|"},
+		{"<b> \x01", "<b> \x01", "<b>|␁|", "<b>|␁|"},
 	} {
 		first, second := diff(strings.Fields(test.a), strings.Fields(test.b))
 		if got := marked(first); got != test.first {

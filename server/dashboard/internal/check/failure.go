@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ type failureView struct {
 	Ping  pings.Ping
 	Usual time.Duration // the median of the successes, or 0 if that is unknown
 	// Output has the last of Lines lines; it is "" if Problem says why.
-	Output  template.HTML
+	Output  string
 	Lines   int
 	Problem string
 	// Success is the last success that has an output, or nil.
@@ -66,7 +65,7 @@ func failureOf(q *ui.Request, log []pings.Ping) *failureView {
 	text, problem := outputOf(q, &v.Ping)
 	lines := linesOf(text)
 	if v.Problem = problem; len(lines) > 0 {
-		v.Lines, v.Output = len(lines), terminal(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
+		v.Lines, v.Output = len(lines), output(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
 	}
 	if i := slices.IndexFunc(log[at:], func(p pings.Ping) bool { return p.Kind == pings.Success && p.BodySize > 0 }); i >= 0 && v.Lines > 0 {
 		v.Success = &log[at+i]
