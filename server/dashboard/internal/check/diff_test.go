@@ -16,9 +16,9 @@ func marked(lines []diffLine) string {
 		case l.Same > 0:
 			out.WriteString(strings.Repeat("~", l.Same) + "|")
 		case l.Differs:
-			out.WriteString("!" + string(l.Text) + "|")
+			out.WriteString("!" + l.Text + "|")
 		default:
-			out.WriteString(string(l.Text) + "|")
+			out.WriteString(l.Text + "|")
 		}
 	}
 	return out.String()
