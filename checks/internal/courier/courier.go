@@ -31,7 +31,7 @@
 //
 // It is the last delivery in its line that it may have heard: it was sent, or it was tried, which attempts says as long as a row is not
 // claimed. A recovery goes to those who know of an outage, also if they are not assigned any more, and ends as skipped for all others
-// (Unheard). If it stands behind an alert that the gate keeps back, the alert ends as skipped (vanish), also if it was tried: who has
+// (Unheard). If it stands behind an alert that the gate keeps back, the alert ends as skipped (skipLine), also if it was tried: who has
 // heard it hears the end. What waits is due at once when its check comes up or is paused.
 //
 // # Storms

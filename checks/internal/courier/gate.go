@@ -181,21 +181,21 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 			over = "that outage is over"
 		}
 		tried := q.Attempts > 1 && a.Channel.Kind != channels.Group // a group hears nothing itself
-		if list = vanish(line, over, tried); len(list) > 0 && list[0].ID == q.ID {
+		if list = skipLine(line, over, tried); len(list) > 0 && list[0].ID == q.ID {
 			return list, false
 		}
 	}
 	switch {
 	case a.Unheard:
-		return append(list, dropped(q, "the alert that it was down was not sent")), false
+		return append(list, skipped(q, "the alert that it was down was not sent")), false
 	case a.Reminder > 0 && !a.Told.Before(a.CreatedAt):
-		return append(list, dropped(q, "an alert was sent after it was due")), false
+		return append(list, skipped(q, "an alert was sent after it was due")), false
 	case a.Reminder > 0 && a.Held != "" && !a.Check.StoredSince.Equal(a.Flip.At):
-		return append(list, dropped(q, "that outage is over")), false
+		return append(list, skipped(q, "that outage is over")), false
 	case a.Held == gate.ByRepeat && a.Check.RepeatEvery == 0:
-		return append(list, dropped(q, "there are no reminders any more")), false
+		return append(list, skipped(q, "there are no reminders any more")), false
 	case d.Action == gate.Drop:
-		return append(list, dropped(q, d.Why.Words(d.Name))), false
+		return append(list, skipped(q, d.Why.Words(d.Name))), false
 	case d.Action == gate.Wait:
 		r := pending(q, q.HeldUntil)
 		r.Attempts--
@@ -204,11 +204,11 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 	return list, true
 }
 
-// vanish returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
+// skipLine returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
 // alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
 // recoveries. One about a later outage takes its place. If its outage was over when the check was read, which was before the line, it
 // ends for that reason. Otherwise only its reminders do. One that was tried counts as heard, and decides nothing about those behind it.
-func vanish(line []store.WaitingDelivery, over string, tried bool) (list []store.DeliveryResult) {
+func skipLine(line []store.WaitingDelivery, over string, tried bool) (list []store.DeliveryResult) {
 	first := line[0]
 	for len(line) > 0 && (line[0].ID == first.ID || !tried && line[0].CreatedAt.Before(first.HeldUntil)) {
 		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
@@ -226,7 +226,7 @@ func vanish(line []store.WaitingDelivery, over string, tried bool) (list []store
 		}
 		for _, w := range line[from:ends] {
 			w.Held, w.HeldBy = first.Held, first.HeldBy
-			list = append(list, dropped(w.QueuedDelivery, text))
+			list = append(list, skipped(w.QueuedDelivery, text))
 		}
 		line = line[ends:]
 		for len(line) > 0 && line[0].FlipUp {
@@ -236,10 +236,10 @@ func vanish(line []store.WaitingDelivery, over string, tried bool) (list []store
 	return list
 }
 
-// dropped returns the result of a delivery that the gate drops. That it was claimed to ask the gate is no attempt. A reminder leaves no
+// skipped returns the result of a delivery that the gate drops. That it was claimed to ask the gate is no attempt. A reminder leaves no
 // row, because the next one follows anyway: a check that waits for days would leave one for each of its integrations and repeats.
-func dropped(q store.QueuedDelivery, why string) store.DeliveryResult {
-	r := over(q, checks.DeliverySkipped, cutText(why, MaxError))
+func skipped(q store.QueuedDelivery, why string) store.DeliveryResult {
+	r := ended(q, checks.DeliverySkipped, cutText(why, MaxError))
 	r.Attempts = max(0, r.Attempts-1)
 	r.Forget = r.Reminder > 0 && r.Attempts == 0
 	return r

@@ -168,7 +168,7 @@ func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []store
 			if w.ChannelID == store.OnAlert.ID {
 				missing = "OnAlert"
 			}
-			r := over(w.QueuedDelivery, checks.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has %s", c.GiveUp, missing))
+			r := ended(w.QueuedDelivery, checks.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has %s", c.GiveUp, missing))
 			if i == 0 {
 				r.Attempts-- // the claim was no attempt
 			}

@@ -154,7 +154,7 @@ func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult,
 		if w.FlipID == kept.FlipID {
 			text = "the alert before it is not sent yet"
 		}
-		superseded = append(superseded, over(w.QueuedDelivery, checks.DeliverySuperseded, text))
+		superseded = append(superseded, ended(w.QueuedDelivery, checks.DeliverySuperseded, text))
 	}
 	first = pending(kept.QueuedDelivery, kept.Due)
 	if len(superseded) == 0 {
@@ -333,8 +333,8 @@ func pending(q store.QueuedDelivery, due time.Time) store.DeliveryResult {
 	return r
 }
 
-// over returns the result of a delivery that reaches a final state.
-func over(q store.QueuedDelivery, state checks.DeliveryState, text string) store.DeliveryResult {
+// ended returns the result of a delivery that reaches a final state.
+func ended(q store.QueuedDelivery, state checks.DeliveryState, text string) store.DeliveryResult {
 	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
 	r.State, r.Error = state, text
 	return r

@@ -195,15 +195,15 @@ func TestSupersedeWaiting(t *testing.T) {
 	}
 }
 
-// TestVanish has a check go down again after it was read as up, and before its line is: the alert about that stays.
-func TestVanish(t *testing.T) {
+// TestSkipLine has a check go down again after it was read as up, and before its line is: the alert about that stays.
+func TestSkipLine(t *testing.T) {
 	waiting := func(id int64, flip int64, up bool) store.WaitingDelivery {
 		q := store.QueuedDelivery{ID: id, CreatedAt: noon.Add(time.Duration(id) * time.Second)}
 		return store.WaitingDelivery{QueuedDelivery: q, FlipID: flip, FlipAt: q.CreatedAt, FlipUp: up}
 	}
 	line := []store.WaitingDelivery{waiting(1, 1, false), waiting(2, 2, true), waiting(3, 3, false)}
 	line[0].Held, line[0].HeldUntil = gate.ByMaintenance, noon.Add(time.Hour)
-	if ended := vanish(line, "the check is up", false); len(ended) != 1 || ended[0].ID != 1 {
+	if ended := skipLine(line, "the check is up", false); len(ended) != 1 || ended[0].ID != 1 {
 		t.Errorf("ended %+v, want the first", ended)
 	}
 }

@@ -44,15 +44,15 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
-			r := over(a.QueuedDelivery, checks.DeliverySkipped, "")
+			r := ended(a.QueuedDelivery, checks.DeliverySkipped, "")
 			r.Attempts-- // it was claimed, not tried
 			l.settle(a, r)
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
-			r := over(a.QueuedDelivery, checks.DeliveryFailed, errNoMembers.Error())
+			r := ended(a.QueuedDelivery, checks.DeliveryFailed, errNoMembers.Error())
 			r.Mark = &store.ChannelMark{FailedAt: l.Now(), Error: r.Error}
 			l.settle(a, r)
 		case a.Channel.Kind == channels.Group:
-			r := over(a.QueuedDelivery, checks.DeliverySent, "")
+			r := ended(a.QueuedDelivery, checks.DeliverySent, "")
 			r.Copies = a.Members
 			l.settle(a, r)
 		case notifier == nil && l.Elsewhere:
@@ -181,7 +181,7 @@ func (l *loop) failOrphans(alerts []store.Alert, claimed []store.QueuedDelivery)
 	}
 	for _, q := range claimed {
 		if !found[q.ID] {
-			l.results.add(result{DeliveryResult: over(q, checks.DeliveryFailed, "the check or the channel no longer exists")})
+			l.results.add(result{DeliveryResult: ended(q, checks.DeliveryFailed, "the check or the channel no longer exists")})
 		}
 	}
 }
