@@ -154,7 +154,7 @@ func (a *Accounts) byPasskey(q *ui.Request, answer string) (person people.Person
 // passkeysView is the data of the page of passkeys.
 type passkeysView struct {
 	people.Person
-	Problem ui.Problem
+	Form ui.Form
 	// Own says that people add passkeys here, not at an identity provider.
 	Own bool
 	// Required says that the person can open nothing else before there is one, or an authenticator app.
@@ -174,7 +174,7 @@ func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: ui.Problem{Text: problem}, Own: person.Issuer == "", Required: len(q.Access.Only) > 0})
+	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Form: ui.Form{Problem: problem}, Own: person.Issuer == "", Required: len(q.Access.Only) > 0})
 }
 
 // newPasskeyOptions begins to add a passkey. It needs the password, so that an open browser does not suffice.

@@ -160,9 +160,24 @@ func tryAgain(q *ui.Request, wait time.Duration) string {
 type linkView struct {
 	people.Person
 	// First says that the link creates the first administrator, who also types the address.
-	First   bool
-	Link    string
-	Problem ui.Problem
+	First bool
+	Link  string
+	Form  ui.Form
+}
+
+func linkViewOf(p people.Person) linkView {
+	v := linkView{Person: p, First: p.Email == ""}
+	password := newPassword("Password", "At least 12 characters. A few random words are a good choice.")
+	if v.First {
+		v.Form.Fields = []ui.Field{
+			{Name: "email", Setting: "e-mail", Label: "E-mail", Type: "email", Attrs: `autocomplete="username" required autofocus maxlength="254"`},
+			{Name: "name", Label: "Name", Optional: true, Attrs: `autocomplete="name" maxlength="100"`}, password,
+		}
+		return v
+	}
+	password.Attrs += " autofocus"
+	v.Form.Fields = []ui.Field{password}
+	return v
 }
 
 // linkPage asks for a password. Only its form uses the link up, because browsers and mail programs fetch links ahead.
@@ -174,7 +189,7 @@ func (a *Accounts) linkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showLink(q, http.StatusOK, linkView{Person: link.Person, First: link.Person.Email == ""})
+	return showLink(q, http.StatusOK, linkViewOf(link.Person))
 }
 
 // noLink answers a link that belongs to no person. It may be a key's.
@@ -201,13 +216,12 @@ func (a *Accounts) useLink(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view := linkView{Person: link.Person, First: link.Person.Email == ""}
-	if view.First {
-		view.Email, view.Name = strings.TrimSpace(form.Get("email")), strings.TrimSpace(form.Get("name"))
+	view := linkViewOf(link.Person)
+	if view.Form.Read(form); view.First {
+		view.Email, view.Name = view.Form.Value("email"), view.Form.Value("name")
 	}
 	person, err := a.people.UseLink(q.Ctx(), token, view.Email, view.Name, form.Get("password"))
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem = problemOf(field)
+	if view.Form.Refuse(err) {
 		return showLink(q, http.StatusBadRequest, view)
 	}
 	if errors.Is(err, checks.ErrNotFound) {

@@ -39,8 +39,9 @@ type Field struct {
 	Rows    int
 	Options []Choice
 	Attrs   template.HTMLAttr // other attributes of the input
+	Secret  bool              // nobody looking on may read it; a box below shows it
 
-	Value, Error string // what was typed, unless it is a password; and the sentence that says what is wrong with it
+	Value, Error string // what was typed, unless it is secret; and the sentence that says what is wrong with it
 }
 
 // At is the identifier of the input.
@@ -70,7 +71,7 @@ func (f *Form) Read(typed url.Values) {
 	f.Was = cmp.Or(typed.Get("was"), f.Was)
 	for i := range f.Fields {
 		switch field := &f.Fields[i]; {
-		case field.Type == "password":
+		case field.Secret, field.Type == "password":
 		case field.Rows > 0:
 			field.Value = typed.Get(field.Name)
 		default:
@@ -79,24 +80,25 @@ func (f *Form) Read(typed url.Values) {
 	}
 }
 
-// find returns the index of the field with a name, or of a setting, or -1.
-func (f Form) find(name string) int {
-	return slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name || field.Setting == name })
+// Find returns the field with a name, or of a setting, or nil.
+func (f Form) Find(name string) *Field {
+	i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name || field.Setting == name })
+	if i < 0 {
+		return nil
+	}
+	return &f.Fields[i]
 }
 
-// Field returns a field. It panics if there is none with that name.
-func (f Form) Field(name string) Field { return f.Fields[f.find(name)] }
+// Field returns a field that the form has, for a template.
+func (f Form) Field(name string) Field { return *f.Find(name) }
 
 // Value returns what was typed into a field.
 func (f Form) Value(name string) string { return f.Field(name).Value }
 
-// Set puts a text into a field.
-func (f *Form) Set(name, value string) { f.Fields[f.find(name)].Value = value }
-
 // Wrong says in a sentence what is wrong with a field, or with the form if it has no such field.
 func (f *Form) Wrong(name, sentence string) {
-	if i := f.find(name); i >= 0 {
-		f.Fields[i].Error = sentence
+	if field := f.Find(name); field != nil {
+		field.Error = sentence
 	} else {
 		f.Problem = sentence
 	}
@@ -111,8 +113,8 @@ func (f *Form) Refuse(err error) bool {
 	found, ok := errors.AsType[*checks.FieldError](err)
 	if ok {
 		subject := "The " + found.Field
-		if i := f.find(found.Field); i >= 0 {
-			subject = cmp.Or(f.Fields[i].Called, f.Fields[i].Label)
+		if field := f.Find(found.Field); field != nil {
+			subject = cmp.Or(field.Called, field.Label)
 		}
 		f.Wrong(found.Field, subject+" "+found.Reason+".")
 	}
