@@ -40,6 +40,8 @@ type Field struct {
 	Options []Choice
 	Attrs   template.HTMLAttr // other attributes of the input
 	Secret  bool              // nobody looking on may read it; a box below shows it
+	// Box is what a checkbox asks for, and Sent its value if it is ticked, "on" if empty.
+	Box, Sent string
 
 	Value, Error string // what was typed, unless it is secret; and the sentence that says what is wrong with it
 }
