@@ -208,6 +208,9 @@ func refused(q *ui.Request, v *editView, err error) error {
 	return err
 }
 
+// errDisputed reports that another person has changed a setting that the viewer changes.
+var errDisputed = errors.New("another person has changed the same setting")
+
 // saveCheck changes the settings of a check that the viewer has changed on the page, and no others. So two people who edit
 // different settings at once both succeed. If another person has changed one of the same settings since the page was
 // opened, nothing is saved: the page comes back and shows the other value. To save again then replaces it.
@@ -234,12 +237,12 @@ func saveCheck(q *ui.Request) error {
 	_, err = q.Mon.Project(q.Check.ProjectID).UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
 		theirs = formOf(c)
 		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
-			return checks.Spec{}, checks.ErrChanged
+			return checks.Spec{}, errDisputed
 		}
 		return spec, nil
 	})
 	switch {
-	case errors.Is(err, checks.ErrChanged):
+	case errors.Is(err, errDisputed):
 		v.merge(mine, was, theirs)
 		return showEdit(q, http.StatusConflict, v)
 	case err != nil:
@@ -276,7 +279,7 @@ func savedText(theirs, mine []formSetting) string {
 	var others []string
 	for _, s := range theirs {
 		if !slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
-			others = append(others, strings.ToLower(ui.SettingLabel(s.name)))
+			others = append(others, ui.SettingNoun(s.name))
 		}
 	}
 	if others == nil {

@@ -2,7 +2,10 @@ package ui
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/url"
 	"slices"
@@ -154,4 +157,10 @@ func (f Form) Conflict(now string) error {
 func Conflicts(err error) bool {
 	_, ok := errors.AsType[*conflict](err)
 	return ok
+}
+
+// Fingerprint returns the "was" of a form that is saved as a whole, from the texts that it shows.
+func Fingerprint(texts ...string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", texts))
+	return hex.EncodeToString(sum[:8])
 }

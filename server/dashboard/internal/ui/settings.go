@@ -27,3 +27,12 @@ func SettingLabel(name string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// SettingNoun is SettingLabel within a sentence or a list.
+func SettingNoun(name string) string {
+	label := SettingLabel(name)
+	if first, _, _ := strings.Cut(label, " "); first == strings.ToUpper(first) {
+		return label // such as URL
+	}
+	return strings.ToLower(label[:1]) + label[1:]
+}
