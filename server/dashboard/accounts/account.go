@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 	"github.com/rollcall-dev/rollcall/server/internal/sessions"
@@ -198,7 +199,7 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	}
 	err = a.start(q, person, sessions.Session{Strong: before.Strong})
 	if errors.Is(err, people.ErrChanged) {
-		return changedMeanwhile(q, ui.SignIn{})
+		return a.changedMeanwhile(q, session.SignIn{})
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 	"github.com/rollcall-dev/rollcall/server/people"
@@ -111,11 +112,11 @@ func (a *Accounts) passkeyOptions(q *ui.Request) error {
 
 // signInByPasskey signs in the owner of a passkey. No code follows, because a passkey verifies its user.
 func (a *Accounts) signInByPasskey(q *ui.Request) error {
-	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	page := session.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
 	person, err := a.byPasskey(q, q.R.PostForm.Get("answer"))
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
-		return q.AskToSignIn(http.StatusForbidden, page)
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (a *Accounts) byPasskey(q *ui.Request, answer string) (person people.Person
 		err = a.people.UsePasskey(q.Ctx(), person, used)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
-		q.LogRefusal("refused a passkey", err, "email", person.Email)
+		a.sessions.LogRefusal(q, "refused a passkey", err, "email", person.Email)
 	}
 	return person, err
 }
@@ -248,7 +249,7 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 	case !errors.Is(err, people.ErrRefused):
 		return err
 	}
-	q.LogRefusal("refused a new passkey", err, "email", person.Email)
+	a.sessions.LogRefusal(q, "refused a new passkey", err, "email", person.Email)
 	return a.showPasskeys(q, status, problem)
 }
 
