@@ -92,12 +92,12 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	if i < 0 {
 		return integrationForm{}, checks.ErrNotFound
 	}
-	counts, err := q.Count()
+	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
 	if err != nil {
 		return integrationForm{}, err
 	}
 	info, known := q.Mon.Kind(c.Kind)
-	view := integrationForm{integration: list[i], Form: newForm(c), AllChecks: counts.Checks}
+	view := integrationForm{integration: list[i], Form: newForm(c), AllChecks: all.Total()}
 	view.Form.Was = fingerprint(info, c)
 	switch {
 	case !known:

@@ -18,8 +18,27 @@ import (
 
 // settingsView is the data of the page of settings, with its forms.
 type settingsView struct {
-	ui.Counts
+	counts
 	Name, Grouping ui.Form
+}
+
+// counts are how many checks, integrations and keys a project has.
+type counts struct {
+	Checks, Channels, Keys int
+}
+
+// count counts what the project of a page has.
+func count(q *ui.Request) (counts, error) {
+	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
+	if err != nil {
+		return counts{}, err
+	}
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	if err != nil {
+		return counts{}, err
+	}
+	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
+	return counts{all.Total(), len(available), len(keys)}, err
 }
 
 // settingsPage shows what a project is and leads to its settings.
@@ -44,7 +63,7 @@ func newSettings(q *ui.Request) settingsView {
 }
 
 func showSettings(q *ui.Request, status int, v settingsView) (err error) {
-	if v.Counts, err = q.Count(); err != nil {
+	if v.counts, err = count(q); err != nil {
 		return err
 	}
 	return q.RenderStatus(status, "settings", "Settings", v)
@@ -129,7 +148,7 @@ func fileName(text string) string {
 
 // deleteView is the data of the page that asks before a project is deleted.
 type deleteView struct {
-	ui.Counts
+	counts
 	Form ui.Form
 }
 
@@ -143,11 +162,11 @@ func deleteForm(q *ui.Request) ui.Form {
 }
 
 func askToDelete(q *ui.Request, status int, form ui.Form) error {
-	counts, err := q.Count()
+	has, err := count(q)
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{counts, form})
+	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{has, form})
 }
 
 // deleteProject deletes a project if its name was typed.

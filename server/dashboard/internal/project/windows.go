@@ -256,7 +256,7 @@ func typedTime(q *ui.Request, form ui.Form, name string) (at time.Time, note str
 
 // endWindow ends a window.
 func endWindow(q *ui.Request) error {
-	w, err := q.EndWindow(q.R.PathValue("window"))
+	w, err := closeWindow(q, q.R.PathValue("window"))
 	if err != nil {
 		return err
 	}
@@ -265,10 +265,19 @@ func endWindow(q *ui.Request) error {
 	return q.Redirect("/projects/%s/maintenance", q.Project.ID)
 }
 
+// closeWindow ends the window that a form names.
+func closeWindow(q *ui.Request, text string) (gate.Window, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return gate.Window{}, checks.ErrNotFound
+	}
+	return q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), id)
+}
+
 // snoozeCheck snoozes the check of the page, or ends a snooze of it.
 func snoozeCheck(q *ui.Request) error {
 	if id := q.R.PostForm.Get("end"); id != "" {
-		if _, err := q.EndWindow(id); err != nil && !errors.Is(err, checks.ErrNotFound) { // it may have ended
+		if _, err := closeWindow(q, id); err != nil && !errors.Is(err, checks.ErrNotFound) { // it may have ended
 			return err
 		}
 		q.Notice("Snooze ended.")

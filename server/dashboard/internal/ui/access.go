@@ -104,8 +104,8 @@ func (q *Request) UnnamedAlert(d checks.Delivery) checks.Delivery {
 	return d
 }
 
-// Actor is who sends the request, for the audit log.
-func (q *Request) Actor() audit.Actor {
+// actor is who sends the request, for the audit log.
+func (q *Request) actor() audit.Actor {
 	address := q.Address(q.R)
 	if p := q.Access.Person; p != nil {
 		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address}

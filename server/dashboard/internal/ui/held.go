@@ -36,8 +36,8 @@ const (
 	maxHeld = MaxForm / 4
 )
 
-// Held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
-func (q *Request) Held() string {
+// held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
+func (q *Request) held() string {
 	if q.R.Method != http.MethodPost || q.Fetches() {
 		return ""
 	}

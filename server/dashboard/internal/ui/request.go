@@ -112,7 +112,7 @@ func signedIn(h Handler, least checks.Right) Handler {
 		if least > checks.Read && q.Right < least {
 			return ErrForbidden
 		}
-		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.Actor()))
+		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.actor()))
 		if q.R.Method == http.MethodGet && q.Project.ID != uuid.Nil {
 			q.live = q.lives.Follow(q.Project.ID)
 			q.Version = q.live.Version()
@@ -136,7 +136,7 @@ func (q *Request) restrict() error {
 		q.Lead(to)
 		return nil
 	}
-	page := errorPage{Title: "Second factor required", Text: "This server requires a second factor. Set one up, and then send this again.", Held: q.Held(), To: q.R.URL.RequestURI(), SignIn: to, SignInText: "Set it up in another tab"}
+	page := errorPage{Title: "Second factor required", Text: "This server requires a second factor. Set one up, and then send this again.", Held: q.held(), To: q.R.URL.RequestURI(), SignIn: to, SignInText: "Set it up in another tab"}
 	return q.RenderStatus(http.StatusForbidden, "error", page.Title, page)
 }
 
@@ -251,7 +251,7 @@ func (s *Site) fail(q *Request, err error) {
 	}
 	page := errorPage{Title: title, Text: text}
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
-		page.Held, page.To = q.Held(), q.R.URL.RequestURI()
+		page.Held, page.To = q.held(), q.R.URL.RequestURI()
 	}
 	q.RenderStatus(status, "error", title, page)
 }
@@ -287,7 +287,7 @@ func (s *Site) logLate(q *Request) {
 // askToSignIn answers a request of a viewer who is not signed in.
 func (q *Request) askToSignIn() {
 	to := q.Config.SignInURL
-	held := q.Held()
+	held := q.held()
 	if q.Fetches() {
 		if !q.Config.ForeignSignIn() {
 			to = q.Base + "/signin"
