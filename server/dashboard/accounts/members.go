@@ -85,7 +85,7 @@ func (a *Accounts) membersPage(q *ui.Request) error {
 func memberForm() ui.Form { return ui.Form{Fields: []ui.Field{emailField(), roleField()}} }
 
 func emailField() ui.Field {
-	return ui.Field{Name: "email", Setting: "e-mail", Label: "E-mail", Type: "email", Attrs: `required maxlength="254" autocomplete="off"`}
+	return ui.Field{Name: "email", Setting: "e-mail", Label: "E-mail", Taken: "There is an account with this e-mail address already.", Type: "email", Attrs: `required maxlength="254" autocomplete="off"`}
 }
 
 func roleField() ui.Field {
@@ -166,11 +166,8 @@ func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec, form *u
 		return nil, 0, err
 	}
 	_, link, err := a.people.Create(q.Ctx(), spec)
-	if errors.Is(err, checks.ErrExists) {
-		form.Wrong("email", "There is an account with this e-mail address already.")
-	}
-	if form.Refuse(err) || form.Refused() {
-		return nil, http.StatusBadRequest, nil
+	if status := form.Refuse(err); status != 0 {
+		return nil, status, nil
 	}
 	if err != nil {
 		return nil, 0, err

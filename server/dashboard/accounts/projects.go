@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ type projectsView struct {
 }
 
 func projectForm() ui.Form {
-	return ui.Form{Fields: []ui.Field{{Name: "name", Label: "Name", Called: "The name", Attrs: `required maxlength="100" autocomplete="off"`}}}
+	return ui.Form{Fields: []ui.Field{{Name: "name", Label: "Name", Called: "The name", Taken: "A project with this name exists already.", Attrs: `required maxlength="100" autocomplete="off"`}}}
 }
 
 // Counts returns how many checks are down and late, for the title of the page.
@@ -67,11 +66,8 @@ func (a *Accounts) createProject(q *ui.Request) error {
 	form := projectForm()
 	form.Read(q.R.PostForm)
 	project, _, err := q.Mon.Projects().Create(q.Ctx(), checks.ProjectSpec{Name: form.Value("name"), NoKeys: true})
-	if errors.Is(err, checks.ErrExists) {
-		form.Wrong("name", "A project with this name exists already.")
-	}
-	if form.Refuse(err) || form.Refused() {
-		return a.showProjects(q, http.StatusBadRequest, projectsView{Form: form})
+	if status := form.Refuse(err); status != 0 {
+		return a.showProjects(q, status, projectsView{Form: form})
 	}
 	if err != nil {
 		return err

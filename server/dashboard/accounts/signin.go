@@ -222,8 +222,8 @@ func (a *Accounts) useLink(q *ui.Request) error {
 		view.Email, view.Name = view.Form.Value("email"), view.Form.Value("name")
 	}
 	person, err := a.people.UseLink(q.Ctx(), token, view.Email, view.Name, form.Get("password"))
-	if view.Form.Refuse(err) {
-		return showLink(q, http.StatusBadRequest, view)
+	if status := view.Form.Refuse(err); status != 0 {
+		return showLink(q, status, view)
 	}
 	if errors.Is(err, checks.ErrNotFound) {
 		return a.noLink(q)

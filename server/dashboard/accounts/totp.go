@@ -97,7 +97,7 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, q.R.PostForm.Get("password"), begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
 	form := totpForm()
 	wrong, status := refusal(q, err, "The password is wrong.")
-	if form.Wrong("password", wrong); form.Refuse(err) {
+	if form.Wrong("password", wrong); form.Refuse(err) != 0 {
 		status = http.StatusBadRequest
 	}
 	if form.Refused() {

@@ -161,7 +161,7 @@ func (a checkAction) show(q *ui.Request, refused error) error {
 	if errors.Is(refused, checks.ErrCheckLimit) {
 		v.Form.Wrong("project", "That project’s account has reached its check limit.")
 	}
-	if v.Form.Refuse(refused) || v.Form.Refused() {
+	if v.Form.Refuse(refused) != 0 || v.Form.Refused() {
 		status = http.StatusUnprocessableEntity
 	}
 	return q.RenderStatus(status, "confirm", a.Title+" "+v.Name, v)

@@ -118,7 +118,7 @@ func (v *editView) refuse(err error) bool {
 		v.Fields.Wrong("channels", "Integrations cannot be chosen: "+e.Reason+".")
 		return true
 	}
-	return v.Fields.Refuse(err)
+	return v.Fields.Refuse(err) != 0
 }
 
 // spec returns the spec of some settings of the form. All that are wrong have an error at their input.

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -312,7 +313,6 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 		}
 	}
 	shown := func(text string) string { return channels.Redact(text, secrets...) }
-	status := http.StatusBadRequest
 	if lacking, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
 		view.Form.Problem = words.Sentence(lacks(lacking))
 	} else if setting, ok := errors.AsType[*channels.SettingError](err); ok {
@@ -320,13 +320,12 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 		err = &checks.FieldError{Field: setting.Setting, Reason: shown(inLabels(info, setting.Reason))}
 	} else if named, ok := errors.AsType[*checks.FieldError](err); ok {
 		err = &checks.FieldError{Field: named.Field, Reason: shown(named.Reason)}
-	} else if ui.Conflicts(err) {
-		status = http.StatusConflict
 	}
-	if !view.Form.Refuse(err) && !view.Form.Refused() {
+	status := view.Form.Refuse(err)
+	if !view.Form.Refused() {
 		return err
 	}
-	return showForm(q, status, view)
+	return showForm(q, cmp.Or(status, http.StatusBadRequest), view)
 }
 
 // merge returns the settings of a channel after a change. Values from a source stay. The error is a *[channels.SettingError]

@@ -258,7 +258,7 @@ func bulkSave(q *ui.Request) error {
 	if gone, ok := errors.AsType[*channels.SelectError](err); ok {
 		err = &checks.FieldError{Field: "channels", Reason: gone.Reason}
 	}
-	if form.Refuse(err) {
+	if form.Refuse(err) != 0 {
 		return showBulkEdit(q, http.StatusUnprocessableEntity, &bulkEdit{bulkView: bulkViewOf(q, list), Form: form})
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func newSettings(q *ui.Request) settingsView {
 	storm := q.Project.Storm
 	return settingsView{
 		Name: ui.Form{Title: "Not saved", Fields: []ui.Field{
-			{Name: "name", Label: "Name of the project", Called: "The name", Value: q.Project.Name, Attrs: `autocomplete="off" required maxlength="100" spellcheck="false"`},
+			{Name: "name", Label: "Name of the project", Called: "The name", Taken: "Another project has this name.", Value: q.Project.Name, Attrs: `autocomplete="off" required maxlength="100" spellcheck="false"`},
 		}},
 		Grouping: ui.Form{Title: "Not saved", Fields: []ui.Field{
 			{Name: "storm_checks", Label: "Checks that go down within the window", Called: "The number of checks", Hint: "2 to 1000, or 0 to send each alert alone",
@@ -74,13 +74,10 @@ func renameProject(q *ui.Request) error {
 	v := newSettings(q)
 	v.Name.Read(q.R.PostForm)
 	_, err := q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{Name: new(v.Name.Value("name"))})
-	switch {
-	case v.Name.Refuse(err):
-		return showSettings(q, http.StatusBadRequest, v)
-	case errors.Is(err, checks.ErrExists):
-		v.Name.Wrong("name", "Another project has this name.")
-		return showSettings(q, http.StatusConflict, v)
-	case err != nil:
+	if status := v.Name.Refuse(err); status != 0 {
+		return showSettings(q, status, v)
+	}
+	if err != nil {
 		return err
 	}
 	q.Notice("Renamed.")
@@ -102,7 +99,7 @@ func saveGrouping(q *ui.Request) error {
 	if !v.Grouping.Refused() {
 		_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})
 	}
-	if v.Grouping.Refuse(err) || v.Grouping.Refused() {
+	if v.Grouping.Refuse(err) != 0 || v.Grouping.Refused() {
 		return showSettings(q, http.StatusBadRequest, v)
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package project
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func statusPageFormOf(p checks.StatusPage, fresh bool) *statusPageForm {
 	}
 	f.Form.Title, f.Form.Fields = "Not saved", []ui.Field{
 		{Name: "title", Label: "Title", Called: "The title", Hint: "The heading visitors see, such as “Acme status”.", Value: p.Title, Attrs: `maxlength="200" required`},
-		{Name: "slug", Label: "Address", Called: "The address", Hint: slug, Value: p.Slug, Attrs: `maxlength="200" spellcheck="false" autocapitalize="none"`},
+		{Name: "slug", Label: "Address", Called: "The address", Taken: "Another status page uses this URL.", Hint: slug, Value: p.Slug, Attrs: `maxlength="200" spellcheck="false" autocapitalize="none"`},
 		{Name: "description", Label: "Description", Called: "The description", Hint: "Optional, shown below the title: what this page covers, and who to contact.", Rows: 3, Value: p.Description, Attrs: `maxlength="2000"`},
 		{Name: "tags", Called: "The list of tags"},
 	}
@@ -155,15 +154,10 @@ func saveStatusPage(q *ui.Request) (err error) {
 	} else if err = form.Form.Conflict(fingerprint(stored)); err == nil {
 		saved, err = project.UpdateStatusPage(q.Ctx(), saved)
 	}
-	switch {
-	case errors.Is(err, checks.ErrExists):
-		form.Form.Wrong("slug", "Another status page uses this URL.")
-		return showStatusPageForm(q, http.StatusConflict, form)
-	case form.Form.Refuse(err) && form.Form.Problem != "":
-		return showStatusPageForm(q, http.StatusConflict, form)
-	case form.Form.Refused():
-		return showStatusPageForm(q, http.StatusBadRequest, form)
-	case err != nil:
+	if status := form.Form.Refuse(err); status != 0 {
+		return showStatusPageForm(q, status, form)
+	}
+	if err != nil {
 		return err
 	}
 	q.Config.RefreshStatusPages()
@@ -185,7 +179,7 @@ func (f *statusPageForm) read(q *ui.Request) {
 	if f.AllChecks, f.Tags = q.R.PostForm.Get("scope") == "all", nil; f.AllChecks {
 		return
 	}
-	if tags := q.R.PostForm["tag"]; !f.Form.Refuse((checks.Spec{Tags: tags}).Validate(q.Mon.Now())) {
+	if tags := q.R.PostForm["tag"]; f.Form.Refuse((checks.Spec{Tags: tags}).Validate(q.Mon.Now())) == 0 {
 		f.Tags = tags
 	}
 }

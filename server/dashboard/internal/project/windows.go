@@ -180,8 +180,8 @@ func addWindow(q *ui.Request) error {
 	if err == nil {
 		w, err = q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
 	}
-	if form.Refuse(err) {
-		return showWindows(q, http.StatusBadRequest, windowsView{Form: form})
+	if status := form.Refuse(err); status != 0 {
+		return showWindows(q, status, windowsView{Form: form})
 	}
 	if err != nil {
 		return err

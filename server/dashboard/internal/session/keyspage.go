@@ -101,8 +101,8 @@ func (s *Sessions) createKey(q *ui.Request) error {
 	if err == nil {
 		text, _, err = q.Mon.Project(q.Project.ID).CreateKeyUntil(q.Ctx(), scope, expires)
 	}
-	if form.Refuse(err) {
-		return s.showKeys(q, http.StatusBadRequest, keysView{Form: form})
+	if status := form.Refuse(err); status != 0 {
+		return s.showKeys(q, status, keysView{Form: form})
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type Field struct {
 	Name, ID, Setting string
 	// Label is the label, and Called the subject of a sentence about an error, if it differs.
 	Label, Called string
+	Taken         string // what is wrong if another thing has the value, a sentence
 	Optional      bool   // the label says so
 	Confirm       string // what must be typed to confirm a deletion; the label shows it
 	// Hint is shown below the input. Described are the identifiers of other elements that describe it.
@@ -109,21 +111,28 @@ func (f *Form) Wrong(name, sentence string) {
 	}
 }
 
-// Refuse reports whether an error is about what was typed: a [*checks.FieldError], or one of [Form.Conflict]. The form then says so.
-func (f *Form) Refuse(err error) bool {
+// Refuse says what an error means that is about what was typed: a [*checks.FieldError], [checks.ErrExists] if a field has a text for
+// it, or an error of [Form.Conflict]. It returns the status of the answer, or 0 for any other error.
+func (f *Form) Refuse(err error) int {
 	if found, ok := errors.AsType[*conflict](err); ok {
 		f.Was, f.Problem = found.now, "Someone else has changed this since you opened the page. Save again to replace their values."
-		return true
+		return http.StatusConflict
+	}
+	if i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Taken != "" }); i >= 0 && errors.Is(err, checks.ErrExists) {
+		f.Fields[i].Error = f.Fields[i].Taken
+		return http.StatusConflict
 	}
 	found, ok := errors.AsType[*checks.FieldError](err)
-	if ok {
-		subject := "The " + found.Field
-		if field := f.Find(found.Field); field != nil {
-			subject = cmp.Or(field.Called, field.Label)
-		}
-		f.Wrong(found.Field, subject+" "+found.Reason+".")
+	if !ok {
+		return 0
 	}
-	return ok
+	field := f.Find(found.Field)
+	if field == nil {
+		f.Problem = "The " + found.Error() + "."
+		return http.StatusConflict
+	}
+	field.Error = cmp.Or(field.Called, field.Label) + " " + found.Reason + "."
+	return http.StatusBadRequest
 }
 
 // Refused reports whether something is wrong with the form.
@@ -151,12 +160,6 @@ func (f Form) Conflict(now string) error {
 		return nil
 	}
 	return &conflict{now}
-}
-
-// Conflicts reports whether an error is one of [Form.Conflict].
-func Conflicts(err error) bool {
-	_, ok := errors.AsType[*conflict](err)
-	return ok
 }
 
 // Fingerprint returns the "was" of a form that is saved as a whole, from the texts that it shows.

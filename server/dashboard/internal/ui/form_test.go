@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestForm(t *testing.T) {
 // TestRefuse: an error of the library is at its field, in the words of the page. Screen readers find it from there.
 func TestRefuse(t *testing.T) {
 	f := newForm()
-	if f.Refuse(nil) || f.Refuse(errors.New("x")) || f.Refused() {
+	if f.Refuse(nil) != 0 || f.Refuse(errors.New("x")) != 0 || f.Refuse(checks.ErrExists) != 0 || f.Refused() {
 		t.Error("refused for nothing")
 	}
 	for _, test := range []struct{ field, name, want, mark string }{
@@ -41,7 +42,7 @@ func TestRefuse(t *testing.T) {
 		{"e-mail", "email", "The address is empty.", ` aria-invalid="true" aria-describedby="mail-wrong mail-hint other"`},
 	} {
 		f := newForm()
-		if !f.Refuse(&checks.FieldError{Field: test.field, Reason: "is empty"}) || !f.Refused() || len(f.Errors()) != 1 {
+		if f.Refuse(&checks.FieldError{Field: test.field, Reason: "is empty"}) != http.StatusBadRequest || !f.Refused() || len(f.Errors()) != 1 {
 			t.Errorf("%s: not refused: %+v", test.field, f)
 		}
 		if got := f.Field(test.name); got.Error != test.want || string(got.Mark()) != test.mark {
@@ -51,7 +52,11 @@ func TestRefuse(t *testing.T) {
 	if mark := f.Field("name").Mark(); mark != "" {
 		t.Errorf("a field is marked: %q", mark)
 	}
-	if !f.Refuse(&checks.FieldError{Field: "project", Reason: "is full"}) || f.Problem != "The project is full." || f.Errors() != nil {
+	if f.Refuse(&checks.FieldError{Field: "project", Reason: "is full"}) != http.StatusConflict || f.Problem != "The project is full." || f.Errors() != nil {
+		t.Errorf("%+v", f)
+	}
+	f.Find("name").Taken = "There is one."
+	if f.Refuse(checks.ErrExists) != http.StatusConflict || f.Field("name").Error != "There is one." {
 		t.Errorf("%+v", f)
 	}
 }
@@ -63,7 +68,7 @@ func TestConflict(t *testing.T) {
 		t.Error(err)
 	}
 	err := f.Conflict("b")
-	if !ui.Conflicts(err) || ui.Conflicts(errors.New("x")) || !f.Refuse(err) || !f.Refused() || f.Was != "b" {
+	if err == nil || f.Refuse(err) != http.StatusConflict || !f.Refused() || f.Was != "b" {
 		t.Errorf("%v, %+v", err, f)
 	}
 	if err := f.Conflict("b"); err != nil {
