@@ -68,7 +68,7 @@ func (f Field) Mark() template.HTMLAttr {
 		by = append(by, f.Described)
 	}
 	if by != nil {
-		mark += ` aria-describedby="` + strings.Join(by, " ") + `"`
+		mark += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(by, " ")) + `"`
 	}
 	return template.HTMLAttr(mark)
 }
