@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// field is a setting of an integration. What the form has of it is its [ui.Field] of the same name.
+// field is a setting of an integration. What the form has of it is the [ui.Field] Input.
 type field struct {
 	channels.Setting
 	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it. Short is what is shown
@@ -30,6 +30,9 @@ type field struct {
 	// PushKey is the key with which the browser can subscribe, or "" if the value is no subscription.
 	PushKey string
 }
+
+// Input is the name of the input: a setting may be called like another field of the form.
+func (f field) Input() string { return "s." + f.Name }
 
 // Option is the text of one of the options.
 func (f field) Option(value string) string {
@@ -73,7 +76,7 @@ const plainInput template.HTMLAttr = `spellcheck="false" autocomplete="off"`
 
 // input returns the field of the form. It has no value of a secret, or of a source.
 func (f field) input(info channels.Type, c channels.Channel) ui.Field {
-	in := ui.Field{Name: "s." + f.Name, ID: "s-" + f.Name, Setting: f.Name, Label: ui.SettingLabel(f.Name), Hint: inLabels(info, f.Doc), Secret: f.Secret}
+	in := ui.Field{Name: f.Input(), ID: "s-" + f.Name, Label: ui.SettingLabel(f.Name), Hint: inLabels(info, f.Doc), Secret: f.Secret}
 	switch {
 	case f.Group:
 		in.Label, in.Hint = "Members", "Each member gets every alert to the group once."

@@ -256,7 +256,7 @@ func (v *integrationForm) hold(q *ui.Request) error {
 	for _, f := range v.Fields {
 		if value := q.R.PostForm.Get("s." + f.Name); f.Secret && f.Source == "" && !f.Clear && value != "" && !q.Fetches() {
 			typed[f.Name] = value
-			v.Form.Find(f.Name).Attrs = plainInput + ` placeholder="typed; leave empty to keep"`
+			v.Form.Find(f.Input()).Attrs = plainInput + ` placeholder="typed; leave empty to keep"`
 		}
 	}
 	if len(typed) == 0 {
@@ -317,7 +317,11 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 		view.Form.Problem = words.Sentence(lacks(lacking))
 	} else if setting, ok := errors.AsType[*channels.SettingError](err); ok {
 		info, _ := q.Mon.Kind(channels.Kind(view.Kind))
-		err = &checks.FieldError{Field: setting.Setting, Reason: shown(inLabels(info, setting.Reason))}
+		if field := view.Form.Find("s." + setting.Setting); field != nil {
+			field.Error = shown(field.Label + " " + inLabels(info, setting.Reason) + ".")
+		} else {
+			view.Form.Problem = shown(words.Sentence(setting.Error()))
+		}
 	} else if named, ok := errors.AsType[*checks.FieldError](err); ok {
 		err = &checks.FieldError{Field: named.Field, Reason: shown(named.Reason)}
 	}
