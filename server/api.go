@@ -35,21 +35,6 @@ const (
 // rights are the rights that endpoints need.
 var rights = [...]checks.Right{read: checks.Read, scrape: checks.Read, write403: checks.Edit, write401: checks.Edit, byPingKey: checks.Edit, admin: checks.Own}
 
-// subject is what an endpoint is about, and what its parameter :id names.
-type subject int
-
-const (
-	noCheck       subject = iota // the project of the key; there is no :id
-	byUUID                       // a check, by UUID
-	byUniqueKey                  // a check, by UUID or unique_key
-	byChannel                    // a channel
-	byPage                       // a status page
-	byProject                    // a project
-	byMaintenance                // a maintenance window
-	bySnooze                     // a snooze
-	noProject                    // no project
-)
-
 // endpoint is one row of the table of server/API.md section 4.
 type endpoint struct {
 	method  string
@@ -192,14 +177,14 @@ func (c *call) serve(e endpoint) error {
 		if err := c.permit(e.access); err != nil {
 			return err
 		}
-		if e.subject != noProject && e.subject != byProject {
+		if e.subject.inProject {
 			if err := c.chooseProject(); err != nil {
 				return err
 			}
 		}
 	}
-	if e.subject != noCheck && e.subject != noProject {
-		if err := c.find(c.params.ByName("id"), e.subject); err != nil {
+	if e.subject.find != nil {
+		if err := e.subject.find(c, c.params.ByName("id")); err != nil {
 			return err
 		}
 	}
@@ -330,46 +315,6 @@ func (c *call) limit() error {
 		return tooMany(c.rateLimit, delay)
 	}
 	return nil
-}
-
-// find reads what the path names. Only by UUID does something of another project differ from what is missing, and a window never.
-func (c *call) find(id string, by subject) (err error) {
-	if parsed, ok := parseUUID(id, false); ok {
-		var owner uuid.UUID
-		thing := "check"
-		switch by {
-		case byChannel:
-			c.channel, err = c.mon.Projects().Channel(c.r.Context(), parsed)
-			owner, thing = c.channel.ProjectID, "channel"
-		case byPage:
-			c.statusPage, err = c.mon.Projects().StatusPage(c.r.Context(), parsed)
-			owner, thing = c.statusPage.ProjectID, "status page"
-		case byMaintenance, bySnooze:
-			c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), parsed)
-			if err == nil && (c.window.Kind == gate.Snooze) != (by == bySnooze) {
-				err = errNotFound
-			}
-			return err
-		case byProject:
-			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)
-			owner, thing = c.project.ID, "api key"
-		default:
-			c.check, err = c.mon.Check(c.r.Context(), parsed)
-			owner = c.check.ProjectID
-		}
-		if err == nil && owner != c.key.ProjectID && !(c.installation && by == byProject) {
-			return errForeign(thing)
-		}
-		return err
-	}
-	if by != byUniqueKey || !isUniqueKey(id) {
-		return errNotFound
-	}
-	found, err := c.mon.Project(c.key.ProjectID).CheckByUniqueKey(c.r.Context(), id)
-	if err == nil {
-		c.check = *found.Check
-	}
-	return err
 }
 
 // requested reads the body of a request.

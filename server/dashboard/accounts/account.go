@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 	"github.com/rollcall-dev/rollcall/server/internal/sessions"
@@ -57,23 +58,55 @@ func (a *Accounts) signsIn(p people.Person) string {
 	return strings.Join(ways, ", ")
 }
 
-// accountView is the data of the page of an account.
+// accountView is the data of the page of an account, with its forms.
 type accountView struct {
 	people.Person
-	Sessions   []sessionRow
-	Zones      []string
-	FirstPages []choice
+	Profile, Password, TOTP ui.Form
+
+	Sessions []sessionRow
+	Zones    []string
 	// OffersPasskeys says that there is a page of passkeys.
 	OffersPasskeys bool
 	// NeedsFactor says that the person must have a second factor.
 	NeedsFactor bool
-	// At names the form that was refused, and Problem says why.
-	At      string
-	Problem ui.Problem
 }
 
-// choice is an option of a select element.
-type choice struct{ Value, Label string }
+// accountViewOf returns the page of an account with its forms as they are stored.
+func accountViewOf(p people.Person) *accountView {
+	clock := "24"
+	if p.Preferences.Clock == 12 {
+		clock = "12"
+	}
+	return &accountView{
+		Person: p,
+		Profile: ui.Form{Fields: []ui.Field{
+			{Name: "name", Label: "Name", Value: p.Name, Attrs: `autocomplete="name" maxlength="100"`},
+			{Name: "zone", Label: "Time zone", Hint: "For all times on these pages, such as Europe/Riga.", Value: p.Preferences.Zone,
+				Attrs: `list="zones" autocomplete="off" spellcheck="false" maxlength="64" placeholder="Same as the browser"`},
+			{Name: "clock", Label: "Clock", Value: clock, Options: []ui.Choice{{Value: "24", Label: "24 hours"}, {Value: "12", Label: "12 hours, with am and pm"}}},
+			{Name: "theme", Label: "Theme", Value: p.Preferences.Theme, Options: []ui.Choice{{Label: "Same as the system"}, {Value: "light", Label: "Light"}, {Value: "dark", Label: "Dark"}}},
+			{Name: "first", Label: "First page", Value: p.Preferences.FirstPage, Options: []ui.Choice{
+				{Label: "Overview"}, {Value: "projects", Label: "All projects"}, {Value: "overview", Label: "Overview of the first project"},
+				{Value: "checks", Label: "Checks of the first project"}, {Value: "board", Label: "Board of the first project"},
+			}},
+		}},
+		Password: ui.Form{Fields: []ui.Field{
+			{Name: "old", Label: "Current password", Type: "password", Attrs: `autocomplete="current-password" required maxlength="200"`},
+			newPassword("New password", "At least 12 characters. Changing it ends your other sessions."),
+		}},
+		TOTP: ui.Form{Fields: []ui.Field{ownPassword("Password")}},
+	}
+}
+
+// newPassword is the field for a new password.
+func newPassword(label, hint string) ui.Field {
+	return ui.Field{Name: "password", Label: label, Called: "Password", Hint: hint, Type: "password", Attrs: `autocomplete="new-password" required minlength="12" maxlength="200"`}
+}
+
+// ownPassword is the field for the password of the viewer in a form about an authenticator app.
+func ownPassword(label string) ui.Field {
+	return ui.Field{Name: "password", ID: "totp-password", Label: label, Type: "password", Attrs: `autocomplete="current-password" required maxlength="200"`}
+}
 
 // sessionRow is a session in the list. Current says that the request belongs to it.
 type sessionRow struct {
@@ -87,22 +120,18 @@ func (a *Accounts) account(q *ui.Request) (people.Person, error) {
 }
 
 func (a *Accounts) accountPage(q *ui.Request) error {
-	return a.showAccount(q, http.StatusOK, "", ui.Problem{})
+	return a.showAccount(q, http.StatusOK, func(*accountView) {})
 }
 
-// showAccount shows the account, with what was wrong with one of its forms.
-func (a *Accounts) showAccount(q *ui.Request, status int, at string, problem ui.Problem) error {
+// showAccount shows the account. refuse says what is wrong with one of its forms.
+func (a *Accounts) showAccount(q *ui.Request, status int, refuse func(*accountView)) error {
 	person, err := a.account(q)
 	if err != nil {
 		return err
 	}
-	view := accountView{Person: person, At: at, Problem: problem, OffersPasskeys: a.Passkeys != nil, NeedsFactor: a.people.NeedsFactor(person), Zones: schedule.Zones(), FirstPages: []choice{
-		{"", "Overview"}, {"projects", "All projects"}, {"overview", "Overview of the first project"},
-		{"checks", "Checks of the first project"}, {"board", "Board of the first project"},
-	}}
-	if at == "profile" {
-		view.Name, view.Preferences = typedName(q), typedPreferences(q)
-	}
+	view := accountViewOf(person)
+	view.OffersPasskeys, view.NeedsFactor, view.Zones = a.Passkeys != nil, a.people.NeedsFactor(person), schedule.Zones()
+	refuse(view)
 	list, err := a.people.Sessions(q.Ctx(), person.ID)
 	if err != nil {
 		return err
@@ -129,7 +158,10 @@ func typedPreferences(q *ui.Request) people.Preferences {
 func (a *Accounts) saveAccount(q *ui.Request) error {
 	p := typedPreferences(q)
 	if _, err := schedule.LoadLocation(p.Zone); p.Zone != "" && err != nil {
-		return a.showAccount(q, http.StatusBadRequest, "profile", ui.Problem{Text: "Unknown time zone: " + words.Cut(prose.Plain(p.Zone), 40) + ". Write it like Europe/Riga.", Field: "zone"})
+		return a.showAccount(q, http.StatusBadRequest, func(v *accountView) {
+			v.Profile.Read(q.R.PostForm)
+			v.Profile.Wrong("zone", "Unknown time zone: "+words.Cut(prose.Plain(p.Zone), 40)+". Write it like Europe/Riga.")
+		})
 	}
 	if !slices.Contains([]int{0, 12, 24}, p.Clock) || !slices.Contains([]string{"", "light", "dark"}, p.Theme) || p.FirstPage != "" && !slices.Contains(ui.FirstPages, p.FirstPage) {
 		return ui.ErrBadForm
@@ -157,28 +189,23 @@ func (a *Accounts) changePassword(q *ui.Request) error {
 	}
 	person, err := a.people.ChangePassword(q.Ctx(), id, form.Get("old"), form.Get("password"), "")
 	if problem, status := refusal(q, err, "The current password is wrong."); problem != "" {
-		return a.showAccount(q, status, "password", ui.Problem{Text: problem, Field: "old"})
+		return a.showAccount(q, status, func(v *accountView) { v.Password.Wrong("old", problem) })
 	}
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.showAccount(q, http.StatusBadRequest, "password", problemOf(field))
+	if _, ok := errors.AsType[*checks.FieldError](err); ok {
+		return a.showAccount(q, http.StatusBadRequest, func(v *accountView) { v.Password.Refuse(err) })
 	}
 	if err != nil {
 		return err
 	}
 	err = a.start(q, person, sessions.Session{Strong: before.Strong})
 	if errors.Is(err, people.ErrChanged) {
-		return changedMeanwhile(q, ui.SignIn{})
+		return a.changedMeanwhile(q, session.SignIn{})
 	}
 	if err != nil {
 		return err
 	}
 	q.Notice("Password changed. Your other sessions have ended.")
 	return q.Redirect("/account")
-}
-
-// problemOf is the error of a field for the form that has it.
-func problemOf(err *checks.FieldError) ui.Problem {
-	return ui.Problem{Text: words.Sentence(err.Error()), Field: cmp.Or(map[string]string{"e-mail": "email"}[err.Field], err.Field)}
 }
 
 // endSessions ends one session, or all but this one.

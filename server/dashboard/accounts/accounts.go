@@ -89,7 +89,7 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 	a.site, a.sessions = site, sessions
 	a.invitations = limit.NewRequests[uuid.UUID](invitationsPerMinute, invitationsAtOnce, site.Mon.Now)
 	site.AddTemplates(templates, a.templateFuncs())
-	site.Authorize, site.Ways, site.Recheck = a.authorize, a.ways, session.Recheck
+	site.Authorize, site.Recheck, sessions.Ways = a.authorize, session.Recheck, a.ways
 	site.Prover = prover{a}
 	site.LastPerson = func(r *http.Request) uuid.UUID { return a.device(r).Person }
 	a.signInRoutes()
@@ -102,8 +102,8 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 }
 
 // ways says how people can sign in here. Without people, a key is all that anybody has.
-func (a *Accounts) ways(ctx context.Context) (ui.Ways, error) {
-	ways := ui.Ways{Key: a.KeySignIn, Passkey: a.Passkeys != nil}
+func (a *Accounts) ways(ctx context.Context) (session.Ways, error) {
+	ways := session.Ways{Key: a.KeySignIn, Passkey: a.Passkeys != nil}
 	if a.Provider != nil {
 		ways.Provider = a.Provider.Name()
 	}

@@ -26,8 +26,8 @@ func (a *Accounts) memberRoutes() {
 }
 
 // roles are the roles as forms offer them.
-var roles = []choice{
-	{string(people.Viewer), "Viewer"}, {string(people.Editor), "Editor"}, {string(people.Owner), "Owner"},
+var roles = []ui.Choice{
+	{Value: string(people.Viewer), Label: "Viewer"}, {Value: string(people.Editor), Label: "Editor"}, {Value: string(people.Owner), Label: "Owner"},
 }
 
 // invitation is a link that was just created, for the page that shows it once.
@@ -64,11 +64,9 @@ func (a *Accounts) invited(q *ui.Request, l people.Link, reset bool) (*invitatio
 // membersView is the data of the page of members.
 type membersView struct {
 	Members []memberRow
-	Roles   []choice
+	Roles   []ui.Choice
 	Fresh   *invitation
-	// Email, Role and Problem are those of an invitation that was refused.
-	Email, Role string
-	Problem     ui.Problem
+	Form    ui.Form
 	// Unverified asks whether the person with the address is the one who is meant.
 	Unverified bool
 }
@@ -81,7 +79,17 @@ type memberRow struct {
 }
 
 func (a *Accounts) membersPage(q *ui.Request) error {
-	return a.showMembers(q, http.StatusOK, membersView{Role: string(people.Viewer)})
+	return a.showMembers(q, http.StatusOK, membersView{Form: memberForm()})
+}
+
+func memberForm() ui.Form { return ui.Form{Fields: []ui.Field{emailField(), roleField()}} }
+
+func emailField() ui.Field {
+	return ui.Field{Name: "email", Setting: "e-mail", Label: "E-mail", Taken: "There is an account with this e-mail address already.", Type: "email", Attrs: `required maxlength="254" autocomplete="off"`}
+}
+
+func roleField() ui.Field {
+	return ui.Field{Name: "role", Label: "Role", Options: roles, Value: string(people.Viewer)}
 }
 
 func (a *Accounts) showMembers(q *ui.Request, status int, view membersView) error {
@@ -101,37 +109,39 @@ func (a *Accounts) showMembers(q *ui.Request, status int, view membersView) erro
 
 // invite gives a person a role in the project. If the person is new, the page shows a link.
 func (a *Accounts) invite(q *ui.Request) error {
-	view := membersView{Email: strings.TrimSpace(q.R.PostForm.Get("email")), Role: q.R.PostForm.Get("role")}
-	role, err := people.ParseRole(view.Role)
+	view := membersView{Form: memberForm()}
+	view.Form.Read(q.R.PostForm)
+	email := view.Form.Value("email")
+	role, err := people.ParseRole(view.Form.Value("role"))
 	if err != nil {
 		return ui.ErrBadForm
 	}
-	known, err := a.people.ByEmail(q.Ctx(), view.Email)
+	known, err := a.people.ByEmail(q.Ctx(), email)
 	sure := q.R.PostForm.Get("sure")
 	if err == nil && known.Unverified && sure == "no" {
 		err = checks.ErrNotFound // whoever owns the address has no account yet
 	}
 	switch {
 	case err == nil && known.Roles[q.Project.ID] != "":
-		view.Problem = ui.Problem{Text: words.Cut(prose.Plain(view.Email), 100) + " is a member already. Change the role in the list.", Field: "email"}
+		view.Form.Wrong("email", words.Cut(prose.Plain(email), 100)+" is a member already. Change the role in the list.")
 		return a.showMembers(q, http.StatusBadRequest, view)
 	case err == nil && known.Unverified && sure == "":
-		view.Problem, view.Unverified = ui.Problem{Text: "The identity provider has not verified that " + known.Email + " belongs to this account. Ask the person first.", Field: "email"}, true
+		view.Form.Wrong("email", "The identity provider has not verified that "+known.Email+" belongs to this account. Ask the person first.")
+		view.Unverified = true
 		return a.showMembers(q, http.StatusConflict, view)
 	case err == nil:
 		return a.setRole(q, known, role, fmt.Sprintf("%s is now %s of this project.", known.Email, withArticle(role)))
 	case !errors.Is(err, checks.ErrNotFound):
 		return err
 	}
-	fresh, problem, status, err := a.create(q, q.Project.ID, people.Spec{Email: view.Email, Roles: map[uuid.UUID]people.Role{q.Project.ID: role}})
+	fresh, status, err := a.create(q, q.Project.ID, people.Spec{Email: email, Roles: map[uuid.UUID]people.Role{q.Project.ID: role}}, &view.Form)
 	if err != nil {
 		return err
 	}
-	if problem.Text != "" {
-		view.Problem = problem
-		return a.showMembers(q, status, view)
+	if fresh != nil {
+		view = membersView{Fresh: fresh, Form: memberForm()}
 	}
-	return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Role: string(people.Viewer)})
+	return a.showMembers(q, status, view)
 }
 
 // An invitation creates an account and sends mail, so those of a project, or of an administrator, are limited.
@@ -145,30 +155,28 @@ func (a *Accounts) tooMany(q *ui.Request, by uuid.UUID) string {
 	return ""
 }
 
-// create adds a person, as one of the invitations of a project or an administrator. problem says what is wrong with the form.
-func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec) (fresh *invitation, problem ui.Problem, status int, err error) {
-	if problem.Text = a.tooMany(q, by); problem.Text != "" {
-		return nil, problem, http.StatusTooManyRequests, nil
+// create adds a person, as one of the invitations of a project or an administrator, and returns the status of the answer. The
+// invitation is nil if something is wrong with the form.
+func (a *Accounts) create(q *ui.Request, by uuid.UUID, spec people.Spec, form *ui.Form) (fresh *invitation, status int, err error) {
+	if form.Problem = a.tooMany(q, by); form.Refused() {
+		return nil, http.StatusTooManyRequests, nil
 	}
 	before, err := a.people.ByEmail(q.Ctx(), spec.Email)
 	if err != nil && !errors.Is(err, checks.ErrNotFound) {
-		return nil, problem, 0, err
+		return nil, 0, err
 	}
 	_, link, err := a.people.Create(q.Ctx(), spec)
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return nil, problemOf(field), http.StatusBadRequest, nil
-	}
-	if errors.Is(err, checks.ErrExists) {
-		return nil, ui.Problem{Text: "There is an account with this e-mail address already.", Field: "email"}, http.StatusBadRequest, nil
+	if status := form.Refuse(err); status != 0 {
+		return nil, status, nil
 	}
 	if err != nil {
-		return nil, problem, 0, err
+		return nil, 0, err
 	}
 	a.someone.Store(true)
 	if fresh, err = a.invited(q, link, false); err == nil {
 		fresh.Claimed = before.Unverified
 	}
-	return fresh, problem, http.StatusOK, err
+	return fresh, http.StatusOK, err
 }
 
 // askAnew gives a new link to a person whose new role has ended the link or the password of an invitation. An administrator sees the
@@ -220,7 +228,7 @@ func (a *Accounts) setRole(q *ui.Request, p people.Person, role people.Role, not
 			return err
 		}
 		if fresh != nil {
-			return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Role: string(people.Viewer)})
+			return a.showMembers(q, http.StatusOK, membersView{Fresh: fresh, Form: memberForm()})
 		}
 		notice += more
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 	"github.com/rollcall-dev/rollcall/server/people"
@@ -111,11 +112,11 @@ func (a *Accounts) passkeyOptions(q *ui.Request) error {
 
 // signInByPasskey signs in the owner of a passkey. No code follows, because a passkey verifies its user.
 func (a *Accounts) signInByPasskey(q *ui.Request) error {
-	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	page := session.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
 	person, err := a.byPasskey(q, q.R.PostForm.Get("answer"))
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
 		page.Problem = "This passkey was not accepted. Try again, or sign in in another way. If you have deleted it here, delete it on your device too."
-		return q.AskToSignIn(http.StatusForbidden, page)
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (a *Accounts) byPasskey(q *ui.Request, answer string) (person people.Person
 		err = a.people.UsePasskey(q.Ctx(), person, used)
 	}
 	if errors.Is(err, people.ErrRefused) || errors.Is(err, checks.ErrNotFound) {
-		q.LogRefusal("refused a passkey", err, "email", person.Email)
+		a.sessions.LogRefusal(q, "refused a passkey", err, "email", person.Email)
 	}
 	return person, err
 }
@@ -154,7 +155,7 @@ func (a *Accounts) byPasskey(q *ui.Request, answer string) (person people.Person
 // passkeysView is the data of the page of passkeys.
 type passkeysView struct {
 	people.Person
-	Problem ui.Problem
+	Form ui.Form
 	// Own says that people add passkeys here, not at an identity provider.
 	Own bool
 	// Required says that the person can open nothing else before there is one, or an authenticator app.
@@ -174,7 +175,7 @@ func (a *Accounts) showPasskeys(q *ui.Request, status int, problem string) error
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Problem: ui.Problem{Text: problem}, Own: person.Issuer == "", Required: len(q.Access.Only) > 0})
+	return q.RenderStatus(status, "passkeys", "Passkeys", passkeysView{Person: person, Form: ui.Form{Problem: problem}, Own: person.Issuer == "", Required: len(q.Access.Only) > 0})
 }
 
 // newPasskeyOptions begins to add a passkey. It needs the password, so that an open browser does not suffice.
@@ -248,7 +249,7 @@ func (a *Accounts) addPasskey(q *ui.Request) error {
 	case !errors.Is(err, people.ErrRefused):
 		return err
 	}
-	q.LogRefusal("refused a new passkey", err, "email", person.Email)
+	a.sessions.LogRefusal(q, "refused a new passkey", err, "email", person.Email)
 	return a.showPasskeys(q, status, problem)
 }
 

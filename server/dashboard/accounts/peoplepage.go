@@ -29,14 +29,17 @@ func (a *Accounts) peopleRoutes() {
 
 // peopleView is the data of the page of all people.
 type peopleView struct {
-	People   []personRow
-	Projects []checks.Project
-	Roles    []choice
-	Fresh    *invitation
-	// The fields of an invitation that was refused, and Problem says why.
-	Email, Name, Project, Role string
-	Admin                      bool
-	Problem                    ui.Problem
+	People []personRow
+	Fresh  *invitation
+	Form   ui.Form
+	Admin  bool // the box of the form is ticked
+}
+
+func personForm() ui.Form {
+	return ui.Form{Fields: []ui.Field{
+		emailField(), {Name: "name", Label: "Name", Optional: true, Attrs: `maxlength="100" autocomplete="off"`},
+		{Name: "project", Label: "Project", Options: []ui.Choice{{Label: "None"}}}, roleField(),
+	}}
 }
 
 // personRow is a person in the list. Projects counts those that exist: a role outlives its project.
@@ -46,7 +49,7 @@ type personRow struct {
 }
 
 func (a *Accounts) peoplePage(q *ui.Request) error {
-	return a.showPeople(q, http.StatusOK, peopleView{Role: string(people.Viewer)})
+	return a.showPeople(q, http.StatusOK, peopleView{Form: personForm()})
 }
 
 func (a *Accounts) showPeople(q *ui.Request, status int, view peopleView) (err error) {
@@ -54,47 +57,50 @@ func (a *Accounts) showPeople(q *ui.Request, status int, view peopleView) (err e
 	if err != nil {
 		return err
 	}
-	if view.Projects, err = q.Mon.Projects().List(q.Ctx()); err != nil {
+	projects, err := q.Mon.Projects().List(q.Ctx())
+	if err != nil {
 		return err
+	}
+	offered := view.Form.Find("project")
+	for _, p := range projects {
+		offered.Options = append(offered.Options, ui.Choice{Value: p.ID.String(), Label: p.Name})
 	}
 	for _, p := range all {
 		row := personRow{Person: p}
-		for _, project := range view.Projects {
+		for _, project := range projects {
 			if p.Roles[project.ID] != "" {
 				row.Projects++
 			}
 		}
 		view.People = append(view.People, row)
 	}
-	view.Roles = roles
 	return q.RenderStatus(status, "people", "People", view)
 }
 
 // addPerson adds a person, with a role in one project if the form has one.
 func (a *Accounts) addPerson(q *ui.Request) error {
-	form := q.R.PostForm
-	view := peopleView{Email: strings.TrimSpace(form.Get("email")), Name: typedName(q), Admin: form.Has("admin"), Project: form.Get("project"), Role: form.Get("role")}
-	spec := people.Spec{Email: view.Email, Name: view.Name, Admin: view.Admin}
-	if view.Project != "" {
-		id, err := uuid.Parse(view.Project)
+	view := peopleView{Form: personForm(), Admin: q.R.PostForm.Has("admin")}
+	view.Form.Read(q.R.PostForm)
+	spec := people.Spec{Email: view.Form.Value("email"), Name: typedName(q), Admin: view.Admin}
+	if project := view.Form.Value("project"); project != "" {
+		id, err := uuid.Parse(project)
 		if err != nil {
 			return ui.ErrBadForm
 		}
-		role, err := people.ParseRole(view.Role)
+		role, err := people.ParseRole(view.Form.Value("role"))
 		if err != nil {
 			return ui.ErrBadForm
 		}
 		spec.Roles = map[uuid.UUID]people.Role{id: role}
 	}
-	fresh, problem, status, err := a.create(q, q.Access.Person.ID, spec)
+	fresh, status, err := a.create(q, q.Access.Person.ID, spec, &view.Form)
 	if err != nil {
 		return err
 	}
-	if problem.Text != "" {
-		view.Problem = problem
-		return a.showPeople(q, status, view)
+	if fresh != nil {
+		view = peopleView{Fresh: fresh, Form: personForm()}
 	}
-	return a.showPeople(q, http.StatusOK, peopleView{Fresh: fresh, Role: string(people.Viewer)})
+	return a.showPeople(q, status, view)
 }
 
 // personView is the data of the page of one person, for administrators.
@@ -105,8 +111,7 @@ type personView struct {
 	Fresh    *invitation
 	// Self says that it is the viewer, and NeedsFactor that the person must have a second factor.
 	Self, NeedsFactor bool
-	Problem           ui.Problem
-	Typed             string // the address that confirms the deletion
+	Form              ui.Form
 }
 
 // projectRole is the role of a person in a project.
@@ -168,7 +173,7 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 		return ui.ErrBadForm
 	}
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.showPerson(q, http.StatusConflict, personView{Person: p, Problem: ui.Problem{Text: words.Sentence(field.Error())}})
+		return a.showPerson(q, http.StatusConflict, personView{Person: p, Form: ui.Form{Problem: words.Sentence(field.Error())}})
 	}
 	if err != nil {
 		return err
@@ -190,7 +195,7 @@ func (a *Accounts) changePerson(q *ui.Request) error {
 // resetPassword ends the password and shows a link for a new one.
 func (a *Accounts) resetPassword(q *ui.Request, p people.Person) error {
 	if problem := a.tooMany(q, q.Access.Person.ID); problem != "" {
-		return a.showPerson(q, http.StatusTooManyRequests, personView{Person: p, Problem: ui.Problem{Text: problem}})
+		return a.showPerson(q, http.StatusTooManyRequests, personView{Person: p, Form: ui.Form{Problem: problem}})
 	}
 	link, err := a.people.ResetPassword(q.Ctx(), p.ID)
 	if err != nil {
@@ -211,7 +216,14 @@ func (a *Accounts) deletePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return q.Render("persondelete", "Delete a person", personView{Person: p, Self: p.ID == q.Access.Person.ID})
+	return q.Render("persondelete", "Delete a person", deletion(q, p))
+}
+
+// deletion is the page that asks before a person is deleted.
+func deletion(q *ui.Request, p people.Person) personView {
+	return personView{Person: p, Self: p.ID == q.Access.Person.ID, Form: ui.Form{Fields: []ui.Field{
+		{Name: "email", Label: "Type the e-mail address:", Confirm: p.Email, Type: "email", Attrs: `required autocomplete="off" maxlength="254"`},
+	}}}
 }
 
 // deletePerson deletes a person whose address was typed.
@@ -220,14 +232,15 @@ func (a *Accounts) deletePerson(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view := personView{Person: p, Self: p.ID == q.Access.Person.ID, Typed: strings.TrimSpace(q.R.PostForm.Get("email"))}
-	if !strings.EqualFold(view.Typed, p.Email) {
-		view.Problem = ui.Problem{Text: "That is not the e-mail address of this person. Nothing was deleted.", Field: "email"}
+	view := deletion(q, p)
+	view.Form.Read(q.R.PostForm)
+	if !strings.EqualFold(view.Form.Value("email"), p.Email) {
+		view.Form.Wrong("email", "That is not the e-mail address of this person. Nothing was deleted.")
 		return q.RenderStatus(http.StatusBadRequest, "persondelete", "Delete a person", view)
 	}
 	err = a.people.Delete(q.Ctx(), p.ID)
 	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem.Text = words.Sentence(field.Error())
+		view.Form.Problem = words.Sentence(field.Error())
 		return q.RenderStatus(http.StatusConflict, "persondelete", "Delete a person", view)
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,10 +21,12 @@ type projectsView struct {
 	// Down and Late count the checks of all rows. More is how many projects are not listed.
 	Total, Down, Late, Up, More int
 	Search                      string
-	// Admin offers to create a project. Name is that of one that was refused, and Problem says why.
-	Admin   bool
-	Name    string
-	Problem ui.Problem
+	Admin                       bool // offers to create a project, with Form
+	Form                        ui.Form
+}
+
+func projectForm() ui.Form {
+	return ui.Form{Fields: []ui.Field{{Name: "name", Label: "Name", Called: "The name", Taken: "A project with this name exists already.", Attrs: `required maxlength="100" autocomplete="off"`}}}
 }
 
 // Counts returns how many checks are down and late, for the title of the page.
@@ -57,23 +58,19 @@ func (r projectRow) Word() string {
 
 // projectsPage lists the projects, those with checks that are down first.
 func (a *Accounts) projectsPage(q *ui.Request) error {
-	return a.showProjects(q, http.StatusOK, projectsView{})
+	return a.showProjects(q, http.StatusOK, projectsView{Form: projectForm()})
 }
 
 // createProject adds a project without keys. Its administrators are those of the installation, until it has members.
 func (a *Accounts) createProject(q *ui.Request) error {
-	name := strings.TrimSpace(q.R.PostForm.Get("name"))
-	project, _, err := q.Mon.Projects().Create(q.Ctx(), checks.ProjectSpec{Name: name, NoKeys: true})
-	view := projectsView{Name: name, Problem: ui.Problem{Field: "name"}}
-	if e, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem.Text = "The name " + e.Reason + "."
-	} else if errors.Is(err, checks.ErrExists) {
-		view.Problem.Text = "A project with this name exists already."
-	} else if err != nil {
-		return err
+	form := projectForm()
+	form.Read(q.R.PostForm)
+	project, _, err := q.Mon.Projects().Create(q.Ctx(), checks.ProjectSpec{Name: form.Value("name"), NoKeys: true})
+	if status := form.Refuse(err); status != 0 {
+		return a.showProjects(q, status, projectsView{Form: form})
 	}
-	if view.Problem.Text != "" {
-		return a.showProjects(q, http.StatusBadRequest, view)
+	if err != nil {
+		return err
 	}
 	q.Notice("Project created. Invite its members under Settings.")
 	q.Lead(q.Base + "/projects/" + project.ID.String() + "/overview")

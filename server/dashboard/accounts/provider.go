@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/people"
 )
@@ -87,7 +88,7 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	begun, err := a.takeAttempt(q)
 	if errors.Is(err, server.ErrSignedOut) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "Signing in took too long, ended before or began in another browser. Try again."})
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, session.SignIn{Problem: "Signing in took too long, ended before or began in another browser. Try again."})
 	}
 	if err != nil {
 		return err
@@ -103,10 +104,10 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 	}
 	person, err := a.people.SignInExternal(q.Ctx(), who)
 	if errors.Is(err, people.ErrChanged) {
-		return changedMeanwhile(q, ui.SignIn{Next: begun.Next})
+		return a.changedMeanwhile(q, session.SignIn{Next: begun.Next})
 	}
 	if errors.Is(err, people.ErrRefused) {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: a.whyRefused(who, err), Next: begun.Next})
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, session.SignIn{Problem: a.whyRefused(who, err), Next: begun.Next})
 	}
 	if err != nil {
 		return err
@@ -116,11 +117,11 @@ func (a *Accounts) finishProvider(q *ui.Request) error {
 		q.Notice("You are still an administrator, because there is no other. " + a.Provider.Name() + " does not give you that role: make someone else an administrator, or have it corrected there.")
 	}
 	if begun.Person != uuid.Nil && begun.Person != person.ID {
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "You signed in at " + a.Provider.Name() + " as somebody else. Sign in as yourself.", Next: begun.Next})
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, session.SignIn{Problem: "You signed in at " + a.Provider.Name() + " as somebody else. Sign in as yourself.", Next: begun.Next})
 	}
 	fresh := strong
 	fresh.ProvedAt = q.Mon.Now().Add(-who.Age)
-	return a.admit(q, person, fresh, ui.SignIn{Next: begun.Next})
+	return a.admit(q, person, fresh, session.SignIn{Next: begun.Next})
 }
 
 // whyRefused says why a person whom the provider knows has no account here.
@@ -178,6 +179,6 @@ func (a *Accounts) providerFailed(q *ui.Request, err error) error {
 	}](err); ok {
 		status, problem = page.Page()
 	}
-	q.LogRefusal("cannot sign in with the provider", err)
-	return q.AskToSignIn(status, ui.SignIn{Problem: problem})
+	a.sessions.LogRefusal(q, "cannot sign in with the provider", err)
+	return a.sessions.AskToSignIn(q, status, session.SignIn{Problem: problem})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 	"github.com/rollcall-dev/rollcall/server/people"
@@ -41,7 +42,7 @@ func (a *Accounts) wordOr(link ui.Handler) ui.Handler {
 }
 
 func (a *Accounts) signInPage(q *ui.Request) error {
-	return q.AskToSignIn(http.StatusOK, ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
+	return a.sessions.AskToSignIn(q, http.StatusOK, session.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
 }
 
 // signIn signs in with a password, or with an API key.
@@ -49,15 +50,15 @@ func (a *Accounts) signIn(q *ui.Request) error {
 	form := q.R.PostForm
 	if form.Has("key") {
 		if !a.KeySignIn {
-			return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This server does not accept API keys here."})
+			return a.sessions.AskToSignIn(q, http.StatusForbidden, session.SignIn{Problem: "This server does not accept API keys here."})
 		}
 		return a.sessions.SignIn(q)
 	}
-	page := ui.SignIn{Next: ui.LocalPath(form.Get("next")), Held: form.Get("held"), Email: strings.TrimSpace(form.Get("email"))}
+	page := session.SignIn{Next: ui.LocalPath(form.Get("next")), Held: form.Get("held"), Email: strings.TrimSpace(form.Get("email"))}
 	person, err := a.people.SignIn(q.Ctx(), people.Attempt{Email: page.Email, Password: form.Get("password"), Address: q.Address(q.R), Device: a.device(q.R)})
 	if problem, status := refusal(q, err, "The e-mail address or the password is wrong."); problem != "" {
 		page.Problem = problem
-		return q.AskToSignIn(status, page)
+		return a.sessions.AskToSignIn(q, status, page)
 	}
 	if err != nil {
 		return err
@@ -66,18 +67,18 @@ func (a *Accounts) signIn(q *ui.Request) error {
 }
 
 // enter begins the session of a person whose password is right, or asks for the code.
-func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) error {
+func (a *Accounts) enter(q *ui.Request, person people.Person, page session.SignIn) error {
 	switch {
 	case person.HasTOTP:
 	case a.people.NeedsFactor(person) && len(person.Passkeys) > 0:
 		page.Problem = "This server requires a second factor: sign in with your passkey. If you have lost it, ask an administrator."
-		return q.AskToSignIn(http.StatusForbidden, page)
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, page)
 	default:
 		return a.admit(q, person, sessions.Session{}, page)
 	}
 	err := a.start(q, person, sessions.Session{Pending: true})
 	if errors.Is(err, people.ErrChanged) {
-		return changedMeanwhile(q, page)
+		return a.changedMeanwhile(q, page)
 	}
 	if err != nil {
 		return err
@@ -86,35 +87,35 @@ func (a *Accounts) enter(q *ui.Request, person people.Person, page ui.SignIn) er
 }
 
 // admit begins the session of a person who has proved who they are.
-func (a *Accounts) admit(q *ui.Request, person people.Person, fresh sessions.Session, page ui.SignIn) error {
+func (a *Accounts) admit(q *ui.Request, person people.Person, fresh sessions.Session, page session.SignIn) error {
 	err := a.start(q, person, fresh)
 	if errors.Is(err, people.ErrChanged) {
-		return changedMeanwhile(q, page)
+		return a.changedMeanwhile(q, page)
 	}
 	if err != nil {
 		return err
 	}
 	page.Person = person.ID
-	return q.Enter(page, "/")
+	return a.sessions.Enter(q, page, "/")
 }
 
 // changedMeanwhile answers a sign-in during which what it was made with ended.
-func changedMeanwhile(q *ui.Request, page ui.SignIn) error {
+func (a *Accounts) changedMeanwhile(q *ui.Request, page session.SignIn) error {
 	page.Problem = "Your account changed while you signed in. Sign in again."
-	return q.AskToSignIn(http.StatusForbidden, page)
+	return a.sessions.AskToSignIn(q, http.StatusForbidden, page)
 }
 
-func showCode(q *ui.Request, status int, page ui.SignIn) error {
+func showCode(q *ui.Request, status int, page session.SignIn) error {
 	return q.RenderStatus(status, "code", "Sign in", page)
 }
 
 // giveCode takes the code that follows the password.
 func (a *Accounts) giveCode(q *ui.Request) error {
-	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
+	page := session.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
 	current, err := a.sessions.Current(q.R)
 	if errors.Is(err, server.ErrSignedOut) || err == nil && !current.Pending {
 		page.Problem = "Signing in took too long. Enter your password again."
-		return q.AskToSignIn(http.StatusForbidden, page)
+		return a.sessions.AskToSignIn(q, http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
@@ -160,9 +161,24 @@ func tryAgain(q *ui.Request, wait time.Duration) string {
 type linkView struct {
 	people.Person
 	// First says that the link creates the first administrator, who also types the address.
-	First   bool
-	Link    string
-	Problem ui.Problem
+	First bool
+	Link  string
+	Form  ui.Form
+}
+
+func linkViewOf(p people.Person) linkView {
+	v := linkView{Person: p, First: p.Email == ""}
+	password := newPassword("Password", "At least 12 characters. A few random words are a good choice.")
+	if v.First {
+		v.Form.Fields = []ui.Field{
+			{Name: "email", Setting: "e-mail", Label: "E-mail", Type: "email", Attrs: `autocomplete="username" required autofocus maxlength="254"`},
+			{Name: "name", Label: "Name", Optional: true, Attrs: `autocomplete="name" maxlength="100"`}, password,
+		}
+		return v
+	}
+	password.Attrs += " autofocus"
+	v.Form.Fields = []ui.Field{password}
+	return v
 }
 
 // linkPage asks for a password. Only its form uses the link up, because browsers and mail programs fetch links ahead.
@@ -174,7 +190,7 @@ func (a *Accounts) linkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showLink(q, http.StatusOK, linkView{Person: link.Person, First: link.Person.Email == ""})
+	return showLink(q, http.StatusOK, linkViewOf(link.Person))
 }
 
 // noLink answers a link that belongs to no person. It may be a key's.
@@ -182,8 +198,8 @@ func (a *Accounts) noLink(q *ui.Request) error {
 	if a.KeySignIn && q.R.Method == http.MethodGet {
 		return a.sessions.UseLink(q)
 	}
-	q.LogRefusal("refused a sign-in", "used, expired or unknown link")
-	return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})
+	a.sessions.LogRefusal(q, "refused a sign-in", "used, expired or unknown link")
+	return a.sessions.AskToSignIn(q, http.StatusForbidden, session.SignIn{Problem: "This link has expired or was already used. Ask an administrator for a new one."})
 }
 
 func showLink(q *ui.Request, status int, view linkView) error {
@@ -201,14 +217,13 @@ func (a *Accounts) useLink(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	view := linkView{Person: link.Person, First: link.Person.Email == ""}
-	if view.First {
-		view.Email, view.Name = strings.TrimSpace(form.Get("email")), strings.TrimSpace(form.Get("name"))
+	view := linkViewOf(link.Person)
+	if view.Form.Read(form); view.First {
+		view.Email, view.Name = view.Form.Value("email"), view.Form.Value("name")
 	}
 	person, err := a.people.UseLink(q.Ctx(), token, view.Email, view.Name, form.Get("password"))
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		view.Problem = problemOf(field)
-		return showLink(q, http.StatusBadRequest, view)
+	if status := view.Form.Refuse(err); status != 0 {
+		return showLink(q, status, view)
 	}
 	if errors.Is(err, checks.ErrNotFound) {
 		return a.noLink(q)
@@ -216,5 +231,5 @@ func (a *Accounts) useLink(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.enter(q, person, ui.SignIn{})
+	return a.enter(q, person, session.SignIn{})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/boombuler/barcode/qr"
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/people"
@@ -23,8 +22,8 @@ type totpView struct {
 	people.TOTP
 	QR template.HTML
 	// Kept is the secret, encrypted, for the form.
-	Kept    string
-	Problem ui.Problem
+	Kept string
+	Form ui.Form
 	// Required says that the person can open nothing else before, and OffersPasskeys that a passkey does it too.
 	Required, OffersPasskeys bool
 }
@@ -58,7 +57,14 @@ func (a *Accounts) totpPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.showTOTP(q, http.StatusOK, totpView{TOTP: fresh, Kept: kept})
+	return a.showTOTP(q, http.StatusOK, totpView{TOTP: fresh, Kept: kept, Form: totpForm()})
+}
+
+func totpForm() ui.Form {
+	return ui.Form{Fields: []ui.Field{
+		{Name: "code", Label: "Code from the app", Called: "Code", Class: "code", Attrs: `inputmode="numeric" autocomplete="one-time-code" required maxlength="10" spellcheck="false"`},
+		ownPassword("Your password"),
+	}}
 }
 
 func (a *Accounts) showTOTP(q *ui.Request, status int, view totpView) (err error) {
@@ -89,13 +95,13 @@ func (a *Accounts) confirmTOTP(q *ui.Request) error {
 		return q.Redirect("/account/totp")
 	}
 	codes, err := a.people.ConfirmTOTP(q.Ctx(), begun.Person, q.R.PostForm.Get("password"), begun.TOTP.Secret, strings.ReplaceAll(q.R.PostForm.Get("code"), " ", ""))
+	form := totpForm()
 	wrong, status := refusal(q, err, "The password is wrong.")
-	problem := ui.Problem{Text: wrong, Field: "totp-password"}
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		problem, status = problemOf(field), http.StatusBadRequest
+	if form.Wrong("password", wrong); form.Refuse(err) != 0 {
+		status = http.StatusBadRequest
 	}
-	if problem.Text != "" {
-		return a.showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Problem: problem})
+	if form.Refused() {
+		return a.showTOTP(q, status, totpView{TOTP: begun.TOTP, Kept: kept, Form: form})
 	}
 	if err != nil {
 		return err
@@ -122,7 +128,7 @@ func (a *Accounts) removeTOTP(q *ui.Request) error {
 		problem, status = lastFactor, http.StatusConflict
 	}
 	if problem != "" {
-		return a.showAccount(q, status, "totp", ui.Problem{Text: problem, Field: "totp-password"})
+		return a.showAccount(q, status, func(v *accountView) { v.TOTP.Wrong("password", problem) })
 	}
 	if err != nil {
 		return err

@@ -81,8 +81,8 @@ func TestSecretsStay(t *testing.T) {
 	stayed(t, page)
 	page.Submit("#integration .primary")
 	page.WaitText(".notice", "hook created")
-	page.WaitText("#s-url_down-help", "Stored: https://example.org/…")
-	page.WaitText("#s-headers_down-help", "Stored: X-Token: …")
+	page.WaitText("#s-url_down-hint", "Stored: https://example.org/…")
+	page.WaitText("#s-headers_down-hint", "Stored: X-Token: …")
 	if html := browsertest.Eval[string](page, "document.documentElement.outerHTML"); strings.Contains(html, "s3cret") || strings.Contains(html, "example.org/hook") {
 		t.Error("a stored secret is on the page")
 	}

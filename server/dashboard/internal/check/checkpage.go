@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/changes"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -41,7 +42,7 @@ type checkView struct {
 	More        bool // there are earlier events
 	Snoozes     []ui.Choice
 	Audits      bool
-	Changes     []ui.Change // the newest
+	Changes     []changes.Change // the newest
 	Log         []logRow
 	Kinds       []string
 	Kind        string
@@ -99,7 +100,7 @@ func checkPage(q *ui.Request) error {
 		view.Ways, view.Snoozes = ways(q), ui.SnoozeChoices
 	}
 	if view.Audits = q.Mon.Installation().Audits(); view.Audits {
-		if view.Changes, err = q.Changes(audit.Query{Check: c.ID, Limit: changesShown}); err != nil {
+		if view.Changes, err = changes.Of(q, audit.Query{Check: c.ID, Limit: changesShown}); err != nil {
 			return err
 		}
 	}

@@ -25,38 +25,22 @@ type editView struct {
 	// Source is the name of the check that is copied.
 	Source string
 	Form   form
-	// Was is the form as the viewer has seen it first, encoded. It tells what the viewer has changed.
-	Was    string
-	Errors []fieldError
-	// Problem is an error that is about no input.
-	Problem string
+	// Fields are the inputs. Their Was is the form as the viewer has seen it first, encoded. It tells what the viewer has changed.
+	Fields  ui.Form
 	Choices []channelChoice
 	// OnAlert says that a function of the program gets all alerts.
 	OnAlert bool
 	// CanMove says that there is another project that the viewer may edit.
 	CanMove bool
 	Zones   []string
-	now     form // the check as another person has changed it
+	// disputed are the settings that another person has changed too, and now is the check as it is since.
+	disputed []formSetting
+	now      form
 
 	Times timesPreview
 	Week  weekPreview
 	Try   tryPreview
 	Slug  slugPreview
-}
-
-// Problems is the summary of what is wrong.
-func (v *editView) Problems() (p ui.Problems) {
-	if v.Errors == nil && v.Problem == "" {
-		return p
-	}
-	p.Title, p.Text = "Not saved", v.Problem
-	if v.Errors != nil {
-		p.Title = "Not saved. Fix these fields:"
-	}
-	for _, e := range v.Errors {
-		p.Fields = append(p.Fields, ui.Problem{Text: e.Text, Field: e.Field})
-	}
-	return p
 }
 
 // channelChoice is an integration to choose.
@@ -88,7 +72,7 @@ func newCheckPage(q *ui.Request) error {
 		f[name] = text
 	}
 	f["tz"], f["channels"] = q.Clock().Zone.String(), "*"
-	return showEdit(q, http.StatusOK, &editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f})
+	return showEdit(q, http.StatusOK, newEditView(editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f}))
 }
 
 // copyPage shows the form of a new check with the settings of another.
@@ -97,13 +81,15 @@ func copyPage(q *ui.Request) error {
 	name := []rune(ui.NameOf(q.Check))
 	f["name"] = string(name[:min(len(name), checks.MaxName-len(" copy"))]) + " copy"
 	f["slug"] = ""
-	return showEdit(q, http.StatusOK, &editView{New: true, Source: ui.NameOf(q.Check), Check: checks.Check{ID: uuid.New()}, Form: f})
+	return showEdit(q, http.StatusOK, newEditView(editView{New: true, Source: ui.NameOf(q.Check), Check: checks.Check{ID: uuid.New()}, Form: f}))
 }
 
 // editPage shows the form of a check.
 func editPage(q *ui.Request) error {
 	f := formOf(q.Check)
-	return showEdit(q, http.StatusOK, &editView{Check: q.Check, Form: f, Was: f.encode()})
+	v := newEditView(editView{Check: q.Check, Form: f})
+	v.Fields.Was = f.encode()
+	return showEdit(q, http.StatusOK, v)
 }
 
 // showEdit answers with the form.
@@ -123,11 +109,12 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 			On: all || chosen[c.ID.String()],
 		})
 	}
-	for i, e := range v.Errors {
-		if e.Conflict {
-			v.Errors[i].Text = v.conflictText(e.Field)
-		}
-		v.Errors[i].Field = v.inputOf(e.Field)
+	for _, s := range v.disputed {
+		v.Fields.Wrong(v.inputOf(s.name), fmt.Sprintf("%s was changed by someone else to “%s”. Save again to use your value.", ui.SettingLabel(s.name), v.shownValue(s, v.now)))
+	}
+	for i := range v.Fields.Fields {
+		in := &v.Fields.Fields[i]
+		in.Value = v.Form[in.Name]
 	}
 	v.Zones, v.CanMove = zones, len(targets(q)) > 0
 	v.Times = previewTimes(v.Form, v.Check, q.Clock(), q.Mon.Now())
@@ -187,13 +174,12 @@ func createCheck(q *ui.Request) error {
 	if err != nil {
 		return ui.ErrBadForm
 	}
-	v := &editView{New: true, Source: words.Cut(q.R.PostForm.Get("source"), checks.MaxName), Check: checks.Check{ID: id}, Form: readForm(q.R.PostForm, defaultForm)}
-	spec, wrong := v.Form.spec(formSettings, q.Mon.Now())
-	v.Errors = wrong
+	v := newEditView(editView{New: true, Source: words.Cut(q.R.PostForm.Get("source"), checks.MaxName), Check: checks.Check{ID: id}, Form: readForm(q.R.PostForm, defaultForm)})
+	spec := v.spec(formSettings, q.Mon.Now())
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	if len(wrong) > 0 {
+	if v.Fields.Refused() {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	spec.ID = id
@@ -212,16 +198,18 @@ func createCheck(q *ui.Request) error {
 
 // refused shows the form again with an error of the library.
 func refused(q *ui.Request, v *editView, err error) error {
-	if found, ok := fieldErrorOf(err); ok {
-		v.Errors = []fieldError{found}
+	if v.refuse(err) {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	if errors.Is(err, checks.ErrCheckLimit) {
-		v.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", prose.Count(q.Project.CheckLimit(), "check"))
+		v.Fields.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", prose.Count(q.Project.CheckLimit(), "check"))
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	return err
 }
+
+// errDisputed reports that another person has changed a setting that the viewer changes.
+var errDisputed = errors.New("another person has changed the same setting")
 
 // saveCheck changes the settings of a check that the viewer has changed on the page, and no others. So two people who edit
 // different settings at once both succeed. If another person has changed one of the same settings since the page was
@@ -231,14 +219,14 @@ func saveCheck(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &editView{Check: q.Check, Form: readForm(q.R.PostForm, was), Was: was.encode()}
+	v := newEditView(editView{Check: q.Check, Form: readForm(q.R.PostForm, was)})
+	v.Fields.Was = was.encode()
 	mine := v.Form.changed(was)
-	spec, wrong := v.Form.spec(mine, q.Mon.Now())
-	v.Errors = wrong
+	spec := v.spec(mine, q.Mon.Now())
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	if len(wrong) > 0 {
+	if v.Fields.Refused() {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	if len(mine) == 0 {
@@ -249,12 +237,12 @@ func saveCheck(q *ui.Request) error {
 	_, err = q.Mon.Project(q.Check.ProjectID).UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
 		theirs = formOf(c)
 		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
-			return checks.Spec{}, ui.ErrConflict
+			return checks.Spec{}, errDisputed
 		}
 		return spec, nil
 	})
 	switch {
-	case errors.Is(err, ui.ErrConflict):
+	case errors.Is(err, errDisputed):
 		v.merge(mine, was, theirs)
 		return showEdit(q, http.StatusConflict, v)
 	case err != nil:
@@ -274,9 +262,7 @@ func conflicts(mine []formSetting, f, was, theirs form) []formSetting {
 
 // merge makes the form one of the check as it is now, with the viewer's changes, and marks conflicts.
 func (v *editView) merge(mine []formSetting, was, theirs form) {
-	for _, s := range conflicts(mine, v.Form, was, theirs) {
-		v.Errors = append(v.Errors, fieldError{Field: s.name, Conflict: true})
-	}
+	v.disputed = conflicts(mine, v.Form, was, theirs)
 	for _, s := range formSettings {
 		if slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
 			continue
@@ -285,7 +271,7 @@ func (v *editView) merge(mine []formSetting, was, theirs form) {
 			v.Form[name] = theirs[name]
 		}
 	}
-	v.Was, v.now = theirs.encode(), theirs
+	v.Fields.Was, v.now = theirs.encode(), theirs
 }
 
 // savedText says what was saved, and what another person has changed since the page was opened.
@@ -293,21 +279,11 @@ func savedText(theirs, mine []formSetting) string {
 	var others []string
 	for _, s := range theirs {
 		if !slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
-			others = append(others, strings.ToLower(labelOf(s.name)))
+			others = append(others, ui.SettingNoun(s.name))
 		}
 	}
 	if others == nil {
 		return "Saved."
 	}
 	return "Saved. Someone else also changed: " + strings.Join(others, ", ") + "."
-}
-
-// conflictText says to what another person has changed a setting.
-func (v *editView) conflictText(name string) string {
-	for _, s := range formSettings {
-		if s.name == name {
-			return labelOf(name) + " was changed by someone else to “" + v.shownValue(s, v.now) + "”. Save again to use your value"
-		}
-	}
-	return ""
 }

@@ -114,25 +114,34 @@ type confirmView struct {
 	Name  string
 	Path  string
 	Text  []string
-	// Projects are those to which the viewer may move the check.
-	Projects []checks.Project
-	Problem  ui.Problem
-	// Row says who has acknowledged the outage. Hours are for how long the viewer can, and Note is what the viewer typed.
-	Row   ui.Row
-	Hours []int
-	Note  string
+	Form  ui.Form
+	Row   ui.Row // says who has acknowledged the outage
+}
+
+// ackFields are the fields of an acknowledgement.
+func ackFields() []ui.Field {
+	hours := []ui.Choice{{Label: "until it is up again"}}
+	for _, n := range []int{1, 4, 12, 24, 72} {
+		hours = append(hours, ui.Choice{Value: strconv.Itoa(n), Label: prose.Count(n, "hour")})
+	}
+	return []ui.Field{
+		{Name: "hours", Label: "For", Options: hours},
+		{Name: "note", Label: "Note", Called: "The note", Attrs: `maxlength="500" autocomplete="off" placeholder="Why, or what is being done"`},
+	}
 }
 
 // ask shows what the action does, with the button that takes it.
-func (a checkAction) ask(q *ui.Request) error { return a.show(q, http.StatusOK, ui.Problem{}) }
+func (a checkAction) ask(q *ui.Request) error { return a.show(q, nil) }
 
-func (a checkAction) show(q *ui.Request, status int, problem ui.Problem) error {
+// show shows the page that asks, with the error that refused the action.
+func (a checkAction) show(q *ui.Request, refused error) error {
 	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
-	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check), Problem: problem}
+	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check)}
 	if a.Acks {
-		v.Row, v.Hours, v.Note = ui.RowOf(q.Check, q.Mon.Now()), []int{1, 4, 12, 24, 72}, q.R.PostForm.Get("note")
+		v.Row, v.Form.Fields = ui.RowOf(q.Check, q.Mon.Now()), ackFields()
 	}
 	if a.Targets {
+		field := ui.Field{Name: "project", Label: "Move to project"}
 		for _, other := range targets(q) {
 			p, err := q.Mon.Projects().ByID(q.Ctx(), other)
 			if errors.Is(err, checks.ErrNotFound) {
@@ -141,20 +150,27 @@ func (a checkAction) show(q *ui.Request, status int, problem ui.Problem) error {
 			if err != nil {
 				return err
 			}
-			p.Name = words.Name(p.Name, "unnamed")
-			v.Projects = append(v.Projects, p)
+			field.Options = append(field.Options, ui.Choice{Value: p.ID.String(), Label: words.Name(p.Name, "unnamed")})
 		}
+		if field.Options != nil {
+			v.Form.Fields = append(v.Form.Fields, field)
+		}
+	}
+	v.Form.Read(q.R.PostForm)
+	status := http.StatusOK
+	if errors.Is(refused, checks.ErrCheckLimit) {
+		v.Form.Wrong("project", "That project’s account has reached its check limit.")
+	}
+	if v.Form.Refuse(refused) != 0 || v.Form.Refused() {
+		status = http.StatusUnprocessableEntity
 	}
 	return q.RenderStatus(status, "confirm", a.Title+" "+v.Name, v)
 }
 
 func (a checkAction) take(q *ui.Request) error {
 	err := a.do(q)
-	if errors.Is(err, checks.ErrCheckLimit) {
-		return a.show(q, http.StatusUnprocessableEntity, ui.Problem{Text: "That project’s account has reached its check limit.", Field: "project"})
-	}
-	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
-		return a.show(q, http.StatusUnprocessableEntity, ui.Problem{Text: "The " + wrong.Error() + ".", Field: wrong.Field})
+	if _, wrong := errors.AsType[*checks.FieldError](err); wrong || errors.Is(err, checks.ErrCheckLimit) {
+		return a.show(q, err)
 	}
 	return err
 }

@@ -3,28 +3,28 @@ package forms
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// input is an input of the form of a check.
+// input is an input of the form of a check. Its label is that of the setting.
 type input struct {
-	Name, Label, Hint string
-	Part              string // the section that has it, "" for the beginning of the page
-	Placeholder       string
-	Mono              bool // for expressions
-	List              string
-	Rows              int    // of an input of several lines
-	Box               string // what a checkbox asks for; its label is for errors
-	Sent              string // the value of a checkbox, if it is not "on"
-	Max               int    // characters
-	Value             string
-	Error             string
+	Name, Hint  string
+	Part        string // the section that has it, "" for the beginning of the page
+	Placeholder string
+	Mono        bool // for expressions
+	List        string
+	Rows        int    // of an input of several lines
+	Box         string // what a checkbox asks for
+	Sent        string // the value of a checkbox, if it is not "on"
+	Max         int    // characters
 }
 
 // maxEntry bounds the line of a crontab that may be pasted as a schedule, in characters.
@@ -33,53 +33,55 @@ const maxEntry = 1000
 const periodBounds = "1 min to 365 days"
 
 // inputs are the inputs of settings in the order of the page, without values.
-var inputs = bounded([]input{
-	{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
-	{Name: "timeout", Label: "Interval", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
-	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Max: maxEntry, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
-	{Name: "tz", Label: "Time zone", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
-	{Name: "grace", Label: "Grace time", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
-	{Name: "channels", Label: "Integrations"},
+var inputs = []input{
+	{Name: "name", Placeholder: "Nightly backup"},
+	{Name: "timeout", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
+	{Name: "schedule", Mono: true, Rows: 1, Max: maxEntry, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
+	{Name: "tz", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
+	{Name: "grace", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
+	{Name: "channels"},
 
-	{Part: "about", Name: "slug", Label: "Slug", Mono: true, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
-	{Part: "about", Name: "tags", Label: "Tags", Placeholder: "prod db", Hint: "Separate tags with spaces."},
-	{Part: "about", Name: "desc", Label: "Description", Rows: 3, Hint: "What the job does, and what to do when it fails."},
+	{Part: "about", Name: "slug", Mono: true, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
+	{Part: "about", Name: "tags", Placeholder: "prod db", Hint: "Separate tags with spaces."},
+	{Part: "about", Name: "desc", Rows: 3, Hint: "What the job does, and what to do when it fails."},
 
-	{Part: "runs", Name: "max_runtime", Label: "Maximum run time", Placeholder: "as the grace time", Hint: "How long each run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time and the newest run alone."},
-	{Part: "runs", Name: "manual_resume", Label: "Manual resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
-	{Part: "runs", Name: "methods", Label: "Methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
+	{Part: "runs", Name: "max_runtime", Placeholder: "as the grace time", Hint: "How long each run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time and the newest run alone."},
+	{Part: "runs", Name: "manual_resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
+	{Part: "runs", Name: "methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
 
-	{Part: "alerts", Name: "alert_after", Label: "Alert after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.SettingNamed("alert_after").Max)},
-	{Part: "alerts", Name: "repeat_every", Label: "Repeat every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
-	{Part: "alerts", Name: "after", Label: "Follows", Mono: true, Placeholder: "nightly-dump", Hint: "Slugs of the checks that must be up for this job to succeed. While one of them is down or late, the alert of this check waits."},
-	{Part: "alerts", Name: "quiet_hours", Label: "Quiet hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
-	{Part: "alerts", Name: "record_only", Label: "Record only", Box: "Record only: never alert", Hint: "Outages and runs are recorded as always."},
+	{Part: "alerts", Name: "alert_after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.SettingNamed("alert_after").Max)},
+	{Part: "alerts", Name: "repeat_every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
+	{Part: "alerts", Name: "after", Mono: true, Placeholder: "nightly-dump", Hint: "Slugs of the checks that must be up for this job to succeed. While one of them is down or late, the alert of this check waits."},
+	{Part: "alerts", Name: "quiet_hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
+	{Part: "alerts", Name: "record_only", Box: "Record only: never alert", Hint: "Outages and runs are recorded as always."},
 
-	{Part: "keywords", Name: "filter_http_body", Label: "HTTP body filter", Box: "the body of HTTP pings"},
-	{Part: "keywords", Name: "filter_subject", Label: "Subject filter", Box: "the subject of e-mails"},
-	{Part: "keywords", Name: "filter_body", Label: "E-mail body filter", Box: "the text of e-mails"},
-	{Part: "keywords", Name: "start_kw", Label: "Start keywords", Placeholder: "started"},
-	{Part: "keywords", Name: "success_kw", Label: "Success keywords", Placeholder: "completed, finished"},
-	{Part: "keywords", Name: "failure_kw", Label: "Failure keywords", Placeholder: "ERROR, failed"},
-	{Part: "keywords", Name: "filter_default_fail", Label: "Default to failure", Box: "A ping without a keyword is a failure", Hint: "Otherwise it is ignored."},
-})
+	{Part: "keywords", Name: "filter_http_body", Box: "the body of HTTP pings"},
+	{Part: "keywords", Name: "filter_subject", Box: "the subject of e-mails"},
+	{Part: "keywords", Name: "filter_body", Box: "the text of e-mails"},
+	{Part: "keywords", Name: "start_kw", Placeholder: "started"},
+	{Part: "keywords", Name: "success_kw", Placeholder: "completed, finished"},
+	{Part: "keywords", Name: "failure_kw", Placeholder: "ERROR, failed"},
+	{Part: "keywords", Name: "filter_default_fail", Box: "A ping without a keyword is a failure", Hint: "Otherwise it is ignored."},
+}
 
-// bounded sets how many characters inputs take, unless they say so themselves.
-func bounded(list []input) []input {
-	for i := range list {
-		if list[i].Max > 0 {
-			continue
-		}
-		switch s := checks.SettingNamed(list[i].Name); s.Zero.(type) {
-		case time.Duration:
-			list[i].Max = 40
-		case int:
-			list[i].Max = len(strconv.FormatInt(s.Max, 10))
-		default:
-			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
-		}
+// field returns the field of an input. It bounds how many characters it takes.
+func (in input) field() ui.Field {
+	switch s := checks.SettingNamed(in.Name); s.Zero.(type) {
+	case time.Duration:
+		in.Max = 40
+	case int:
+		in.Max = len(strconv.FormatInt(s.Max, 10))
+	default:
+		in.Max = cmp.Or(in.Max, int(s.Max), 64) // longer than the name of any time zone
 	}
-	return list
+	attrs := fmt.Sprintf(`maxlength="%d" autocomplete="off" autocapitalize="off" spellcheck="false" placeholder="%s"`, in.Max, template.HTMLEscapeString(in.Placeholder))
+	if in.List != "" {
+		attrs += ` list="` + in.List + `"`
+	}
+	if in.Mono {
+		attrs += ` class="mono"`
+	}
+	return ui.Field{Name: in.Name, Label: ui.SettingLabel(in.Name), Hint: in.Hint, Rows: in.Rows, Box: in.Box, Sent: in.Sent, Attrs: template.HTMLAttr(attrs)}
 }
 
 // inputNamed returns an input, or the zero value for what is no setting.
@@ -90,29 +92,13 @@ func inputNamed(name string) input {
 	return input{}
 }
 
-// labelOf returns what pages call a setting.
-func labelOf(name string) string {
-	if name == whenSetting.name {
-		return "Schedule type"
+// newEditView adds the inputs to the view of a form.
+func newEditView(v editView) *editView {
+	v.Fields.Title = "Not saved"
+	for _, in := range inputs {
+		v.Fields.Fields = append(v.Fields.Fields, in.field())
 	}
-	return cmp.Or(inputNamed(name).Label, name)
-}
-
-// Input returns an input with its value and its error.
-func (v *editView) Input(name string) input {
-	in := inputNamed(name)
-	in.Value, in.Error = v.Form[name], v.Error(name)
-	return in
-}
-
-// Error returns the error about an input, or "".
-func (v *editView) Error(name string) string {
-	for _, e := range v.Errors {
-		if e.Field == name {
-			return e.Text + "."
-		}
-	}
-	return ""
+	return &v
 }
 
 // section is a part of the form that can be closed.
@@ -121,7 +107,7 @@ type section struct {
 	// About says what is in a section that is closed.
 	About  string
 	Open   bool
-	Inputs []input
+	Inputs []ui.Field
 }
 
 var sections = []section{
@@ -139,9 +125,9 @@ func (v *editView) Sections() []section {
 		s.Open = s.Name == "keywords" && v.Form["sample_subject"]+v.Form["sample_body"] != ""
 		for _, in := range inputs {
 			if in.Part == s.Name {
-				in = v.Input(in.Name)
-				s.Inputs = append(s.Inputs, in)
-				s.Open = s.Open || in.Error != "" || in.Value != defaultForm[in.Name]
+				field := v.Fields.Field(in.Name)
+				s.Inputs = append(s.Inputs, field)
+				s.Open = s.Open || field.Error != "" || field.Value != defaultForm[in.Name]
 			}
 		}
 	}

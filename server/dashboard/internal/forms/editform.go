@@ -112,40 +112,36 @@ func decodeForm(text string) (form, error) {
 	return f.clean(), nil
 }
 
-// fieldError is an error about one input.
-type fieldError struct {
-	Field string // the name of the input
-	Text  string // a sentence without a full stop
-	// Conflict says that another person has changed the setting.
-	Conflict bool
-}
-
-// fieldErrorOf turns an error of the library about a setting into one for its input.
-func fieldErrorOf(err error) (fieldError, bool) {
-	if e, ok := errors.AsType[*checks.FieldError](err); ok {
-		return fieldError{Field: e.Field, Text: labelOf(e.Field) + " " + e.Reason}, true
-	}
+// refuse reports whether an error is about a setting, and then says so at its input.
+func (v *editView) refuse(err error) bool {
 	if e, ok := errors.AsType[*channels.SelectError](err); ok {
-		return fieldError{Field: "channels", Text: "Integrations cannot be chosen: " + e.Reason}, true
+		v.Fields.Wrong("channels", "Integrations cannot be chosen: "+e.Reason+".")
+		return true
 	}
-	return fieldError{}, false
+	return v.Fields.Refuse(err) != 0
 }
 
-// spec returns the spec of some settings of a form, and the errors of all that are wrong, in the order of the page.
-func (f form) spec(some []formSetting, now time.Time) (spec checks.Spec, wrong []fieldError) {
+// spec returns the spec of some settings of the form. All that are wrong have an error at their input.
+func (v *editView) spec(some []formSetting, now time.Time) (spec checks.Spec) {
 	for _, s := range some {
 		var alone checks.Spec // Validate stops at the first error
-		err := s.set(f, &alone)
+		err := s.set(v.Form, &alone)
 		if err == nil {
 			err = alone.Validate(now)
 		}
-		if found, ok := fieldErrorOf(err); ok {
-			wrong = append(wrong, found)
-			continue
+		if !v.refuse(err) {
+			_ = s.set(v.Form, &spec) // as above
 		}
-		_ = s.set(f, &spec) // as above
 	}
-	return spec, wrong
+	return spec
+}
+
+// explain says what an error about a setting means, without a full stop.
+func explain(err error) string {
+	if e, ok := errors.AsType[*checks.FieldError](err); ok {
+		return ui.SettingLabel(e.Field) + " " + e.Reason
+	}
+	return err.Error()
 }
 
 // changed returns the settings in which a form differs from another.

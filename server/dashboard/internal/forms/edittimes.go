@@ -127,10 +127,8 @@ func (p *timesPreview) fail(err error, expr string) {
 	if found, ok := errors.AsType[*schedule.Error](err); ok {
 		p.Problem = found.Error()
 		p.place(expr, found.Offset)
-	} else if found, ok := fieldErrorOf(err); ok {
-		p.Problem = found.Text
 	} else {
-		p.Problem = err.Error()
+		p.Problem = explain(err)
 	}
 	p.Problem = words.Sentence(p.Problem)
 }

@@ -85,10 +85,7 @@ func reasonOf(err error) string {
 	if found, ok := errors.AsType[*quiet.Error](err); ok {
 		return found.Error()
 	}
-	if found, ok := fieldErrorOf(err); ok {
-		return found.Text
-	}
-	return err.Error()
+	return explain(err)
 }
 
 // quietWords says when quiet hours end or begin.

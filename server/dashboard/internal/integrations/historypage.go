@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/changes"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -57,7 +58,7 @@ type historyRow struct {
 	// Also are further deliveries of the same alert.
 	Also []*deliveryRow
 	// Change is the entry of the audit log, if it is one.
-	Change *ui.Change
+	Change *changes.Change
 }
 
 // Alerts are all deliveries of an alert.
@@ -300,7 +301,7 @@ func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel
 
 // withAudit adds the entries of the audit log. A pause is among the rows already, and gets who made it.
 func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available []channels.Channel, query checks.DeliveryQuery, before time.Time) ([]historyRow, error) {
-	changes, err := q.Changes(audit.Query{Check: query.Check, Until: before, Limit: historyPerPage + 1})
+	changes, err := changes.Of(q, audit.Query{Check: query.Check, Until: before, Limit: historyPerPage + 1})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package integrations
 
 import (
+	"cmp"
+	"html/template"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,19 +15,15 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// field is a setting in a form. Value is never that of a secret.
+// field is a setting of an integration. What the form has of it is the [ui.Field] Input.
 type field struct {
 	channels.Setting
-	Label, Value string
 	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it. Short is what is shown
 	// of the value.
 	Stored, Clear bool
 	Short         string
-	// Typed says that the form holds a value for a secret.
-	Typed bool
 	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
-	Source  string
-	Problem string
+	Source string
 	// Group says that the value is the members of a group, and Members are the channels to choose from.
 	Group   bool
 	Members []ui.Choice
@@ -33,17 +31,8 @@ type field struct {
 	PushKey string
 }
 
-// ID is the identifier of the field in the page.
-func (f field) ID() string { return "s-" + f.Name }
-
-// Describe names the elements that describe the field, for aria-describedby.
-func (f field) Describe() string {
-	ids := f.ID() + "-help"
-	if f.Problem != "" {
-		ids = f.ID() + "-problem " + ids
-	}
-	return ids
-}
+// Input is the name of the input: a setting may be called like another field of the form.
+func (f field) Input() string { return "s." + f.Name }
 
 // Option is the text of one of the options.
 func (f field) Option(value string) string {
@@ -59,21 +48,12 @@ func (f field) Option(value string) string {
 	return "down and up"
 }
 
-// fields returns the fields of a channel's settings.
-func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, error) {
-	var list []field
+// addFields adds the fields of a channel's settings.
+func (v *integrationForm) addFields(q *ui.Request, info channels.Type, c channels.Channel) error {
 	for _, s := range info.AllSettings() {
-		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
-		f.Doc = inLabels(info, f.Doc)
-		switch {
-		case f.Source != "":
-		case s.Secret:
+		f := field{Setting: s, Source: c.Sources[s.Name]}
+		if s.Secret && f.Source == "" {
 			f.Stored, f.Short = c.Settings[s.Name] != "", shortened(c.Settings[s.Name])
-		default:
-			f.Value = c.Settings[s.Name]
-		}
-		if f.Value == "" && s.Options != nil {
-			f.Value = s.Default
 		}
 		if s.Subscription && f.Source == "" {
 			f.PushKey = q.Config.PushKey
@@ -81,14 +61,51 @@ func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, err
 		if c.Kind == channels.Group && s.Name == "channels" {
 			available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.Group = true
 			f.Members = memberChoices(q, available, ui.Members(c))
 		}
-		list = append(list, f)
+		v.Fields, v.Form.Fields = append(v.Fields, f), append(v.Form.Fields, f.input(info, c))
 	}
-	return list, nil
+	return nil
+}
+
+// plainInput are attributes of the inputs of settings.
+const plainInput template.HTMLAttr = `spellcheck="false" autocomplete="off"`
+
+// input returns the field of the form. It has no value of a secret, or of a source.
+func (f field) input(info channels.Type, c channels.Channel) ui.Field {
+	in := ui.Field{Name: f.Input(), ID: "s-" + f.Name, Label: ui.SettingLabel(f.Name), Hint: inLabels(info, f.Doc), Secret: f.Secret}
+	switch {
+	case f.Group:
+		in.Label, in.Hint = "Members", "Each member gets every alert to the group once."
+	case f.Options != nil:
+		if f.Default == "" {
+			in.Options = []ui.Choice{{}}
+		}
+		for _, value := range f.Options {
+			in.Options = append(in.Options, ui.Choice{Value: value, Label: f.Option(value)})
+		}
+	case f.Stored:
+		in.Attrs = plainInput + ` placeholder="set; leave empty to keep"`
+	case f.Required && !f.Lines:
+		in.Attrs = plainInput + " required"
+	default:
+		in.Attrs = plainInput
+	}
+	if f.Lines {
+		in.Rows = 4
+	} else if f.Default != "" && f.Options == nil {
+		in.Attrs += template.HTMLAttr(` placeholder="` + template.HTMLEscapeString(f.Default) + `"`)
+	}
+	if !f.Secret && f.Source == "" {
+		in.Value = c.Settings[f.Name]
+	}
+	if in.Options != nil {
+		in.Value = cmp.Or(in.Value, f.Default)
+	}
+	return in
 }
 
 // header is a line of an HTTP header.
@@ -139,22 +156,6 @@ func settingsOf(fields []field, form url.Values) map[string]string {
 	return settings
 }
 
-// settingLabel makes a label of the name of a setting: "url_down" is "URL down".
-func settingLabel(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
-	for i, word := range words {
-		switch word {
-		case "url", "api", "id", "sid", "http", "tls", "ip":
-			words[i] = strings.ToUpper(word)
-		default:
-			if i == 0 {
-				words[i] = strings.ToUpper(word[:1]) + word[1:]
-			}
-		}
-	}
-	return strings.Join(words, " ")
-}
-
 // inLabels replaces the names of settings in a text, such as "url_down", by their labels on the page. A name of one word
 // reads the same.
 func inLabels(info channels.Type, text string) string {
@@ -162,7 +163,7 @@ func inLabels(info channels.Type, text string) string {
 	slices.SortStableFunc(settings, func(a, b channels.Setting) int { return len(b.Name) - len(a.Name) })
 	for _, s := range settings {
 		if strings.Contains(s.Name, "_") {
-			text = strings.ReplaceAll(text, s.Name, "“"+settingLabel(s.Name)+"”")
+			text = strings.ReplaceAll(text, s.Name, "“"+ui.SettingLabel(s.Name)+"”")
 		}
 	}
 	return text

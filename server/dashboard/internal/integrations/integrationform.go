@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,15 +29,11 @@ type integrationForm struct {
 	// Closed says why the settings cannot be changed here, or "".
 	Closed string
 	// Doc says what the kind does.
-	Doc string
-	// Label is the name as it is stored or was typed. NameProblem says what is wrong with it.
-	Label, NameProblem string
-	Fields             []field
+	Doc    string
+	Form   ui.Form
+	Fields []field // the settings, with what the form has not
 	// Warning says what is likely to go wrong with the stored settings.
 	Warning string
-	Was     string // see [ui.Fingerprint]
-	// Problem says what is wrong with the form as a whole.
-	Problem string
 	// Secrets are those that were typed, encrypted; see [secrets]. It is "" for a script of ours, which keeps the fields.
 	Secrets string
 	// AllChecks counts the checks of the project.
@@ -46,23 +43,11 @@ type integrationForm struct {
 	Test *testResult
 }
 
-// Problems is the summary of what is wrong.
-func (v integrationForm) Problems() (p ui.Problems) {
-	if v.NameProblem != "" {
-		p.Fields = append(p.Fields, ui.Problem{Text: v.NameProblem, Field: "name"})
-	}
-	for _, f := range v.Fields {
-		if f.Problem != "" {
-			p.Fields = append(p.Fields, ui.Problem{Text: f.Problem, Field: f.ID()})
-		}
-	}
-	if v.Use.Problem != "" {
-		p.Fields = append(p.Fields, ui.Problem{Text: v.Use.Problem, Field: "use"})
-	}
-	if p.Text = v.Problem; v.Problem != "" && v.Secrets != "" {
-		p.Text += " The secrets that you typed are kept."
-	}
-	return p
+// newForm returns the form of a channel without its settings.
+func newForm(c channels.Channel) ui.Form {
+	return ui.Form{Title: "Not saved", Fields: []ui.Field{{
+		Name: "name", Label: "Name", Called: "The name", Hint: "Display name, such as “on call”. If unique, it also works in the API.", Value: c.Name, Attrs: `maxlength="100"`,
+	}}}
 }
 
 // newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.
@@ -87,13 +72,14 @@ func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err err
 	if !mayMake(q, info) {
 		return integrationForm{}, ui.ErrForbidden
 	}
-	view = integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc)}
+	view = integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc), Form: newForm(channels.Channel{})}
 	view.ID = uuid.New()
 	if view.Use, err = useOf(q, q.R.PostForm); err != nil {
 		return view, err
 	}
 	view.AllChecks = view.Use.total
-	view.Fields, err = fields(q, info, channels.Channel{Kind: kind})
+	err = view.addFields(q, info, channels.Channel{Kind: kind})
+	view.Form.Fields = append(view.Form.Fields, ui.Field{Name: "use"})
 	return view, err
 }
 
@@ -107,12 +93,13 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	if i < 0 {
 		return integrationForm{}, checks.ErrNotFound
 	}
-	counts, err := q.Count()
+	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
 	if err != nil {
 		return integrationForm{}, err
 	}
 	info, known := q.Mon.Kind(c.Kind)
-	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks, Was: fingerprint(info, c)}
+	view := integrationForm{integration: list[i], Form: newForm(c), AllChecks: all.Total()}
+	view.Form.Was = fingerprint(info, c)
 	switch {
 	case !known:
 		view.Closed = "This server does not know this kind, so its settings cannot be changed here."
@@ -126,7 +113,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 			view.Warning = inLabels(info, w.Setting+" "+w.Reason+".")
 		}
 	}
-	view.Fields, err = fields(q, info, c)
+	err = view.addFields(q, info, c)
 	return view, err
 }
 
@@ -164,12 +151,11 @@ func createIntegration(q *ui.Request) error {
 		view.ID = id
 	}
 	view.typed(q, form)
-	c := channels.Channel{ID: view.ID, ProjectID: q.Project.ID, Kind: channels.Kind(view.Kind), Name: view.Label, Settings: settingsOf(view.Fields, form)}
+	c := channels.Channel{ID: view.ID, ProjectID: q.Project.ID, Kind: channels.Kind(view.Kind), Name: view.Form.Value("name"), Settings: settingsOf(view.Fields, form)}
 	if form.Get("action") == "test" {
 		return testTyped(q, view, form, c)
 	}
-	if view.Use.Problem != "" {
-		view.Problem = "Not saved."
+	if view.Form.Wrong("use", view.Use.Problem); view.Form.Refused() {
 		return showForm(q, http.StatusBadRequest, view)
 	}
 	_, err = q.Mon.Project(q.Project.ID).CreateChannel(q.Ctx(), c)
@@ -213,30 +199,22 @@ func saveIntegration(q *ui.Request) error {
 		return ui.ErrForbidden
 	}
 	view.typed(q, form)
-	stored := view.Was
-	view.Was = q.Was(stored)
 	info, _ := q.Mon.Kind(c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
-		if now := fingerprint(info, c); q.Was(now) != now {
-			return c, ui.ErrConflict
+		if err := view.Form.Conflict(fingerprint(info, c)); err != nil && !testing { // it matters when the form is saved
+			return c, err
 		}
 		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
-		c.Name, c.Settings = view.Label, settings
+		c.Name, c.Settings = view.Form.Value("name"), settings
 		return c, err
 	}
 	if testing {
-		form.Del("was") // it matters when the form is saved
 		if c, err = typed(c); err != nil {
 			return refuse(q, view, form, err)
 		}
 		return testTyped(q, view, form, c)
 	}
 	_, err = q.Mon.Project(q.Project.ID).UpdateChannel(q.Ctx(), c.ID, typed)
-	if errors.Is(err, ui.ErrConflict) {
-		view.Was = stored
-		view.Problem = "Not saved: someone else has changed this integration since you opened the page. Save again to replace their values."
-		return showForm(q, http.StatusConflict, view)
-	}
 	if err != nil {
 		return refuse(q, view, form, err)
 	}
@@ -275,13 +253,17 @@ func secretsOf(q *ui.Request) string {
 // hold encrypts the typed secrets of the request into the page.
 func (v *integrationForm) hold(q *ui.Request) error {
 	typed := map[string]string{}
-	for i, f := range v.Fields {
+	for _, f := range v.Fields {
 		if value := q.R.PostForm.Get("s." + f.Name); f.Secret && f.Source == "" && !f.Clear && value != "" && !q.Fetches() {
-			typed[f.Name], v.Fields[i].Typed = value, true
+			typed[f.Name] = value
+			v.Form.Find(f.Input()).Attrs = plainInput + ` placeholder="typed; leave empty to keep"`
 		}
 	}
 	if len(typed) == 0 {
 		return nil
+	}
+	if v.Form.Refused() {
+		v.Form.Problem = strings.TrimSpace(v.Form.Problem + " The secrets that you typed are kept.")
 	}
 	text, err := json.Marshal(secrets{v.ID, string(v.Kind), q.Mon.Now().Add(secretsAge), typed})
 	if err != nil {
@@ -308,15 +290,14 @@ func (v *integrationForm) reveal(q *ui.Request, form url.Values) {
 // typed puts what the viewer typed into the form, except secrets.
 func (v *integrationForm) typed(q *ui.Request, form url.Values) {
 	v.reveal(q, form)
-	v.Label = strings.TrimSpace(form.Get("name"))
+	v.Form.Read(form)
+	if form.Get("action") == "test" {
+		v.Form.Title = "Not sent"
+	}
+	members := ui.Ticked(form, "member")
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if f.Secret {
-			f.Clear = form.Get("clear."+f.Name) != ""
-			continue
-		}
-		f.Value = settingsOf(v.Fields[i:i+1], form)[f.Name]
-		members := ui.Ticked(form, "member")
+		f.Clear = f.Secret && form.Get("clear."+f.Name) != ""
 		for j := range f.Members {
 			f.Members[j].Selected = members[f.Members[j].Value]
 		}
@@ -331,34 +312,24 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 			secrets = append(secrets, form.Get("s."+f.Name))
 		}
 	}
-	not := "Not saved"
-	if form.Get("action") == "test" {
-		not = "Not sent"
-	}
 	shown := func(text string) string { return channels.Redact(text, secrets...) }
-	named, isName := errors.AsType[*checks.FieldError](err)
-	setting, isSetting := errors.AsType[*channels.SettingError](err)
-	lacking, isLacking := errors.AsType[*channels.NotConfiguredError](err)
-	switch {
-	case isLacking:
-		view.Problem = not + ": " + lacks(lacking) + "."
-	case isName && named.Field != "name":
-		view.Problem = shown(not + ": the " + named.Error() + ".")
-	case isName:
-		view.Problem, view.NameProblem = not+".", shown("The name "+named.Reason+".")
-	case isSetting:
-		view.Problem = not + "."
-		i := slices.IndexFunc(view.Fields, func(f field) bool { return f.Name == setting.Setting })
-		if i < 0 {
-			view.Problem = shown(not + ": " + setting.Error() + ".")
-			break
-		}
+	if lacking, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
+		view.Form.Problem = words.Sentence(lacks(lacking))
+	} else if setting, ok := errors.AsType[*channels.SettingError](err); ok {
 		info, _ := q.Mon.Kind(channels.Kind(view.Kind))
-		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + inLabels(info, setting.Reason) + ".")
-	default:
+		if field := view.Form.Find("s." + setting.Setting); field != nil {
+			field.Error = shown(field.Label + " " + inLabels(info, setting.Reason) + ".")
+		} else {
+			view.Form.Problem = shown(words.Sentence(setting.Error()))
+		}
+	} else if named, ok := errors.AsType[*checks.FieldError](err); ok {
+		err = &checks.FieldError{Field: named.Field, Reason: shown(named.Reason)}
+	}
+	status := view.Form.Refuse(err)
+	if !view.Form.Refused() {
 		return err
 	}
-	return showForm(q, http.StatusBadRequest, view)
+	return showForm(q, cmp.Or(status, http.StatusBadRequest), view)
 }
 
 // merge returns the settings of a channel after a change. Values from a source stay. The error is a *[channels.SettingError]
@@ -371,8 +342,8 @@ func merge(info channels.Type, c channels.Channel, wanted map[string]string, cle
 		return settings, err
 	case kept.Source != "":
 		return nil, &channels.SettingError{Kind: info.Kind, Setting: kept.Moved,
-			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", settingLabel(kept.Kept), kept.Source)}
+			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", ui.SettingLabel(kept.Kept), kept.Source)}
 	}
 	return nil, &channels.SettingError{Kind: info.Kind, Setting: kept.Kept,
-		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", settingLabel(kept.Moved))}
+		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", ui.SettingLabel(kept.Moved))}
 }

@@ -221,7 +221,7 @@ func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.
 	test := try(q, answer)
 	switch {
 	case test == nil:
-		view.Problem = tooManyTests
+		view.Form.Title, view.Form.Problem = "Not sent", tooManyTests
 		return showForm(q, http.StatusTooManyRequests, view)
 	case refused != nil:
 		return refuse(q, view, form, refused)
@@ -235,7 +235,7 @@ func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.
 func showTest(q *ui.Request, view integrationForm, send func(context.Context) error) error {
 	test := try(q, send)
 	if test == nil {
-		view.Problem = tooManyTests
+		view.Form.Title, view.Form.Problem = "Not sent", tooManyTests
 		return showForm(q, http.StatusTooManyRequests, view)
 	}
 	view.Test = test

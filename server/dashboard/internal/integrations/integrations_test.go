@@ -66,7 +66,7 @@ func TestIntegrations(t *testing.T) {
 		"Command: created on the server, with <code>rollcall channel create --kind command</code>")
 	b.Get(s.Path("integrations/new?q=HOUSE+beeps")).Is(http.StatusOK).Has("House pager").HasNo("E-mail and phone")
 	b.Get(s.Path("integrations/new?q=xyzzy")).Is(http.StatusOK).Has("No matches")
-	b.Get(s.Path("integrations/new?kind=pager")).Is(http.StatusOK).Has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `class="masked"`, "checked")
+	b.Get(s.Path("integrations/new?kind=pager")).Is(http.StatusOK).Has("Opens the house.", `name="s.loud"`, "<option value=\"low\" selected>low</option>", `class="masked"`, "checked")
 	b.Get(s.Path("integrations/new?kind=nothing")).Is(http.StatusNotFound)
 
 	b.Post(s.Path("integrations/new?kind=pager"), house()).Is(http.StatusBadRequest).Has("Choose which checks use it.")
@@ -342,13 +342,13 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 	}
 	form := url.Values{"s.url_down": {inside.URL + "/metadata"}}
 	b.Post(s.Path("integrations/new?kind=webhook"), form).Is(http.StatusBadRequest).
-		Has("Not saved.", "URL down is at a private or reserved address, to which alerts may not go.").HasNo("metadata")
+		Has("Not saved", "URL down is at a private or reserved address, to which alerts may not go.").HasNo("metadata")
 	form.Set("action", "test")
 	b.Post(s.Path("integrations/new?kind=webhook"), form).Is(http.StatusOK).Has("failed", "private or reserved network").HasNo("metadata")
 	b.Post(s.Path("integrations/new?kind=email"), url.Values{"s.to": {"ops@example.org"}}).Is(http.StatusBadRequest).
-		Has("Not saved: no mail server is configured on this server.", "ops@example.org")
+		Has("Not saved", "No mail server is configured on this server.", "ops@example.org")
 	b.Post(s.Path("integrations/new?kind=sms"), url.Values{"s.to": {"+37120000000"}}).Is(http.StatusBadRequest).
-		Has("Not saved: neither the integration nor the server has a Twilio account with a sender for this kind.")
+		Has("Not saved", "Neither the integration nor the server has a Twilio account with a sender for this kind.")
 	if list, err := s.Mon.Project(s.Project.ID).Channels(t.Context()); len(list) > 0 || err != nil {
 		t.Errorf("stored %v, %v", list, err)
 	}
@@ -525,7 +525,7 @@ func TestIntegrationConflict(t *testing.T) {
 	was := regexp.MustCompile(`name="was" value="([^"]+)"`)
 	mine := url.Values{"was": {was.FindStringSubmatch(b.Get(path).Body)[1]}, "name": {"mine"}, "s.server_url": {"https://house.example.org"}, "s.loud": {"low"}}
 	b.Post(path, url.Values{"name": {"theirs"}, "s.server_url": {"https://house.example.org"}, "s.loud": {"high"}}).Is(http.StatusSeeOther)
-	refused := b.Post(path, mine).Is(http.StatusConflict).Has("someone else has changed", `value="mine"`)
+	refused := b.Post(path, mine).Is(http.StatusConflict).Has("Someone else has changed", `value="mine"`)
 	if got := stored(s, c.ID); got.Name != "theirs" {
 		t.Errorf("saved %+v", got)
 	}

@@ -36,7 +36,7 @@ func bulk(q *ui.Request) error {
 		q.Notice("Select at least one check.")
 		return backToList(q)
 	case action == "edit":
-		return showBulkEdit(q, http.StatusOK, &bulkEdit{bulkView: bulkViewOf(q, list)})
+		return showBulkEdit(q, http.StatusOK, &bulkEdit{bulkView: bulkViewOf(q, list), Form: bulkForm()})
 	case action == "snooze":
 		if err := q.Snooze(q.R.PostForm.Get("for"), list...); err != nil {
 			return err
@@ -197,18 +197,28 @@ func bulkDelete(q *ui.Request) error {
 // bulkEdit is the data of the page that changes several checks.
 type bulkEdit struct {
 	bulkView
-	Form         url.Values // what the viewer has typed
-	Problem      ui.Problem
-	Zones        []string
-	Channels     []ui.Choice
-	ChannelsMode string
+	Form     ui.Form
+	Zones    []string
+	Channels []ui.Choice
 }
 
-// Value is what was typed into a field.
-func (v *bulkEdit) Value(name string) string { return v.Form.Get(name) }
+// bulkSettings are the settings that the page replaces.
+var bulkSettings = []string{"timeout", "schedule", "grace", "tz"}
 
-// Inputs are those for settings that the page replaces.
-func (v *bulkEdit) Inputs() []bulkInput { return bulkInputs }
+// bulkForm is the form that changes several checks. The page draws the choice of integrations.
+func bulkForm() ui.Form {
+	const plain = ` autocomplete="off" spellcheck="false"`
+	label := ui.SettingLabel
+	return ui.Form{Title: "Not saved", Fields: []ui.Field{
+		{Name: "add_tags", ID: "tags", Setting: "tags", Label: "Add tags", Called: label("tags"), Attrs: `placeholder="prod db" maxlength="500" autocapitalize="off"` + plain},
+		{Name: "drop_tags", Label: "Remove tags", Attrs: `maxlength="500" autocapitalize="off"` + plain},
+		{Name: "timeout", Label: label("timeout"), Attrs: `placeholder="1 day" maxlength="40" autocomplete="off"`},
+		{Name: "schedule", Label: "or schedule", Called: label("schedule"), Attrs: `placeholder="0 3 * * *" maxlength="100"` + plain},
+		{Name: "grace", Label: label("grace"), Attrs: `placeholder="1 h" maxlength="40" autocomplete="off"`},
+		{Name: "tz", Label: label("tz"), Attrs: `placeholder="Europe/Riga" maxlength="64" list="zones"` + plain},
+		{Name: "channels", Called: label("channels")},
+	}}
+}
 
 var zones = schedule.Zones()
 
@@ -217,8 +227,8 @@ func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
 	if err != nil {
 		return err
 	}
-	v.Zones, v.ChannelsMode = zones, v.Form.Get("channels")
-	chosen := ui.Ticked(v.Form, "channel")
+	v.Zones = zones
+	chosen := ui.Ticked(q.R.PostForm, "channel")
 	for _, c := range available {
 		v.Channels = append(v.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: chosen[c.ID.String()]})
 	}
@@ -231,31 +241,25 @@ func bulkSave(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	form := q.R.PostForm
-	refuse := func(e *checks.FieldError) error {
-		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Problem: ui.Problem{Text: "Not saved: " + bulkLabel(e.Field) + " " + e.Reason + ".", Field: e.Field}}
-		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
-	}
-	wanted, err := bulkSpec(form)
+	form := bulkForm()
+	form.Read(q.R.PostForm)
+	wanted, err := bulkSpec(form, q.R.PostForm)
 	if err == nil {
 		err = wanted.Validate(q.Mon.Now())
 	}
-	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
-		return refuse(wrong)
-	}
-	if err != nil {
-		return err
-	}
-	changes := make([]monitor.Change, len(list))
-	for i, c := range list {
-		changes[i] = ui.Updating(c.ID, wanted.of)
-	}
-	o, err := q.ChangeMany(changes)
-	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
-		return refuse(wrong)
+	var o ui.Outcome
+	if err == nil {
+		changes := make([]monitor.Change, len(list))
+		for i, c := range list {
+			changes[i] = ui.Updating(c.ID, wanted.of)
+		}
+		o, err = q.ChangeMany(changes)
 	}
 	if gone, ok := errors.AsType[*channels.SelectError](err); ok {
-		return refuse(&checks.FieldError{Field: "channels", Reason: gone.Reason})
+		err = &checks.FieldError{Field: "channels", Reason: gone.Reason}
+	}
+	if form.Refuse(err) != 0 {
+		return showBulkEdit(q, http.StatusUnprocessableEntity, &bulkEdit{bulkView: bulkViewOf(q, list), Form: form})
 	}
 	if err != nil {
 		return err
@@ -264,32 +268,6 @@ func bulkSave(q *ui.Request) error {
 		return err
 	}
 	return backToList(q)
-}
-
-// bulkInput is an input of the page for a setting that it replaces.
-type bulkInput struct {
-	Setting, Label, Ask, Placeholder string // Ask is the label that the page shows
-	Max                              int    // characters
-	List                             string // the identifier of the list of values, "" for none
-	Spelled                          bool   // whether browsers may check the spelling
-}
-
-// bulkInputs are the inputs in the order of the page.
-var bulkInputs = []bulkInput{
-	{Setting: "timeout", Label: "Interval", Ask: "Interval", Placeholder: "1 day", Max: 40, Spelled: true},
-	{Setting: "schedule", Label: "Schedule", Ask: "or schedule", Placeholder: "0 3 * * *", Max: 100},
-	{Setting: "grace", Label: "Grace time", Ask: "Grace time", Placeholder: "1 h", Max: 40, Spelled: true},
-	{Setting: "tz", Label: "Time zone", Ask: "Time zone", Placeholder: "Europe/Riga", Max: 64, List: "zones"},
-}
-
-// bulkLabel returns what the page calls a setting.
-func bulkLabel(setting string) string {
-	for _, in := range bulkInputs {
-		if in.Setting == setting {
-			return in.Label
-		}
-	}
-	return map[string]string{"tags": "Tags", "channels": "Integrations"}[setting]
 }
 
 // bulkChange is what a form changes of each check: settings, and those that depend on what the check has.
@@ -301,13 +279,13 @@ type bulkChange struct {
 }
 
 // bulkSpec reads the form. The error is a *[checks.FieldError].
-func bulkSpec(form url.Values) (s bulkChange, err error) {
-	for _, in := range bulkInputs {
-		text := strings.TrimSpace(form.Get(in.Setting))
+func bulkSpec(f ui.Form, form url.Values) (s bulkChange, err error) {
+	for _, name := range bulkSettings {
+		text := f.Value(name)
 		if text == "" {
 			continue
 		}
-		setting := checks.SettingNamed(in.Setting)
+		setting := checks.SettingNamed(name)
 		value, err := words.Value(setting, text)
 		if err != nil {
 			return s, err

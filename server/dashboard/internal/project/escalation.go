@@ -3,6 +3,7 @@ package project
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,11 +24,11 @@ const nextStep = 15
 // escalationView is the data of the page for the escalation policy.
 type escalationView struct {
 	// Steps are those of the form, and Saved whether they are the policy.
-	Steps   []stepForm
-	Saved   bool
-	Problem ui.Problem
-	Any     bool // the project has integrations
-	Next    int  // the number of the step that the form can add, 0 for none
+	Steps []stepForm
+	Saved bool
+	Form  ui.Form // the fields of the steps
+	Any   bool    // the project has integrations
+	Next  int     // the number of the step that the form can add, 0 for none
 }
 
 // stepForm is a step as people see and type it.
@@ -65,13 +66,28 @@ func escalationPage(q *ui.Request) error {
 
 func (v escalationView) show(q *ui.Request, status int, available []channels.Channel) error {
 	v.Any = len(available) > 0
-	for i := range v.Steps {
-		v.Steps[i].N = i + 1
+	if !v.Form.Refused() {
+		v.number()
 	}
 	if n := len(v.Steps) + 1; n <= checks.MaxSteps {
 		v.Next = n
 	}
 	return q.RenderStatus(status, "escalation", "Escalation policy", v)
+}
+
+// number numbers the steps and their fields.
+func (v *escalationView) number() {
+	v.Form = ui.Form{Title: "Not saved"}
+	for i := range v.Steps {
+		step := &v.Steps[i]
+		step.N = i + 1
+		n, attrs := strconv.Itoa(step.N), template.HTMLAttr(`inputmode="numeric" required maxlength="5" class="short"`)
+		if step.Fresh {
+			attrs += " autofocus"
+		}
+		after := ui.Field{Name: "after", ID: "after-" + n, Setting: "after-" + n, Described: "unit-" + n, Value: step.After, Attrs: attrs}
+		v.Form.Fields = append(v.Form.Fields, after, ui.Field{Name: "channels-" + n})
+	}
 }
 
 func stepChoices(available []channels.Channel, ticked map[string]bool) (list []ui.Choice) {
@@ -100,17 +116,16 @@ func saveEscalation(q *ui.Request) error {
 		v.addStep(available)
 		return v.show(q, http.StatusOK, available)
 	}
-	steps, problem := v.policy()
-	if problem.Text == "" {
+	v.number()
+	if steps := v.policy(); !v.Form.Refused() {
 		err = project.SetEscalation(q.Ctx(), steps)
 		if refused, ok := errors.AsType[*checks.FieldError](err); ok {
-			problem.Text = "The policy " + refused.Reason + "."
+			v.Form.Problem = "The policy " + refused.Reason + "."
 		} else if err != nil {
 			return err
 		}
 	}
-	if v.Problem = problem; problem.Text != "" {
-		v.Problem.Text = "Not saved: " + problem.Text
+	if v.Form.Refused() {
 		return v.show(q, http.StatusBadRequest, available)
 	}
 	q.Notice("Saved.")
@@ -130,13 +145,14 @@ func (v *escalationView) addStep(available []channels.Channel) {
 	v.Steps = append(v.Steps, step)
 }
 
-// policy returns the steps of the form, or the first thing that is wrong and the input that has it.
-func (v *escalationView) policy() (steps []gate.Step, problem ui.Problem) {
+// policy returns the steps of the form, unless the form says what is wrong.
+func (v *escalationView) policy() (steps []gate.Step) {
 	in := make(map[string]int) // the step that has an integration
 	for i, typed := range v.Steps {
 		n := i + 1
-		wrong := func(field, format string, args ...any) ([]gate.Step, ui.Problem) {
-			return nil, ui.Problem{Field: field + "-" + strconv.Itoa(n), Text: fmt.Sprintf("Step %d ", n) + fmt.Sprintf(format, args...)}
+		wrong := func(field, format string, args ...any) []gate.Step {
+			v.Form.Wrong(fmt.Sprintf("%s-%d", field, n), fmt.Sprintf("Step %d ", n)+fmt.Sprintf(format, args...))
+			return nil
 		}
 		step := gate.Step{}
 		var ok bool
@@ -161,7 +177,7 @@ func (v *escalationView) policy() (steps []gate.Step, problem ui.Problem) {
 		}
 		steps = append(steps, step)
 	}
-	return steps, ui.Problem{}
+	return steps
 }
 
 // minutes reads the time of a step.

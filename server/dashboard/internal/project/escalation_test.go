@@ -52,12 +52,12 @@ func TestEscalation(t *testing.T) {
 	}
 
 	for want, form := range map[string]url.Values{
-		`<a href="#after-2">Not saved: Step 2 needs a time from 0 to 10080 minutes.</a>`:                two(url.Values{"after": {"0", "99999999999999999999"}}),
-		`<a href="#after-1">Not saved: Step 1 needs a time from 0 to 10080 minutes.</a>`:                two(url.Values{"after": {"-1", "10081"}}),
-		`<a href="#after-2">Not saved: Step 2 has to follow later than step 1.</a>`:                     two(url.Values{"after": {"15", "15"}}),
-		`<a href="#channels-2">Not saved: Step 2 has no integration: tick one, or remove the step.</a>`: two(url.Values{"channel-2": nil}),
-		`<a href="#channels-1">Not saved: Step 1 has no integration: tick one, or remove the step.</a>`: two(url.Values{"channel-1": {uuid.NewString(), "x"}}), // such as one that was deleted meanwhile
-		`<a href="#channels-2">Not saved: Step 2 has phone &lt;b&gt;, which step 1 has already.</a>`:    two(url.Values{"channel-1": {phone.ID.String()}}),
+		`<a href="#after-2">Step 2 needs a time from 0 to 10080 minutes.</a>`:                two(url.Values{"after": {"0", "99999999999999999999"}}),
+		`<a href="#after-1">Step 1 needs a time from 0 to 10080 minutes.</a>`:                two(url.Values{"after": {"-1", "10081"}}),
+		`<a href="#after-2">Step 2 has to follow later than step 1.</a>`:                     two(url.Values{"after": {"15", "15"}}),
+		`<a href="#channels-2">Step 2 has no integration: tick one, or remove the step.</a>`: two(url.Values{"channel-2": nil}),
+		`<a href="#channels-1">Step 1 has no integration: tick one, or remove the step.</a>`: two(url.Values{"channel-1": {uuid.NewString(), "x"}}), // such as one that was deleted meanwhile
+		`<a href="#channels-2">Step 2 has phone &lt;b&gt;, which step 1 has already.</a>`:    two(url.Values{"channel-1": {phone.ID.String()}}),
 	} {
 		b.Post(page, form).Is(http.StatusBadRequest).Has(want, `aria-invalid="true"`)
 	}

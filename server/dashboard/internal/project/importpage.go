@@ -45,8 +45,7 @@ func ImportClient() *http.Client {
 
 // importView is the data of the page of an import.
 type importView struct {
-	URL     string
-	Problem ui.Problem
+	Form ui.Form
 	// Plan is what the import would do, or nil before it is known.
 	Plan *importPlan
 }
@@ -77,7 +76,20 @@ type leftChannel struct {
 func (p *importPlan) Count() int { return p.Created + p.Updated }
 
 func importPage(q *ui.Request) error {
-	return q.Render("import", "Import from Healthchecks", importView{URL: "https://healthchecks.io"})
+	return showImport(q, http.StatusOK, importView{Form: importForm()})
+}
+
+func importForm() ui.Form {
+	return ui.Form{Fields: []ui.Field{
+		{Name: "url", Label: "Healthchecks server URL", Hint: "https only. To import from a private network, use the command line.", Value: "https://healthchecks.io",
+			Type: "url", Attrs: `required maxlength="500" spellcheck="false"`},
+		{Name: "key", Label: "API key of that project", Hint: "A read-write key: read-only keys do not show UUIDs. Used for this request only, never stored.", Secret: true,
+			Attrs: `autocomplete="off" spellcheck="false" required maxlength="200"`},
+	}}
+}
+
+func showImport(q *ui.Request, status int, view importView) error {
+	return q.RenderStatus(status, "import", "Import from Healthchecks", view)
 }
 
 // planImport reads the checks at the source and shows what an import would do, or applies such a plan. Planning changes
@@ -88,36 +100,38 @@ func planImport(q *ui.Request) error {
 		return applyImport(q, sealed)
 	}
 	key := strings.TrimSpace(q.R.PostForm.Get("key"))
-	view := importView{URL: strings.TrimSpace(q.R.PostForm.Get("url"))}
-	refuse := func(status int, problem ui.Problem) error {
-		view.Problem = problem
-		return q.RenderStatus(status, "import", "Import from Healthchecks", view)
+	view := importView{Form: importForm()}
+	view.Form.Read(q.R.PostForm)
+	refuse := func(status int, field, why string) error {
+		view.Form.Wrong(field, why)
+		return showImport(q, status, view)
 	}
-	address, err := url.Parse(view.URL)
+	source := view.Form.Value("url")
+	address, err := url.Parse(source)
 	switch {
 	case err != nil || address.Scheme != "https" || address.Host == "":
-		return refuse(http.StatusBadRequest, ui.Problem{Text: "The address must begin with https://, because the key is sent there.", Field: "url"})
+		return refuse(http.StatusBadRequest, "url", "The address must begin with https://, because the key is sent there.")
 	case q.Busy.Wait(q.Project.ID) > 0:
-		return refuse(http.StatusTooManyRequests, ui.Problem{Text: "Too many attempts in a short time. Wait a few seconds, then try again."})
+		return refuse(http.StatusTooManyRequests, "", "Too many attempts in a short time. Wait a few seconds, then try again.")
 	}
 	ctx, cancel := context.WithTimeout(q.Ctx(), importTime)
 	defer cancel()
-	list, malformed, left, err := readSource(q, ctx, view.URL, key)
+	list, malformed, left, err := readSource(q, ctx, source, key)
 	if err != nil {
 		field := "url"
 		if isKey(err) {
 			field = "key"
 		}
-		return refuse(http.StatusBadRequest, ui.Problem{Text: importProblem(err, key), Field: field})
+		return refuse(http.StatusBadRequest, field, importProblem(err, key))
 	}
 	if view.Plan, err = plan(q, ctx, list, malformed, left); err != nil {
 		return err
 	}
 	if len(view.Plan.Sealed) > maxPlan {
 		view.Plan = nil
-		return refuse(http.StatusBadRequest, ui.Problem{Text: "The project is too large for this page. On the server, rollcall import healthchecks imports any number of checks."})
+		return refuse(http.StatusBadRequest, "", "The project is too large for this page. On the server, rollcall import healthchecks imports any number of checks.")
 	}
-	return q.Render("import", "Import from Healthchecks", view)
+	return showImport(q, http.StatusOK, view)
 }
 
 // readSource reads the checks and the integrations at the source.
@@ -222,9 +236,9 @@ func planPurpose(q *ui.Request) string { return "import:" + q.Project.ID.String(
 func applyImport(q *ui.Request, sealed string) error {
 	list, err := openPlan(q, sealed)
 	if errors.Is(err, ui.ErrBadForm) {
-		return q.RenderStatus(http.StatusBadRequest, "import", "Import from Healthchecks", importView{
-			URL: "https://healthchecks.io", Problem: ui.Problem{Text: "The plan is too old, so nothing was imported. Read the checks again."},
-		})
+		form := importForm()
+		form.Problem = "The plan is too old, so nothing was imported. Read the checks again."
+		return showImport(q, http.StatusBadRequest, importView{Form: form})
 	}
 	if err != nil {
 		return err

@@ -16,13 +16,29 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// settingsView is the data of the page of settings.
+// settingsView is the data of the page of settings, with its forms.
 type settingsView struct {
-	ui.Counts
-	// Name, StormChecks and StormWindow are what stands in the forms.
-	Name                     string
-	StormChecks, StormWindow string
-	Problem                  ui.Problem
+	counts
+	Name, Grouping ui.Form
+}
+
+// counts are how many checks, integrations and keys a project has.
+type counts struct {
+	Checks, Channels, Keys int
+}
+
+// count counts what the project of a page has.
+func count(q *ui.Request) (counts, error) {
+	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
+	if err != nil {
+		return counts{}, err
+	}
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	if err != nil {
+		return counts{}, err
+	}
+	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
+	return counts{all.Total(), len(available), len(keys)}, err
 }
 
 // settingsPage shows what a project is and leads to its settings.
@@ -33,11 +49,21 @@ func settingsPage(q *ui.Request) error {
 // newSettings returns a view with the settings of the project.
 func newSettings(q *ui.Request) settingsView {
 	storm := q.Project.Storm
-	return settingsView{Name: q.Project.Name, StormChecks: strconv.Itoa(storm.Checks), StormWindow: checks.ValueText(storm.Window)}
+	return settingsView{
+		Name: ui.Form{Title: "Not saved", Fields: []ui.Field{
+			{Name: "name", Label: "Name of the project", Called: "The name", Taken: "Another project has this name.", Value: q.Project.Name, Attrs: `autocomplete="off" required maxlength="100" spellcheck="false"`},
+		}},
+		Grouping: ui.Form{Title: "Not saved", Fields: []ui.Field{
+			{Name: "storm_checks", Label: "Checks that go down within the window", Called: "The number of checks", Hint: "2 to 1000, or 0 to send each alert alone",
+				Value: strconv.Itoa(storm.Checks), Attrs: `inputmode="numeric" autocomplete="off" required maxlength="4"`},
+			{Name: "storm_window", Label: "Window", Called: "The window in seconds", Hint: "10s to 1h, such as 1m",
+				Value: checks.ValueText(storm.Window), Attrs: `autocomplete="off" required maxlength="10" spellcheck="false"`},
+		}},
+	}
 }
 
 func showSettings(q *ui.Request, status int, v settingsView) (err error) {
-	if v.Counts, err = q.Count(); err != nil {
+	if v.counts, err = count(q); err != nil {
 		return err
 	}
 	return q.RenderStatus(status, "settings", "Settings", v)
@@ -45,19 +71,13 @@ func showSettings(q *ui.Request, status int, v settingsView) (err error) {
 
 // renameProject changes the name of a project.
 func renameProject(q *ui.Request) error {
-	name := strings.TrimSpace(q.R.PostForm.Get("name"))
-	_, err := q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{Name: new(name)})
-	refused, isName := errors.AsType[*checks.FieldError](err)
 	v := newSettings(q)
-	v.Name = name
-	switch {
-	case isName:
-		v.Problem = ui.Problem{Text: "Not saved: the name " + refused.Reason + ".", Field: "name"}
-		return showSettings(q, http.StatusBadRequest, v)
-	case errors.Is(err, checks.ErrExists):
-		v.Problem = ui.Problem{Text: "Not saved: another project has this name.", Field: "name"}
-		return showSettings(q, http.StatusConflict, v)
-	case err != nil:
+	v.Name.Read(q.R.PostForm)
+	_, err := q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{Name: new(v.Name.Value("name"))})
+	if status := v.Name.Refuse(err); status != 0 {
+		return showSettings(q, status, v)
+	}
+	if err != nil {
 		return err
 	}
 	q.Notice("Renamed.")
@@ -67,21 +87,19 @@ func renameProject(q *ui.Request) error {
 // saveGrouping changes when alerts are sent together.
 func saveGrouping(q *ui.Request) error {
 	v := newSettings(q)
-	v.StormChecks, v.StormWindow = strings.TrimSpace(q.R.PostForm.Get("storm_checks")), strings.TrimSpace(q.R.PostForm.Get("storm_window"))
-	n, err := strconv.Atoi(v.StormChecks)
+	v.Grouping.Read(q.R.PostForm)
+	n, err := strconv.Atoi(v.Grouping.Value("storm_checks"))
 	if err != nil {
-		v.Problem = ui.Problem{Text: "Not saved: the number of checks is not a number.", Field: "storm_checks"}
-		return showSettings(q, http.StatusBadRequest, v)
+		v.Grouping.Wrong("storm_checks", "The number of checks is not a number.")
 	}
-	window, err := time.ParseDuration(v.StormWindow)
+	window, err := time.ParseDuration(v.Grouping.Value("storm_window"))
 	if err != nil {
-		v.Problem = ui.Problem{Text: "Not saved: the window is not a duration such as 1m or 90s.", Field: "storm_window"}
-		return showSettings(q, http.StatusBadRequest, v)
+		v.Grouping.Wrong("storm_window", "The window is not a duration such as 1m or 90s.")
 	}
-	_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})
-	if refused, ok := errors.AsType[*checks.FieldError](err); ok {
-		what := map[string]string{"storm_checks": "the number of checks ", "storm_window": "the window in seconds "}[refused.Field]
-		v.Problem = ui.Problem{Text: "Not saved: " + what + refused.Reason + ".", Field: refused.Field}
+	if !v.Grouping.Refused() {
+		_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})
+	}
+	if v.Grouping.Refuse(err) != 0 || v.Grouping.Refused() {
 		return showSettings(q, http.StatusBadRequest, v)
 	}
 	if err != nil {
@@ -127,31 +145,39 @@ func fileName(text string) string {
 
 // deleteView is the data of the page that asks before a project is deleted.
 type deleteView struct {
-	ui.Counts
-	Name    string // what was typed
-	Problem ui.Problem
+	counts
+	Form ui.Form
 }
 
-func deleteProjectPage(q *ui.Request) error {
-	return askToDelete(q, http.StatusOK, "")
+func deleteProjectPage(q *ui.Request) error { return askToDelete(q, http.StatusOK, deleteForm(q)) }
+
+// deleteForm is the form in which the name of the project is typed.
+func deleteForm(q *ui.Request) ui.Form {
+	return ui.Form{Fields: []ui.Field{{
+		Name: "name", Label: "Type the project’s name:", Confirm: words.Name(q.Project.Name, "unnamed"), Attrs: `autocomplete="off" required maxlength="200" spellcheck="false"`,
+	}}}
 }
 
-func askToDelete(q *ui.Request, status int, problem string) error {
-	counts, err := q.Count()
+func askToDelete(q *ui.Request, status int, form ui.Form) error {
+	has, err := count(q)
 	if err != nil {
 		return err
 	}
-	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{counts, q.R.PostForm.Get("name"), ui.Problem{Text: problem, Field: "name"}})
+	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{has, form})
 }
 
 // deleteProject deletes a project if its name was typed.
 func deleteProject(q *ui.Request) error {
-	if words.Name(q.R.PostForm.Get("name"), "") != words.Name(q.Project.Name, "unnamed") {
-		return askToDelete(q, http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
+	form := deleteForm(q)
+	form.Read(q.R.PostForm)
+	name := form.Field("name")
+	if words.Name(name.Value, "") != name.Confirm {
+		form.Wrong("name", "That is not the project’s name. Nothing was deleted.")
+		return askToDelete(q, http.StatusBadRequest, form)
 	}
 	if err := q.Mon.Projects().Delete(q.Ctx(), q.Project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}
-	q.Notice(fmt.Sprintf("Deleted the project %.100s.", words.Name(q.Project.Name, "unnamed")))
+	q.Notice(fmt.Sprintf("Deleted the project %.100s.", name.Confirm))
 	return q.Redirect("/")
 }

@@ -1,7 +1,7 @@
 package project
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,16 +56,13 @@ func shownBy(p checks.StatusPage, sets []checks.TagSet) (n int) {
 // statusPageForm is the form of a status page, with what was typed.
 type statusPageForm struct {
 	checks.StatusPage
+	Form    ui.Form
 	New     bool
 	saved   string // the slug of the saved page
 	Address string // of the saved page; of any page up to its slug on a new one
-	Was     string // see [ui.Fingerprint]
 	// AllChecks says that the page shows all checks, and Choices are the tags to choose from.
 	AllChecks bool
 	Choices   []tagChoice
-	// Problems are what is wrong, by field, and Problem is what concerns no field.
-	Problems map[string]string
-	Problem  string
 	// Shown are the checks that the page would show, at most shownRows of ShownCount, out of Total.
 	Shown             []ui.Row
 	ShownCount, Total int
@@ -86,7 +83,7 @@ func (f statusPageForm) More() int { return f.ShownCount - len(f.Shown) }
 
 // newStatusPagePage shows the form of a new status page.
 func newStatusPagePage(q *ui.Request) error {
-	return showStatusPageForm(q, http.StatusOK, &statusPageForm{New: true})
+	return showStatusPageForm(q, http.StatusOK, statusPageFormOf(checks.StatusPage{}, true))
 }
 
 // statusPage returns the status page that the path names.
@@ -108,54 +105,59 @@ func statusPagePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, saved: p.Slug, AllChecks: len(p.Tags) == 0, Was: fingerprint(p)})
+	return showStatusPageForm(q, http.StatusOK, statusPageFormOf(p, false))
+}
+
+// statusPageFormOf returns the form of a status page as it is stored.
+func statusPageFormOf(p checks.StatusPage, fresh bool) *statusPageForm {
+	f := &statusPageForm{StatusPage: p, New: fresh, saved: p.Slug, AllChecks: !fresh && len(p.Tags) == 0}
+	slug := "The last part of the URL: a–z, 0–9 and hyphens. Leave empty to derive it from the title."
+	if !fresh {
+		slug += " Changing it breaks links to the page."
+		f.Form.Was = fingerprint(p)
+	}
+	f.Form.Title, f.Form.Fields = "Not saved", []ui.Field{
+		{Name: "title", Label: "Title", Called: "The title", Hint: "The heading visitors see, such as “Acme status”.", Value: p.Title, Attrs: `maxlength="200" required`},
+		{Name: "slug", Label: "Address", Called: "The address", Taken: "Another status page uses this URL.", Hint: slug, Value: p.Slug, Attrs: `maxlength="200" spellcheck="false" autocapitalize="none"`},
+		{Name: "description", Label: "Description", Called: "The description", Hint: "Optional, shown below the title: what this page covers, and who to contact.", Rows: 3, Value: p.Description, Attrs: `maxlength="2000"`},
+		{Name: "tags", Called: "The list of tags"},
+	}
+	return f
 }
 
 // saveStatusPage adds or changes a status page, or shows what it would show.
 func saveStatusPage(q *ui.Request) (err error) {
-	form, stored := &statusPageForm{New: q.R.PathValue("page") == "new"}, ""
-	if !form.New {
-		if form.StatusPage, err = statusPage(q); err != nil {
+	var stored checks.StatusPage
+	fresh := q.R.PathValue("page") == "new"
+	if !fresh {
+		if stored, err = statusPage(q); err != nil {
 			return err
 		}
-		stored, form.saved = fingerprint(form.StatusPage), form.Slug
 	}
-	form.Was = q.Was(stored)
+	form := statusPageFormOf(stored, fresh)
 	form.read(q)
-	if form.Problems != nil {
-		return showStatusPageForm(q, http.StatusBadRequest, form)
+	preview := q.R.PostForm.Has("preview")
+	if !preview && !form.Form.Refused() && !form.AllChecks && len(form.Tags) == 0 {
+		form.Form.Wrong("tags", "Choose a tag, or all checks.")
 	}
-	if q.R.PostForm.Has("preview") {
+	switch {
+	case form.Form.Refused():
+		return showStatusPageForm(q, http.StatusBadRequest, form)
+	case preview:
 		return showStatusPageForm(q, http.StatusOK, form)
 	}
-	if !form.AllChecks && len(form.Tags) == 0 {
-		form.Problems = map[string]string{"tags": "Choose a tag, or all checks."}
-		return showStatusPageForm(q, http.StatusBadRequest, form)
+	project, done := q.Mon.Project(form.ProjectID), "Saved "
+	saved := form.StatusPage
+	if fresh {
+		done = "Published "
+		saved, err = project.CreateStatusPage(q.Ctx(), saved)
+	} else if err = form.Form.Conflict(fingerprint(stored)); err == nil {
+		saved, err = project.UpdateStatusPage(q.Ctx(), saved)
 	}
-	if !form.New && form.Was != stored {
-		form.Was = stored
-		form.Problem = "Someone else has changed this status page since you opened the page. Save again to replace their values."
-		return showStatusPageForm(q, http.StatusConflict, form)
+	if status := form.Form.Refuse(err); status != 0 {
+		return showStatusPageForm(q, status, form)
 	}
-	project := q.Mon.Project(form.ProjectID)
-	save, done := project.UpdateStatusPage, "Saved "
-	if form.New {
-		save, done = project.CreateStatusPage, "Published "
-	}
-	saved, err := save(q.Ctx(), form.StatusPage)
-	field, refused := errors.AsType[*checks.FieldError](err)
-	switch {
-	case errors.Is(err, checks.ErrExists):
-		form.Problems = map[string]string{"slug": "Another status page uses this URL."}
-		return showStatusPageForm(q, http.StatusConflict, form)
-	case refused && field.Field == "project":
-		form.Problem = "The project " + field.Reason + "."
-		return showStatusPageForm(q, http.StatusConflict, form)
-	case refused:
-		name := map[string]string{"slug": "The address", "title": "The title", "description": "The description", "tags": "The list of tags"}[field.Field]
-		form.Problems = map[string]string{field.Field: name + " " + field.Reason + "."}
-		return showStatusPageForm(q, http.StatusBadRequest, form)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	q.Config.RefreshStatusPages()
@@ -167,38 +169,19 @@ func fingerprint(p checks.StatusPage) string {
 	return ui.Fingerprint(append([]string{p.Slug, p.Title, p.Description}, p.Tags...)...)
 }
 
-// Summary is the summary of what is wrong.
-func (f *statusPageForm) Summary() (s ui.Problems) {
-	if f.Problem == "" && f.Problems == nil {
-		return s
-	}
-	s.Title, s.Text = "Not saved", f.Problem
-	for _, field := range []string{"title", "slug", "description", "tags"} {
-		if text := f.Problems[field]; text != "" {
-			s.Fields = append(s.Fields, ui.Problem{Text: text, Field: field})
-		}
-	}
-	return s
-}
-
 // read takes over what was typed.
 func (f *statusPageForm) read(q *ui.Request) {
-	typed := q.R.PostForm
+	f.Form.Read(q.R.PostForm)
 	f.ProjectID = q.Project.ID
-	f.Title, f.Description = typed.Get("title"), typed.Get("description")
-	f.Slug = strings.TrimSpace(typed.Get("slug"))
-	if f.Slug == "" {
-		f.Slug = slugOf(f.Title)
-	}
-	f.AllChecks, f.Tags = typed.Get("scope") == "all", nil
-	if f.AllChecks {
+	slug := f.Form.Find("slug")
+	slug.Value = cmp.Or(slug.Value, slugOf(f.Form.Value("title")))
+	f.Title, f.Description, f.Slug = f.Form.Value("title"), f.Form.Value("description"), slug.Value
+	if f.AllChecks, f.Tags = q.R.PostForm.Get("scope") == "all", nil; f.AllChecks {
 		return
 	}
-	if err := (checks.Spec{Tags: typed["tag"]}).Validate(q.Mon.Now()); err != nil {
-		f.Problems = map[string]string{"tags": strings.Replace(err.Error(), "tags", "The list of tags", 1) + "."}
-		return
+	if tags := q.R.PostForm["tag"]; f.Form.Refuse((checks.Spec{Tags: tags}).Validate(q.Mon.Now())) == 0 {
+		f.Tags = tags
 	}
-	f.Tags = typed["tag"]
 }
 
 // slugOf makes a slug from a title: "Acme & Sons" becomes "acme-sons".

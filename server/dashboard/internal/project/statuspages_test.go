@@ -127,7 +127,7 @@ func TestStatusPageConflict(t *testing.T) {
 	b.Post(path, url.Values{"title": {"Theirs"}, "slug": {"acme"}, "scope": {"all"}}).Is(http.StatusSeeOther)
 	preview := url.Values{"title": {"Mine"}, "slug": {"acme"}, "scope": {"all"}, "preview": {"yes"}, "was": mine["was"]}
 	b.Post(path, preview).Is(http.StatusOK).Has(mine.Get("was"))
-	refused := b.Post(path, mine).Is(http.StatusConflict).Has("Someone else has changed this status page", `value="Mine"`)
+	refused := b.Post(path, mine).Is(http.StatusConflict).Has("Someone else has changed this", `value="Mine"`)
 	b.Get(s.Path("status")).Has("Theirs").HasNo("Mine")
 	mine.Set("was", was.FindStringSubmatch(refused.Body)[1])
 	b.Post(path, mine).Is(http.StatusSeeOther)

@@ -3,9 +3,7 @@ package project
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,19 +25,28 @@ const (
 // windowsView is the data of the page for maintenance.
 type windowsView struct {
 	Running, Coming, Past []windowRow
-	// Form is what was typed.
-	Form    url.Values
-	Problem ui.Problem
-	Tags    []tagChoice
-	Checks  []ui.Choice
-	More    int // checks that the form does not list
-	Lengths []ui.Choice
-	Zones   []string
-	Zone    string
+	Form                  ui.Form
+	Tags                  []tagChoice
+	Checks                []ui.Choice
+	More                  int // checks that the form does not list
+	Zones                 []string
+	Zone                  string
 }
 
-// Value is what was typed into a field.
-func (v windowsView) Value(name string) string { return v.Form.Get(name) }
+// windowForm is the form of a window. Its choices of what and when are fields that the page draws.
+func windowForm(q *ui.Request) ui.Form {
+	return ui.Form{Title: "Not saved", Fields: []ui.Field{
+		{Name: "scope", Value: "all"}, {Name: "when", Value: "now"},
+		{Name: "tags", Called: "The list of tags"}, {Name: "checks", Called: "The list of checks"},
+		{Name: "for", Called: "The duration", Options: windowLengths, Value: "2h"},
+		{Name: "start", Called: "The start", Described: "zone", Type: "datetime-local"},
+		{Name: "end", Called: "The end", Described: "zone", Type: "datetime-local"},
+		{Name: "schedule", Called: "The schedule", Described: "schedule-hint", Attrs: `placeholder="0 3 * * SUN" maxlength="100" spellcheck="false" autocapitalize="none"`},
+		{Name: "each", Called: "The duration", Attrs: `placeholder="1 h" maxlength="40" class="short"`},
+		{Name: "tz", Called: "The time zone", Value: q.Clock().Zone.String(), Attrs: `list="zones" maxlength="64" spellcheck="false" autocapitalize="none"`},
+		{Name: "note", Label: "Note", Called: "The note", Hint: "Optional. Status pages show it too, so it is public if you have one.", Attrs: `maxlength="500"`},
+	}}
+}
 
 // windowRow is a window in the list.
 type windowRow struct {
@@ -56,7 +63,7 @@ type windowMember struct{ Key, Name string }
 
 // windowsPage shows maintenance and snoozes, and the form for maintenance.
 func windowsPage(q *ui.Request) error {
-	return showWindows(q, http.StatusOK, windowsView{Form: url.Values{"scope": {"all"}, "when": {"now"}, "for": {"2h"}}})
+	return showWindows(q, http.StatusOK, windowsView{Form: windowForm(q)})
 }
 
 func showWindows(q *ui.Request, status int, v windowsView) error {
@@ -155,26 +162,26 @@ func (v *windowsView) addForm(q *ui.Request, shown []checks.Check) error {
 	if err != nil {
 		return err
 	}
-	v.Tags = tagChoices(sets, v.Form["tag"])
-	chosen := ui.Ticked(v.Form, "check")
+	v.Tags = tagChoices(sets, q.R.PostForm["tag"])
+	chosen := ui.Ticked(q.R.PostForm, "check")
 	for _, c := range shown {
 		v.Checks = append(v.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Selected: chosen[c.ID.String()]})
 	}
 	v.More = checks.CountAll(sets).Total() - len(shown)
-	v.Lengths, v.Zones, v.Zone = windowLengths, schedule.Zones(), q.Clock().Zone.String()
+	v.Zones, v.Zone = schedule.Zones(), q.Clock().Zone.String()
 	return nil
 }
 
 // addWindow adds the maintenance window that the form describes.
 func addWindow(q *ui.Request) error {
-	form := q.R.PostForm
+	form := windowForm(q)
+	form.Read(q.R.PostForm)
 	w, notes, err := typedWindow(q, form)
 	if err == nil {
 		w, err = q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
 	}
-	if field, ok := errors.AsType[*checks.FieldError](err); ok {
-		text := windowLabels[field.Field] + " " + field.Reason + "."
-		return showWindows(q, http.StatusBadRequest, windowsView{Form: form, Problem: ui.Problem{Text: "Not saved: " + text, Field: formField(field.Field, form.Get("when"))}})
+	if status := form.Refuse(err); status != 0 {
+		return showWindows(q, status, windowsView{Form: form})
 	}
 	if err != nil {
 		return err
@@ -189,33 +196,16 @@ func addWindow(q *ui.Request) error {
 	return q.Redirect("/projects/%s/maintenance", q.Project.ID)
 }
 
-// windowLabels is what the page calls the fields of a window.
-var windowLabels = map[string]string{
-	"start": "The start", "end": "The end", "duration": "The duration", "schedule": "The schedule", "tz": "The time zone", "note": "The note",
-	"tags": "The list of tags", "checks": "The list of checks", "project": "The project",
-}
-
-// formField is the input for a field of a window.
-func formField(field, when string) string {
-	switch {
-	case field == "duration" && when == "now":
-		return "for"
-	case field == "duration":
-		return "each"
-	}
-	return field
-}
-
 // typedWindow reads the form. The notes say of a time that occurs twice which it is.
-func typedWindow(q *ui.Request, form url.Values) (w gate.Window, notes string, err error) {
-	w.Kind, w.Note = gate.Maintenance, form.Get("note")
-	switch form.Get("scope") {
+func typedWindow(q *ui.Request, form ui.Form) (w gate.Window, notes string, err error) {
+	w.Kind, w.Note = gate.Maintenance, form.Value("note")
+	switch form.Value("scope") {
 	case "tags":
-		if w.Tags = form["tag"]; len(w.Tags) == 0 {
+		if w.Tags = q.R.PostForm["tag"]; len(w.Tags) == 0 {
 			return w, "", &checks.FieldError{Field: "tags", Reason: "is empty: choose a tag, or another answer"}
 		}
 	case "checks":
-		for _, text := range form["check"] {
+		for _, text := range q.R.PostForm["check"] {
 			id, err := uuid.Parse(text)
 			if err != nil {
 				return w, "", ui.ErrBadForm
@@ -226,7 +216,7 @@ func typedWindow(q *ui.Request, form url.Values) (w gate.Window, notes string, e
 			return w, "", &checks.FieldError{Field: "checks", Reason: "is empty: choose a check, or another answer"}
 		}
 	}
-	switch form.Get("when") {
+	switch form.Value("when") {
 	case "planned":
 		var start, end string
 		if w.Start, start, err = typedTime(q, form, "start"); err == nil {
@@ -234,15 +224,16 @@ func typedWindow(q *ui.Request, form url.Values) (w gate.Window, notes string, e
 		}
 		notes = start + end
 	case "recurring":
-		if w.Schedule = strings.TrimSpace(form.Get("schedule")); w.Schedule == "" {
+		if w.Schedule = form.Value("schedule"); w.Schedule == "" {
 			return w, "", &checks.FieldError{Field: "schedule", Reason: "is empty"}
 		}
-		w.TZ = form.Get("tz")
-		if w.Duration, err = words.ParsePeriod(form.Get("each")); err != nil {
+		w.TZ, form.Find("each").Setting = form.Value("tz"), "duration"
+		if w.Duration, err = words.ParsePeriod(form.Value("each")); err != nil {
 			err = &checks.FieldError{Field: "duration", Reason: err.Error()}
 		}
 	default:
-		if w.Duration, err = time.ParseDuration(form.Get("for")); err != nil {
+		form.Find("for").Setting = "duration"
+		if w.Duration, err = time.ParseDuration(form.Value("for")); err != nil {
 			err = ui.ErrBadForm
 		}
 	}
@@ -250,22 +241,22 @@ func typedWindow(q *ui.Request, form url.Values) (w gate.Window, notes string, e
 }
 
 // typedTime reads a date with a time of day, in the viewer's zone. The note says of one that occurs twice which it is.
-func typedTime(q *ui.Request, form url.Values, name string) (at time.Time, note string, err error) {
-	at, note, err = schedule.ParseLocal(strings.TrimSpace(form.Get(name)), q.Clock().Zone)
+func typedTime(q *ui.Request, form ui.Form, name string) (at time.Time, note string, err error) {
+	at, note, err = schedule.ParseLocal(form.Value(name), q.Clock().Zone)
 	switch {
 	case errors.Is(err, schedule.ErrNotLocal):
 		err = &checks.FieldError{Field: name, Reason: "is not a date and a time"}
 	case err != nil:
 		err = &checks.FieldError{Field: name, Reason: err.Error()}
 	case note != "":
-		note = " " + windowLabels[name] + ": " + note + "."
+		note = " " + form.Field(name).Called + ": " + note + "."
 	}
 	return at, note, err
 }
 
 // endWindow ends a window.
 func endWindow(q *ui.Request) error {
-	w, err := q.EndWindow(q.R.PathValue("window"))
+	w, err := closeWindow(q, q.R.PathValue("window"))
 	if err != nil {
 		return err
 	}
@@ -274,10 +265,19 @@ func endWindow(q *ui.Request) error {
 	return q.Redirect("/projects/%s/maintenance", q.Project.ID)
 }
 
+// closeWindow ends the window that a form names.
+func closeWindow(q *ui.Request, text string) (gate.Window, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return gate.Window{}, checks.ErrNotFound
+	}
+	return q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), id)
+}
+
 // snoozeCheck snoozes the check of the page, or ends a snooze of it.
 func snoozeCheck(q *ui.Request) error {
 	if id := q.R.PostForm.Get("end"); id != "" {
-		if _, err := q.EndWindow(id); err != nil && !errors.Is(err, checks.ErrNotFound) { // it may have ended
+		if _, err := closeWindow(q, id); err != nil && !errors.Is(err, checks.ErrNotFound) { // it may have ended
 			return err
 		}
 		q.Notice("Snooze ended.")

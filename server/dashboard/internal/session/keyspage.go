@@ -1,18 +1,16 @@
 package session
 
 import (
-	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
-	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (s *Sessions) keyRoutes() {
@@ -31,11 +29,9 @@ type keysView struct {
 	Fresh      string
 	FreshScope checks.Scope
 	FreshUntil time.Time
-	// Today bounds the last day of a new key, and Expires is one that was refused, for Problem.
-	Today, Expires string
-	Problem        ui.Problem
-	Scopes         []checks.Scope
-	PingBase       string
+	Form       ui.Form
+	Scopes     []checks.Scope
+	PingBase   string
 }
 
 // keyRow is an API key in the list.
@@ -47,10 +43,19 @@ type keyRow struct {
 
 // keysPage lists the API keys of a project. Only owners see it.
 func (s *Sessions) keysPage(q *ui.Request) error {
-	return s.showKeys(q, keysView{})
+	return s.showKeys(q, http.StatusOK, keysView{Form: keyForm(q)})
 }
 
-func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
+// keyForm is the form of a new key, which does not expire before today.
+func keyForm(q *ui.Request) ui.Form {
+	today := q.Mon.Now().In(q.Clock().Zone).Format(time.DateOnly)
+	return ui.Form{Fields: []ui.Field{{
+		Name: "expires", Label: "Expires", Called: "The last day", Optional: true, Type: "date", Attrs: template.HTMLAttr(`min="` + today + `"`),
+		Hint: "The last day on which the key works. Without a date, it works until you revoke it. You are warned a week before.",
+	}}}
+}
+
+func (s *Sessions) showKeys(q *ui.Request, status int, view keysView) error {
 	list, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
 	if err != nil {
 		return err
@@ -59,11 +64,7 @@ func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
 	for _, key := range list {
 		view.Keys = append(view.Keys, keyRow{Key: key, Own: slices.Contains(own, key.ID)})
 	}
-	view.Scopes, view.PingBase, view.Today = checks.Scopes(), q.Config.PingBaseURL, q.Mon.Now().In(q.Clock().Zone).Format(time.DateOnly)
-	status := http.StatusOK
-	if view.Problem.Text != "" {
-		status = http.StatusBadRequest
-	}
+	view.Scopes, view.PingBase = checks.Scopes(), q.Config.PingBaseURL
 	return q.RenderStatus(status, "keys", "Keys", view)
 }
 
@@ -89,22 +90,24 @@ func (s *Sessions) createKey(q *ui.Request) error {
 	if !q.R.PostForm.Has("kind") {
 		return q.Redirect("/projects/%s/keys", q.Project.ID)
 	}
-	scope, day := checks.Scope(q.R.PostForm.Get("kind")), strings.TrimSpace(q.R.PostForm.Get("expires"))
+	form := keyForm(q)
+	form.Read(q.R.PostForm)
+	scope := checks.Scope(q.R.PostForm.Get("kind"))
 	if !slices.Contains(checks.Scopes(), scope) {
 		return ui.ErrBadForm
 	}
-	expires, err := endOf(day, q.Clock().Zone)
+	expires, err := endOf(form.Value("expires"), q.Clock().Zone)
 	text := ""
 	if err == nil {
 		text, _, err = q.Mon.Project(q.Project.ID).CreateKeyUntil(q.Ctx(), scope, expires)
 	}
-	if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "expires" {
-		return s.showKeys(q, keysView{Expires: words.Cut(day, 20), Problem: ui.Problem{Text: "The last day " + field.Reason + ".", Field: "expires"}})
+	if status := form.Refuse(err); status != 0 {
+		return s.showKeys(q, status, keysView{Form: form})
 	}
 	if err != nil {
 		return err
 	}
-	return s.showKeys(q, keysView{Fresh: text, FreshScope: scope, FreshUntil: expires})
+	return s.showKeys(q, http.StatusOK, keysView{Fresh: text, FreshScope: scope, FreshUntil: expires, Form: keyForm(q)})
 }
 
 // endOf returns the last second of a day as browsers send it, or the zero time for "".

@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/internal/sessions"
 )
 
@@ -49,13 +50,21 @@ const (
 // Sessions keeps viewers signed in. A browser has one session at a time. Each request looks it up, and the keys that it has, so that
 // its end holds at once on every server.
 type Sessions struct {
-	site  *ui.Site
-	store *sessions.Store
+	// Ways are the ways to sign in that the page offers: with a key, or what accounts set.
+	Ways func(context.Context) (Ways, error)
+
+	site     *ui.Site
+	store    *sessions.Store
+	refusals limit.Repeats // limits the log lines about those who were not signed in
 }
 
 // New adds the pages of keys to a site, and returns its sessions.
 func New(site *ui.Site) *Sessions {
 	s := &Sessions{site: site, store: sessions.New(site.Mon)}
+	s.Ways = func(context.Context) (Ways, error) { return Ways{Key: true}, nil }
+	site.SignInPage = func(q *ui.Request, held string) error {
+		return s.AskToSignIn(q, http.StatusUnauthorized, SignIn{Held: held})
+	}
 	site.AddTemplates(templates, nil)
 	s.keyRoutes()
 	return s

@@ -30,8 +30,7 @@ var errUsedLink = errors.New("the link has expired or was already used")
 // SignInRoutes adds the pages that sign in with a key and sign out, for a site without accounts.
 func (s *Sessions) SignInRoutes() {
 	s.site.Authorize, s.site.Recheck, s.site.Prover = s.access, Recheck, s
-	s.site.Ways = func(context.Context) (ui.Ways, error) { return ui.Ways{Key: true}, nil }
-	s.site.Public("GET /signin", signInPage)
+	s.site.Public("GET /signin", s.signInPage)
 	s.site.Public("POST /signin", s.SignIn)
 	s.site.Public("GET /signin/{link}", s.UseLink)
 	s.site.Public("POST /signout", s.SignOut)
@@ -68,8 +67,8 @@ func (s *Sessions) UseLink(q *ui.Request) error {
 	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
 	switch {
 	case errors.Is(err, errUsedLink), errors.Is(err, server.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
-		q.LogRefusal("refused a sign-in", "used, expired or unknown link")
-		return q.AskToSignIn(http.StatusForbidden, ui.SignIn{Problem: "This link has expired or was already used. Sign in with an API key."})
+		s.LogRefusal(q, "refused a sign-in", "used, expired or unknown link")
+		return s.AskToSignIn(q, http.StatusForbidden, SignIn{Problem: "This link has expired or was already used. Sign in with an API key."})
 	case err != nil:
 		return err
 	}
@@ -107,8 +106,8 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 }
 
 // signInPage asks for an API key.
-func signInPage(q *ui.Request) error {
-	return q.AskToSignIn(http.StatusOK, ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
+func (s *Sessions) signInPage(q *ui.Request) error {
+	return s.AskToSignIn(q, http.StatusOK, SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
 }
 
 // SignIn starts a session with an API key.
@@ -116,32 +115,32 @@ func (s *Sessions) SignIn(q *ui.Request) error {
 	if err := q.R.ParseForm(); err != nil {
 		return ui.FormError(err)
 	}
-	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held"), ByKey: true}
+	page := SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held"), ByKey: true}
 	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		page.Problem = wrongKey(q, err)
-		return q.AskToSignIn(http.StatusForbidden, page)
+		page.Problem = s.wrongKey(q, err)
+		return s.AskToSignIn(q, http.StatusForbidden, page)
 	}
 	if err != nil {
 		return err
 	}
 	if key.ProjectID == uuid.Nil {
 		page.Problem = "This key is for the API of the whole installation. Sign in with a key of a project."
-		return q.AskToSignIn(http.StatusForbidden, page)
+		return s.AskToSignIn(q, http.StatusForbidden, page)
 	}
 	if err := s.startWith(q, key); err != nil {
 		return err
 	}
-	return q.Enter(page, fmt.Sprintf("/projects/%s/overview", key.ProjectID))
+	return s.Enter(q, page, fmt.Sprintf("/projects/%s/overview", key.ProjectID))
 }
 
 // wrongKey logs why a key was refused, and returns what the page says.
-func wrongKey(q *ui.Request, err error) string {
+func (s *Sessions) wrongKey(q *ui.Request, err error) string {
 	if errors.Is(err, checks.ErrKeyExpired) {
-		q.LogRefusal("refused a sign-in", "expired API key")
+		s.LogRefusal(q, "refused a sign-in", "expired API key")
 		return "This key has expired. Ask someone who owns the project for a new one."
 	}
-	q.LogRefusal("refused a sign-in", "unknown API key")
+	s.LogRefusal(q, "refused a sign-in", "unknown API key")
 	return "This key is not valid."
 }
 
@@ -156,7 +155,7 @@ func (s *Sessions) Confirm(q *ui.Request, given url.Values) (problem string, sta
 	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(given.Get("confirm-key")))
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
-		return wrongKey(q, err), http.StatusForbidden, nil
+		return s.wrongKey(q, err), http.StatusForbidden, nil
 	case err != nil:
 		return "", 0, err
 	case key.ProjectID != q.Project.ID || !key.Scope.Right().Owns():

@@ -2,8 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -106,8 +104,8 @@ func (q *Request) UnnamedAlert(d checks.Delivery) checks.Delivery {
 	return d
 }
 
-// Actor is who sends the request, for the audit log.
-func (q *Request) Actor() audit.Actor {
+// actor is who sends the request, for the audit log.
+func (q *Request) actor() audit.Actor {
 	address := q.Address(q.R)
 	if p := q.Access.Person; p != nil {
 		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address}
@@ -116,17 +114,6 @@ func (q *Request) Actor() audit.Actor {
 		return audit.Actor{Kind: audit.Key, ID: key.ID.String(), Name: key.Hint, Address: address}
 	}
 	return audit.Actor{Kind: audit.Person, Name: q.Access.Name, Address: address}
-}
-
-// LogRefusal logs that nobody was signed in and why, an error or a text, without what was sent. The refusals of an address for one
-// reason are logged together, after the first.
-func (q *Request) LogRefusal(text string, why any, args ...any) {
-	name, address := "reason", q.Address(q.R)
-	if _, failed := why.(error); failed {
-		name = "error"
-	}
-	args = append([]any{name, why, "address", address}, args...)
-	q.Refusals.Log(q.Log, slog.LevelWarn, address+"\x00"+fmt.Sprint(why), text, args...)
 }
 
 // Address returns the IP address that a request comes from, as the trusted proxies say.

@@ -75,7 +75,7 @@ func (q *Request) Proved() bool {
 // askToConfirm answers with the page that asks who the viewer is. Its form goes to the same address: beside a page that needs this
 // there is an action, which leads to the page if it gets nothing else.
 func (q *Request) askToConfirm(status int, page Confirmation) error {
-	page.To, page.Held, page.Minutes = q.R.URL.RequestURI(), q.Held(), int(RecentFor/time.Minute)
+	page.To, page.Held, page.Minutes = q.R.URL.RequestURI(), q.held(), int(RecentFor/time.Minute)
 	if q.R.Method == http.MethodPost && len(q.R.PostForm) > 0 && page.Held == "" && !q.Fetches() {
 		return Refusal{Status: http.StatusForbidden, Title: "Sign in again first", Text: "You signed in too long ago for this, and the form is too large to be kept. Sign in again in another tab, go back and send it again."}
 	}

@@ -19,8 +19,8 @@ import (
 // A form that could not be answered, because the session had ended or the database was unavailable, comes back within the
 // page that says so, encrypted: it may hold secrets. That page sends it again.
 
-// heldForm is such a form.
-type heldForm struct {
+// HeldForm is such a form.
+type HeldForm struct {
 	To     string // the path and the query that it was sent to
 	Fields url.Values
 	Until  time.Time
@@ -36,8 +36,8 @@ const (
 	maxHeld = MaxForm / 4
 )
 
-// Held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
-func (q *Request) Held() string {
+// held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
+func (q *Request) held() string {
 	if q.R.Method != http.MethodPost || q.Fetches() {
 		return ""
 	}
@@ -50,7 +50,7 @@ func (q *Request) Held() string {
 	if len(q.R.PostForm) == 0 {
 		return ""
 	}
-	text, err := json.Marshal(heldForm{To: q.R.URL.RequestURI(), Fields: q.R.PostForm, Until: q.Mon.Now().Add(heldAge), Person: q.typist()})
+	text, err := json.Marshal(HeldForm{To: q.R.URL.RequestURI(), Fields: q.R.PostForm, Until: q.Mon.Now().Add(heldAge), Person: q.typist()})
 	if err != nil || len(text) > maxHeld {
 		return ""
 	}
@@ -76,17 +76,8 @@ func (q *Request) typist() uuid.UUID {
 	return uuid.Nil
 }
 
-// of reports whether a person may send the form: nobody sends what another person typed in the same browser.
-func (f heldForm) of(person uuid.UUID) bool { return f.Person == uuid.Nil || f.Person == person }
-
-// heldFor returns the address that a held form of a person goes to, or "" if there is no such form.
-func (q *Request) heldFor(held string, person uuid.UUID) string {
-	form, err := q.openHeld(held)
-	if err != nil || !form.of(person) {
-		return ""
-	}
-	return form.To
-}
+// Of reports whether a person may send the form: nobody sends what another person typed in the same browser.
+func (f HeldForm) Of(person uuid.UUID) bool { return f.Person == uuid.Nil || f.Person == person }
 
 // errForeignForm is the page for a person who sends what another has typed.
 var errForeignForm = Refusal{
@@ -94,14 +85,15 @@ var errForeignForm = Refusal{
 	Text: "Somebody else typed it in this browser, so you cannot send it. Nothing was changed.",
 }
 
-func (q *Request) openHeld(held string) (form heldForm, err error) {
+// OpenHeld returns a form that a page held.
+func (q *Request) OpenHeld(held string) (form HeldForm, err error) {
 	body, err := q.Seals.Reveal(q.Ctx(), "held", held)
 	if err != nil {
 		return form, err
 	}
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxHeld+1))
 	if err != nil || json.Unmarshal(text, &form) != nil || q.Mon.Now().After(form.Until) {
-		return heldForm{}, ErrBadForm
+		return HeldForm{}, ErrBadForm
 	}
 	return form, nil
 }
@@ -112,7 +104,7 @@ func (q *Request) takeHeld() error {
 	if held == "" {
 		return nil
 	}
-	form, err := q.openHeld(held)
+	form, err := q.OpenHeld(held)
 	if errors.Is(err, server.ErrSignedOut) || err == nil && form.To != q.R.URL.RequestURI() {
 		return ErrBadForm
 	}
@@ -126,7 +118,7 @@ func (q *Request) takeHeld() error {
 	if p := q.Access.Person; p != nil {
 		person = p.ID
 	}
-	if !form.of(person) {
+	if !form.Of(person) {
 		return errForeignForm
 	}
 	q.R.PostForm, q.R.Form = form.Fields, form.Fields

@@ -112,7 +112,7 @@ func signedIn(h Handler, least checks.Right) Handler {
 		if least > checks.Read && q.Right < least {
 			return ErrForbidden
 		}
-		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.Actor()))
+		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.actor()))
 		if q.R.Method == http.MethodGet && q.Project.ID != uuid.Nil {
 			q.live = q.lives.Follow(q.Project.ID)
 			q.Version = q.live.Version()
@@ -136,7 +136,7 @@ func (q *Request) restrict() error {
 		q.Lead(to)
 		return nil
 	}
-	page := errorPage{Title: "Second factor required", Text: "This server requires a second factor. Set one up, and then send this again.", Held: q.Held(), To: q.R.URL.RequestURI(), SignIn: to, SignInText: "Set it up in another tab"}
+	page := errorPage{Title: "Second factor required", Text: "This server requires a second factor. Set one up, and then send this again.", Held: q.held(), To: q.R.URL.RequestURI(), SignIn: to, SignInText: "Set it up in another tab"}
 	return q.RenderStatus(http.StatusForbidden, "error", page.Title, page)
 }
 
@@ -251,7 +251,7 @@ func (s *Site) fail(q *Request, err error) {
 	}
 	page := errorPage{Title: title, Text: text}
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
-		page.Held, page.To = q.Held(), q.R.URL.RequestURI()
+		page.Held, page.To = q.held(), q.R.URL.RequestURI()
 	}
 	q.RenderStatus(status, "error", title, page)
 }
@@ -287,7 +287,7 @@ func (s *Site) logLate(q *Request) {
 // askToSignIn answers a request of a viewer who is not signed in.
 func (q *Request) askToSignIn() {
 	to := q.Config.SignInURL
-	held := q.Held()
+	held := q.held()
 	if q.Fetches() {
 		if !q.Config.ForeignSignIn() {
 			to = q.Base + "/signin"
@@ -302,7 +302,7 @@ func (q *Request) askToSignIn() {
 		return
 	}
 	if held != "" {
-		if err := q.AskToSignIn(http.StatusUnauthorized, SignIn{Held: held}); err != nil {
+		if err := q.SignInPage(q, held); err != nil {
 			q.Site.fail(q, err)
 		}
 		return
@@ -335,54 +335,6 @@ func (q *Request) forbidden() string {
 		return "Only administrators of this installation can open this page."
 	}
 	return "Your role in this project does not allow this. Ask one of its owners."
-}
-
-// SignIn is the data of the page "signin". Next is the page to which it leads, and Held a form that is sent after it.
-type SignIn struct {
-	Problem, Next, Held, Email string
-	// HeldTo is where the held form goes.
-	HeldTo string
-	// Person is who has signed in, or nobody.
-	Person uuid.UUID
-	// ByKey says that the form for a key is the one that was sent.
-	ByKey bool
-	Ways  Ways
-}
-
-// Ways are the ways to sign in.
-type Ways struct {
-	Password, Key, Passkey bool
-	// Nobody says that accounts are possible, and none exists yet.
-	Nobody bool
-	// Provider is the name of the provider of sign-in that the button shows, or "".
-	Provider string
-}
-
-// Enter leads a person who has just signed in to the form that the page held, or to its next page, or else to a path below
-// the base.
-func (q *Request) Enter(page SignIn, path string) error {
-	if to := q.heldFor(page.Held, page.Person); to != "" {
-		return q.Render("again", "Signed in again", struct{ Held, To string }{page.Held, to})
-	}
-	if page.Next != "" {
-		q.Lead(page.Next)
-		return nil
-	}
-	q.Lead(q.Base + path)
-	return nil
-}
-
-// AskToSignIn answers with the page to sign in.
-func (q *Request) AskToSignIn(status int, page SignIn) (err error) {
-	if page.Ways, err = q.Ways(q.Ctx()); err != nil {
-		return err
-	}
-	if form, err := q.openHeld(page.Held); err == nil {
-		page.HeldTo = form.To
-	} else {
-		page.Held = ""
-	}
-	return q.RenderStatus(status, "signin", "Sign in", page)
 }
 
 // FormError keeps the error of a form that is too large, and turns others into ErrBadForm.

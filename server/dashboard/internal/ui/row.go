@@ -181,25 +181,6 @@ func (q *Request) Checks() ([]checks.Check, error) {
 	return checks.Stored(q.Mon.Project(q.Project.ID).Checks(q.Ctx(), checks.Query{}))
 }
 
-// Counts are how many checks, integrations and keys a project has.
-type Counts struct {
-	Checks, Channels, Keys int
-}
-
-// Count counts what the project has.
-func (q *Request) Count() (Counts, error) {
-	all, err := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{})
-	if err != nil {
-		return Counts{}, err
-	}
-	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
-	if err != nil {
-		return Counts{}, err
-	}
-	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
-	return Counts{all.Total(), len(available), len(keys)}, err
-}
-
 // TrueFirst compares two facts for an order in which what is true comes first.
 func TrueFirst(a, b bool) int {
 	switch {

@@ -120,22 +120,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestProblem marks the field at fault for screen readers, and no other.
-func TestProblem(t *testing.T) {
-	p := ui.Problem{Text: "The name is empty.", Field: "name"}
-	for _, test := range []struct{ got, want any }{
-		{string(p.Mark("name")), ` aria-invalid="true" aria-describedby="problems"`},
-		{string(p.Mark("name", "hint")), ` aria-invalid="true" aria-describedby="problems hint"`},
-		{string(p.Mark("slug", "hint", "other")), ` aria-describedby="hint other"`},
-		{string(p.Mark("slug")), ""},
-		{string(ui.Problem{Field: "name"}.Mark("name")), ""},
-	} {
-		if test.got != test.want {
-			t.Errorf("%q, want %q", test.got, test.want)
-		}
-	}
-}
-
 func TestMembers(t *testing.T) {
 	a, b := uuid.New(), uuid.New()
 	group := channels.Channel{Kind: channels.Group, Settings: map[string]string{"channels": a.String() + ",gone," + b.String()}}

@@ -65,12 +65,10 @@ type Site struct {
 	LastPerson func(*http.Request) uuid.UUID
 	// Prover asks viewers who have not signed in recently who they are. It is nil if people sign in to the program.
 	Prover Prover
-	// Ways are the ways to sign in that the page offers.
-	Ways func(context.Context) (Ways, error)
+	// SignInPage answers with the page to sign in, which keeps a held form. It is not called if people sign in to the program.
+	SignInPage func(q *Request, held string) error
 	// Recheck is how often the stream of an open page asks Authorize, also while nothing changes. 0 is never.
 	Recheck time.Duration
-	// Refusals limits the log lines about those who were not signed in.
-	Refusals limit.Repeats
 
 	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
 	secure      bool           // BaseURL is https

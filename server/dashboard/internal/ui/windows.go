@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 )
@@ -76,13 +74,4 @@ func (q *Request) Snooze(choice string, list ...checks.Check) error {
 		q.Notice("Snoozed until " + clock.Text(w.End, now) + ".")
 	}
 	return err
-}
-
-// EndWindow ends the window that a form names.
-func (q *Request) EndWindow(text string) (gate.Window, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return gate.Window{}, checks.ErrNotFound
-	}
-	return q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), id)
 }

@@ -1,4 +1,4 @@
-package ui_test
+package changes_test
 
 import (
 	"net/http"

@@ -1,4 +1,5 @@
-package ui
+// Package changes shows the audit log to viewers.
+package changes
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/audit"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -34,15 +36,9 @@ var verbs = map[string]string{
 	"restore": "went back to its state before the last pause or resume", "role": "got another role",
 }
 
-// fields are the names of settings for people, where they are other words.
-var fields = map[string]string{
-	"channels": "integrations", "desc": "description", "tz": "time zone", "timeout": "period",
-	"start_kw": "start keywords", "success_kw": "success keywords", "failure_kw": "failure keywords",
-}
-
-// Changes returns entries of the audit log of the page's project, newest first. Only those who may edit the project see values
+// Of returns entries of the audit log of the page's project, newest first. Only those who may edit the project see values
 // and who made a change. Only owners see from which address, and what happened to keys and members.
-func (q *Request) Changes(query audit.Query) ([]Change, error) {
+func Of(q *ui.Request, query audit.Query) ([]Change, error) {
 	if !q.Right.Owns() {
 		query.Except = []string{"key", "person"}
 	}
@@ -59,7 +55,7 @@ func (q *Request) Changes(query audit.Query) ([]Change, error) {
 			c.Changes = nil
 		}
 		for j := range c.Changes {
-			c.Changes[j].Field = cmp.Or(fields[c.Changes[j].Field], strings.ReplaceAll(c.Changes[j].Field, "_", " "))
+			c.Changes[j].Field = ui.SettingNoun(c.Changes[j].Field)
 			c.Changes[j].From, c.Changes[j].To = prose.Plain(c.Changes[j].From), prose.Plain(c.Changes[j].To)
 		}
 		list[i] = c
