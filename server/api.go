@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,15 +38,14 @@ var rights = [...]checks.Right{read: checks.Read, scrape: checks.Read, write403:
 type subject int
 
 const (
-	noCheck       subject = iota // the project of the key; there is no :id
-	byUUID                       // a check, by UUID
-	byUniqueKey                  // a check, by UUID or unique_key
-	byChannel                    // a channel
-	byPage                       // a status page
-	byProject                    // a project
-	byMaintenance                // a maintenance window
-	bySnooze                     // a snooze
-	noProject                    // no project
+	noCheck     subject = iota // the project of the key; there is no :id
+	byUUID                     // a check, by UUID
+	byUniqueKey                // a check, by UUID or unique_key
+	byChannel                  // a channel
+	byPage                     // a status page
+	byProject                  // a project
+	byWindow                   // a maintenance window or a snooze
+	noProject                  // no project
 )
 
 // endpoint is one row of the table of server/API.md section 4.
@@ -61,7 +59,7 @@ type endpoint struct {
 }
 
 func endpoints() []endpoint {
-	return slices.Concat([]endpoint{
+	return []endpoint{
 		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks, false},
 		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck, false},
 		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck, false},
@@ -97,12 +95,14 @@ func endpoints() []endpoint {
 		{http.MethodDelete, "/api/v3/status-pages/:id", admin, byPage, (*call).deleteStatusPage, true},
 		{http.MethodGet, "/api/v3/escalation", write403, noCheck, (*call).getEscalation, true},
 		{http.MethodPut, "/api/v3/escalation", admin, noCheck, (*call).setEscalation, true},
+		{http.MethodGet, "/api/v3/windows", read, noCheck, (*call).listWindows, true},
+		{http.MethodPost, "/api/v3/windows", byPingKey, noCheck, (*call).addWindow, true},
+		{http.MethodGet, "/api/v3/windows/:id", read, byWindow, (*call).getWindow, true},
+		{http.MethodDelete, "/api/v3/windows/:id", byPingKey, byWindow, (*call).endWindow, true},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},
-	},
-		windowEndpoints("/api/v3/maintenance", gate.Maintenance, write403, byMaintenance),
-		windowEndpoints("/api/v3/snoozes", gate.Snooze, byPingKey, bySnooze))
+	}
 }
 
 // newRouter returns the router of the management interface. Its errors are JSON documents.
@@ -344,11 +344,8 @@ func (c *call) find(id string, by subject) (err error) {
 		case byPage:
 			c.statusPage, err = c.mon.Projects().StatusPage(c.r.Context(), parsed)
 			owner, thing = c.statusPage.ProjectID, "status page"
-		case byMaintenance, bySnooze:
+		case byWindow:
 			c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), parsed)
-			if err == nil && (c.window.Kind == gate.Snooze) != (by == bySnooze) {
-				err = errNotFound
-			}
 			return err
 		case byProject:
 			c.project, err = c.mon.Projects().ByID(c.r.Context(), parsed)
