@@ -19,7 +19,7 @@ type entry struct {
 	Value value
 }
 
-// load parses a document. It refuses a duplicate key and a reference to a missing component.
+// load parses a document and completes its schemas. It refuses a duplicate key and a reference to a missing component.
 func load(text []byte) (value, error) {
 	var plain map[string]any // refuses duplicate keys, which nodes keep
 	if err := yaml.Load(text, &plain); err != nil {
@@ -31,6 +31,9 @@ func load(text []byte) (value, error) {
 	}
 	merge(&root)
 	v := value{root.Content[0], root.Content[0]}
+	if err := complete(v); err != nil {
+		return value{}, err
+	}
 	return v, v.checkReferences()
 }
 

@@ -32,7 +32,7 @@ func TestGeneratedFiles(t *testing.T) {
 	}
 }
 
-// TestJSONEqualsYAML: both have the same content.
+// TestJSONEqualsYAML: both have the same content, beside the schemas, which the code completes.
 func TestJSONEqualsYAML(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", source))
 	if err != nil {
@@ -52,6 +52,9 @@ func TestJSONEqualsYAML(t *testing.T) {
 	}
 	if err := json.Unmarshal(plain, &fromYAML); err != nil {
 		t.Fatal(err)
+	}
+	for _, document := range []any{fromYAML, fromJSON} {
+		delete(document.(map[string]any)["components"].(map[string]any), "schemas")
 	}
 	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
 		t.Errorf("-YAML +JSON:\n%s", diff)
