@@ -92,3 +92,32 @@ func TestUndescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestFailures: an operation that needs a key has the answers that they all have, in the order of their statuses.
+func TestFailures(t *testing.T) {
+	document, err := load([]byte(`
+paths:
+  /keyed/:
+    get: {security: [{key: []}], responses: {"201": a, "200": b, "404": c, "503": d}}
+    post: {security: [{key: []}], requestBody: e, responses: {"200": f}}
+  /open/:
+    get: {security: [], responses: {"200": g}}
+components: {responses: {Unauthorized: h, TooLarge: i, TooManyRequests: j, InternalError: k, Unavailable: l}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for operation, want := range map[string]string{"/keyed/ get": "201 200 401 404 429 500 503", "/keyed/ post": "200 401 413 429 500 503", "/open/ get": "200"} {
+		path, method, _ := strings.Cut(operation, " ")
+		var got []string
+		for _, e := range document.Get("paths", path, method, "responses").Entries() {
+			got = append(got, e.Key)
+		}
+		if list := strings.Join(got, " "); list != want {
+			t.Errorf("%s: %s, want %s", operation, list, want)
+		}
+	}
+	if own := document.Get("paths", "/keyed/", "get", "responses", "503").String(); own != "d" {
+		t.Errorf("the answer of the file is replaced by %q", own)
+	}
+}
