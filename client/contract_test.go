@@ -464,6 +464,9 @@ func (w world) refusedWindows(ctx context.Context) map[string]refusal {
 		return refusal{want, func(p project) error { return p.SetEscalation(ctx, policy) }}
 	}
 	return map[string]refusal{
+		"windows of no kind": {`field: kind is neither "maintenance" nor "snooze": "x"`, func(p project) error {
+			return second(p.Windows(ctx, checks.WindowQuery{Kind: "x"}))
+		}},
 		"window of no kind":      add(`field: kind is neither "maintenance" nor "snooze": ""`, gate.Window{Duration: time.Hour}),
 		"window without an end":  add("field: end is missing: a snooze always ends; set an end, or a duration", gate.Window{Kind: gate.Snooze}),
 		"window of a strange":    add("field: checks has a check that is not in the project: "+w.foreign.ID.String(), gate.Window{Kind: gate.Maintenance, Duration: time.Hour, Checks: []uuid.UUID{w.foreign.ID}}),

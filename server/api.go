@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,7 +45,7 @@ type endpoint struct {
 }
 
 func endpoints() []endpoint {
-	return slices.Concat([]endpoint{
+	return []endpoint{
 		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks, false},
 		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck, false},
 		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck, false},
@@ -82,12 +81,14 @@ func endpoints() []endpoint {
 		{http.MethodDelete, "/api/v3/status-pages/:id", admin, byPage, (*call).deleteStatusPage, true},
 		{http.MethodGet, "/api/v3/escalation", write403, noCheck, (*call).getEscalation, true},
 		{http.MethodPut, "/api/v3/escalation", admin, noCheck, (*call).setEscalation, true},
+		{http.MethodGet, "/api/v3/windows", read, noCheck, (*call).listWindows, true},
+		{http.MethodPost, "/api/v3/windows", byPingKey, noCheck, (*call).addWindow, true},
+		{http.MethodGet, "/api/v3/windows/:id", read, byWindow, (*call).getWindow, true},
+		{http.MethodDelete, "/api/v3/windows/:id", byPingKey, byWindow, (*call).endWindow, true},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},
-	},
-		windowEndpoints("/api/v3/maintenance", gate.Maintenance, write403, byMaintenance),
-		windowEndpoints("/api/v3/snoozes", gate.Snooze, byPingKey, bySnooze))
+	}
 }
 
 // newRouter returns the router of the management interface. Its errors are JSON documents.

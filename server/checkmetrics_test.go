@@ -141,9 +141,9 @@ func TestDownInMaintenance(t *testing.T) {
 		}
 		s.ping(job, "/fail")
 		s.ping(other, "/fail")
-		window := s.api("POST", "/api/v3/maintenance/", object{"tags": "db", "duration": 3600}).object(201)
-		s.api("POST", "/api/v3/maintenance/", object{"start": "2026-04-01T00:00:00Z", "duration": 3600}).is(201)
-		s.api("POST", "/api/v3/snoozes/", object{"checks": []string{other["uuid"].(string)}, "duration": 3600}).is(201)
+		window := s.api("POST", windows, object{"kind": "maintenance", "tags": "db", "duration": 3600}).object(201)
+		s.api("POST", windows, object{"kind": "maintenance", "start": "2026-04-01T00:00:00Z", "duration": 3600}).is(201)
+		s.api("POST", windows, object{"kind": "snooze", "checks": []string{other["uuid"].(string)}, "duration": 3600}).is(201)
 		s.equal("up", sample(job, "rollcall_check_up"), 0.0)
 		s.equal("in maintenance", sample(job, "rollcall_check_in_maintenance"), 1.0)
 		s.equal("not snoozed", sample(job, "rollcall_check_snoozed"), 0.0)
@@ -154,7 +154,7 @@ func TestDownInMaintenance(t *testing.T) {
 		if body := s.send("GET", job["badge_url"].(string), nil).is(200).body; !strings.Contains(body, ">down<") {
 			s.Error(body)
 		}
-		s.api("DELETE", "/api/v3/maintenance/"+window["id"].(string), nil).is(200)
+		s.api("DELETE", windows+window["id"].(string), nil).is(200)
 		s.equal("after it", sample(job, "rollcall_check_in_maintenance"), 0.0)
 	})
 }
@@ -270,7 +270,7 @@ func TestCheckMetricsByTag(t *testing.T) {
 			want[fmt.Sprintf("rollcall_integrations{state=%q}", state)] = 0
 		}
 		want[`rollcall_windows{kind="maintenance"}`], want[`rollcall_windows{kind="snooze"}`] = 0, 1
-		s.api("POST", "/api/v3/snoozes/", object{"duration": 600}).is(201)
+		s.api("POST", windows, object{"kind": "snooze", "duration": 600}).is(201)
 		set := func(tag string, counts ...float64) { // new, up, grace, down, paused
 			for i, status := range []string{"new", "up", "grace", "down", "paused"} {
 				name := fmt.Sprintf("rollcall_checks{status=%q}", status)

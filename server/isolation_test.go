@@ -65,14 +65,10 @@ var accessTable = map[[2]string]accessRow{
 	{"DELETE", "/api/v3/status-pages/:id"}:       {401, 401, 403, 403, 403, 403, 403, 403, 200, 200},
 	{"GET", "/api/v3/escalation"}:                {401, 401, 200, 403, 403, 200, 200, 403, 200, 200},
 	{"PUT", "/api/v3/escalation"}:                {401, 401, 403, 403, 403, 403, 400, 403, 200, 200},
-	{"GET", "/api/v3/maintenance"}:               {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
-	{"POST", "/api/v3/maintenance"}:              {401, 401, 400, 403, 403, 201, 400, 403, 201, 201},
-	{"GET", "/api/v3/maintenance/:id"}:           {401, 401, 404, 404, 200, 200, 404, 200, 200, 200},
-	{"DELETE", "/api/v3/maintenance/:id"}:        {401, 401, 404, 403, 403, 200, 404, 403, 200, 200},
-	{"GET", "/api/v3/snoozes"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
-	{"POST", "/api/v3/snoozes"}:                  {401, 401, 400, 403, 403, 201, 400, 403, 201, 201},
-	{"GET", "/api/v3/snoozes/:id"}:               {401, 401, 404, 404, 200, 200, 404, 200, 200, 200},
-	{"DELETE", "/api/v3/snoozes/:id"}:            {401, 401, 404, 403, 403, 200, 404, 403, 200, 200},
+	{"GET", "/api/v3/windows"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
+	{"POST", "/api/v3/windows"}:                  {401, 401, 400, 403, 403, 201, 400, 403, 201, 201},
+	{"GET", "/api/v3/windows/:id"}:               {401, 401, 404, 404, 200, 200, 404, 200, 200, 200},
+	{"DELETE", "/api/v3/windows/:id"}:            {401, 401, 404, 403, 403, 200, 404, 403, 200, 200},
 	{"GET", "/api/v3/badges"}:                    {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
 	{"GET", "/api/v3/metrics"}:                   {401, 401, 200, 200, 200, 200, 200, 200, 200, 200},
 	{"GET", "/api/v3/status"}:                    {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
@@ -137,7 +133,7 @@ func (v *victim) state() []any {
 	return []any{
 		v.s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), v.s.pings(v.check), v.s.flips(v.check, ""),
 		v.s.api("GET", "/api/v3/channels/", nil).list(200, "channels"), v.s.badges(), v.admin(v.s),
-		v.s.api("GET", "/api/v3/maintenance/", nil).list(200, "windows"), v.s.api("GET", "/api/v3/snoozes/", nil).list(200, "windows"),
+		v.s.api("GET", "/api/v3/windows/", nil).list(200, "windows"),
 	}
 }
 
@@ -182,10 +178,8 @@ func (v *victim) in(path string) string {
 		id = v.s.project.ID.String()
 	case strings.HasPrefix(path, "/api/v3/status-pages"):
 		id = v.page.ID.String()
-	case strings.HasPrefix(path, "/api/v3/maintenance"):
+	case strings.HasPrefix(path, "/api/v3/windows"):
 		id = v.windows[gate.Maintenance].ID.String()
-	case strings.HasPrefix(path, "/api/v3/snoozes"):
-		id = v.windows[gate.Snooze].ID.String()
 	}
 	return strings.NewReplacer(":id", id, ":n", "1").Replace(path)
 }
@@ -285,6 +279,9 @@ func (v *victim) atCapabilities(other checks.Project, foreign checks.ProjectKeys
 				s.Errorf("%s lists %v", query, check)
 			}
 		}
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		v.untold(as(method, "/api/v3/windows/"+v.windows[gate.Snooze].ID.String(), nil).is(404))
 	}
 	// An upsert finds nothing there. A channel of another project is as unknown as a missing one.
 	made := as("POST", "/api/v3/checks/", object{"name": "VICTIM name", "slug": slug, "tags": "VICTIM-tag", "unique": []string{"name", "slug", "tags"}}).object(201)

@@ -1,10 +1,6 @@
 package server
 
-import (
-	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/checks/gate"
-)
+import "github.com/google/uuid"
 
 // subject is what an endpoint is about.
 type subject struct {
@@ -13,15 +9,14 @@ type subject struct {
 }
 
 var (
-	noProject     = subject{}                // the installation, or all projects
-	noCheck       = subject{inProject: true} // a project
-	byProject     = subject{false, byID("api key", (*call).findProject)}
-	byUUID        = subject{true, byID("check", (*call).findCheck)}
-	byUniqueKey   = subject{true, (*call).findByUniqueKey} // or by UUID
-	byChannel     = subject{true, byID("channel", (*call).findChannel)}
-	byPage        = subject{true, byID("status page", (*call).findPage)}
-	byMaintenance = subject{true, byID("", findWindow(gate.Maintenance))}
-	bySnooze      = subject{true, byID("", findWindow(gate.Snooze))}
+	noProject   = subject{}                // the installation, or all projects
+	noCheck     = subject{inProject: true} // a project
+	byProject   = subject{false, byID("api key", (*call).findProject)}
+	byUUID      = subject{true, byID("check", (*call).findCheck)}
+	byUniqueKey = subject{true, (*call).findByUniqueKey} // or by UUID
+	byChannel   = subject{true, byID("channel", (*call).findChannel)}
+	byPage      = subject{true, byID("status page", (*call).findPage)}
+	byWindow    = subject{true, byID("", (*call).findWindow)} // a maintenance window or a snooze
 )
 
 // byID finds a thing by UUID. find returns the project that owns it: a thing of another project differs from one that is missing.
@@ -74,13 +69,8 @@ func (c *call) findProject(id uuid.UUID) (owner uuid.UUID, err error) {
 	return c.project.ID, err
 }
 
-// findWindow finds a window of a kind, in the project of the key alone.
-func findWindow(kind gate.WindowKind) func(*call, uuid.UUID) (uuid.UUID, error) {
-	return func(c *call, id uuid.UUID) (owner uuid.UUID, err error) {
-		c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), id)
-		if err == nil && c.window.Kind != kind {
-			err = errNotFound
-		}
-		return c.key.ProjectID, err
-	}
+// findWindow finds a window, in the project of the key alone.
+func (c *call) findWindow(id uuid.UUID) (owner uuid.UUID, err error) {
+	c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), id)
+	return c.key.ProjectID, err
 }

@@ -26,16 +26,6 @@ const (
 	maxNamed = 100
 )
 
-// windowEndpoints are the endpoints of the windows of one kind, which need an access to add and to end one.
-func windowEndpoints(path string, kind gate.WindowKind, write access, by subject) []endpoint {
-	return []endpoint{
-		{http.MethodGet, path, read, noCheck, func(c *call) error { return c.listWindows(kind) }, true},
-		{http.MethodPost, path, write, noCheck, func(c *call) error { return c.addWindow(kind) }, true},
-		{http.MethodGet, path + "/:id", read, by, (*call).getWindow, true},
-		{http.MethodDelete, path + "/:id", write, by, (*call).endWindow, true},
-	}
-}
-
 // identifyPingKey finds the project of a ping key. A wrong one gets the answer of a ping.
 func (c *call) identifyPingKey(key string) error {
 	project, err := c.mon.Projects().ByPingKey(c.r.Context(), key)
@@ -47,10 +37,14 @@ func (c *call) identifyPingKey(key string) error {
 	return nil
 }
 
-// listWindows answers GET /api/v3/maintenance/ and GET /api/v3/snoozes/.
-func (c *call) listWindows(kind gate.WindowKind) error {
-	query := checks.WindowQuery{Kind: kind}
-	past, now := c.r.URL.Query().Get("past") == "1", c.mon.Now()
+// listWindows answers GET /api/v3/windows/.
+func (c *call) listWindows() error {
+	params := c.r.URL.Query()
+	query := checks.WindowQuery{Kind: gate.WindowKind(params.Get("kind"))}
+	if params.Has("kind") && query.Kind == "" {
+		return &checks.FieldError{Field: "kind", Reason: "is empty: leave it out for all windows"}
+	}
+	past, now := params.Get("past") == "1", c.mon.Now()
 	if past {
 		query.EndsAfter = now.Add(-pastWindows)
 	}
@@ -69,8 +63,8 @@ func (c *call) listWindows(kind gate.WindowKind) error {
 	return c.answer(http.StatusOK, document)
 }
 
-// addWindow answers POST /api/v3/maintenance/ and POST /api/v3/snoozes/.
-func (c *call) addWindow(kind gate.WindowKind) error {
+// addWindow answers POST /api/v3/windows/.
+func (c *call) addWindow() error {
 	wanted, err := requested(c, request.Body.Window)
 	if err != nil {
 		return err
@@ -78,7 +72,7 @@ func (c *call) addWindow(kind gate.WindowKind) error {
 	if err := selects(wanted); err != nil {
 		return err
 	}
-	w := gate.Window{Kind: kind, Start: wanted.Start, End: wanted.End, Duration: wanted.Duration}
+	w := gate.Window{Kind: wanted.Kind, Start: wanted.Start, End: wanted.End, Duration: wanted.Duration}
 	for into, text := range map[*string]*string{&w.Schedule: wanted.Schedule, &w.TZ: wanted.TZ, &w.Note: wanted.Note} {
 		if text != nil {
 			*into = *text
@@ -122,11 +116,17 @@ func selects(wanted request.Window) error {
 
 // mayAdd bounds what a ping key adds.
 func (c *call) mayAdd(w gate.Window) error {
+	if !c.pingKeyed {
+		return nil
+	}
 	now := c.mon.Now()
 	if w.Start.IsZero() {
 		w.Start = now
 	}
-	if latest := now.Add(maxPingSnooze); c.pingKeyed && (w.End.After(latest) || w.Start.Add(w.Duration).After(latest)) {
+	switch latest := now.Add(maxPingSnooze); {
+	case w.Kind != gate.Snooze:
+		return &checks.FieldError{Field: "kind", Reason: fmt.Sprintf("is not %q, the only kind that a ping key adds", gate.Snooze)}
+	case w.End.After(latest), w.Start.Add(w.Duration).After(latest):
 		return &checks.FieldError{Field: "end", Reason: "is too late: with a ping key, a snooze ends within 24 hours"}
 	}
 	return nil
@@ -159,10 +159,10 @@ func (c *call) namedChecks(names []string) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// getWindow answers GET /api/v3/maintenance/<id> and GET /api/v3/snoozes/<id>.
+// getWindow answers GET /api/v3/windows/<id>.
 func (c *call) getWindow() error { return c.answer(http.StatusOK, c.windowDocument(c.window)) }
 
-// endWindow answers DELETE /api/v3/maintenance/<id> and DELETE /api/v3/snoozes/<id>. A ping key ends what was added with it.
+// endWindow answers DELETE /api/v3/windows/<id>. A ping key ends what was added with it.
 func (c *call) endWindow() error {
 	if c.pingKeyed && !monitor.ByPingKey(c.window) {
 		return errNotFound

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -15,47 +16,46 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-const (
-	maintenance = "/api/v3/maintenance/"
-	snoozes     = "/api/v3/snoozes/"
-)
+const windows = "/api/v3/windows/"
 
 // TestWindows plans, lists, reads and ends maintenance windows and snoozes.
 func TestWindows(t *testing.T) {
 	both(t, nil, func(s *site) {
 		check := s.create(object{"slug": "nightly", "tags": "db"})
 		who := "the API key " + s.keys.ReadWrite[:8] + "…"
-		for _, path := range []string{maintenance, snoozes} {
-			kind := map[string]string{maintenance: "maintenance", snoozes: "snooze"}[path]
-			added := s.api("POST", path, object{"checks": []string{"nightly", check["uuid"].(string)}, "tags": "db  web", "duration": 7200, "note": " New disks "}).object(201)
+		past := []object{}
+		kinds := []gate.WindowKind{gate.Maintenance, gate.Snooze}
+		for i, kind := range kinds {
+			now := time.Duration(i) * time.Minute
+			of, ofOther := windows+"?kind="+string(kind), windows+"?kind="+string(kinds[1-i])
+			added := s.api("POST", windows, object{"kind": kind, "checks": []string{"nightly", check["uuid"].(string)}, "tags": "db  web", "duration": 7200, "note": " New disks "}).object(201)
 			want := object{
-				"id": added["id"], "kind": kind, "checks": []any{check["uuid"]}, "tags": "db web", "note": "New disks", "by": who,
-				"start": at(0), "end": at(2 * time.Hour), "created_at": at(0), "active_until": at(2 * time.Hour), "next_start": nil,
+				"id": added["id"], "kind": string(kind), "checks": []any{check["uuid"]}, "tags": "db web", "note": "New disks", "by": who,
+				"start": at(now), "end": at(now + 2*time.Hour), "created_at": at(now), "active_until": at(now + 2*time.Hour), "next_start": nil,
 			}
 			s.equal("added", added, want)
-			s.equal("listed", s.api("GET", path, nil).list(200, "windows"), []object{want})
-			s.equal("nothing has ended", s.api("GET", path+"?past=1", nil).list(200, "windows"), []object{})
-			one := path + added["id"].(string)
+			for list, found := range map[string][]object{windows: {want}, of: {want}, ofOther: {}, of + "&past=1": {}} {
+				s.equal(list, s.api("GET", list, nil).list(200, "windows"), found)
+			}
+			one := windows + added["id"].(string)
 			s.equal("read", s.api("GET", one, nil).object(200), want)
 			seen := s.send("GET", one, nil, "X-Api-Key", s.keys.ReadOnly).object(200)
 			s.equal("with a read-only key", []any{seen["checks"], seen["by"]}, []any{[]any{checks.UniqueKey(uuid.MustParse(check["uuid"].(string)))}, nil})
-			other := map[string]string{maintenance: snoozes, snoozes: maintenance}[path]
-			s.api("GET", other+added["id"].(string), nil).refused(404, "not found")
-			s.api("DELETE", other+added["id"].(string), nil).refused(404, "not found")
 
-			later := s.api("POST", path, object{"start": at(time.Hour), "end": at(3 * time.Hour)}).object(201)
+			later := s.api("POST", windows, object{"kind": kind, "start": at(time.Hour), "end": at(3 * time.Hour)}).object(201)
 			s.equal("coming", []any{later["active_until"], later["next_start"]}, []any{nil, at(time.Hour)})
-			s.api("DELETE", path+later["id"].(string), nil).object(200)
-			s.api("GET", path+later["id"].(string), nil).refused(404, "not found")
+			s.api("DELETE", windows+later["id"].(string), nil).object(200)
+			s.api("GET", windows+later["id"].(string), nil).refused(404, "not found")
 
 			s.clock.Advance(time.Minute)
 			ended := s.api("DELETE", one, nil).object(200)
-			s.equal("ended", []any{ended["end"], ended["active_until"]}, []any{at(time.Minute), nil})
-			s.equal("none is left", s.api("GET", path, nil).list(200, "windows"), []object{})
-			s.equal("past", s.api("GET", path+"?past=1", nil).list(200, "windows"), []object{ended})
-			s.clock.Advance(-time.Minute)
+			s.equal("ended", []any{ended["end"], ended["active_until"]}, []any{at(now + time.Minute), nil})
+			for list, found := range map[string][]object{windows: {}, of: {}, of + "&past=1": {ended}, ofOther + "&past=1": past} {
+				s.equal(list, s.api("GET", list, nil).list(200, "windows"), found)
+			}
+			past = append(past, ended)
 		}
-		recurring := s.api("POST", maintenance, object{"schedule": "0 3 * * *", "duration": 3600, "tz": "Europe/Riga"}).object(201)
+		recurring := s.api("POST", windows, object{"kind": "maintenance", "schedule": "0 3 * * *", "duration": 3600, "tz": "Europe/Riga"}).object(201)
 		s.equal("recurring", []any{recurring["end"], recurring["next_start"], recurring["tz"]}, []any{nil, "2026-03-16T01:00:00+00:00", "Europe/Riga"})
 	})
 }
@@ -73,6 +73,9 @@ func TestBadWindows(t *testing.T) {
 			fields      object
 			field, text string
 		}{
+			{object{"kind": ""}, "kind", `kind is neither "maintenance" nor "snooze": ""`},
+			{object{"kind": "Snooze"}, "kind", `kind is neither "maintenance" nor "snooze": "Snooze"`},
+			{object{"kind": 1}, "kind", "kind is not a string"},
 			{object{}, "end", "end is missing: a maintenance window always ends; set an end, or a duration"},
 			{object{"duration": 0}, "duration", "duration is too small: 0, the minimum is 1"},
 			{object{"duration": "1h"}, "duration", "duration is not a number"},
@@ -86,10 +89,15 @@ func TestBadWindows(t *testing.T) {
 			{object{"duration": 60, "checks": many}, "checks", "checks has 101 items, the maximum is 100: select by tags"},
 			{object{"duration": 60, "schedule": "0 0 30 2 *"}, "schedule", "schedule is not valid: day of month: no month of the expression has a day 30"},
 		} {
-			s.api("POST", maintenance, test.fields).refusedField(test.field, test.text)
+			fields := object{"kind": "maintenance"}
+			maps.Copy(fields, test.fields)
+			s.api("POST", windows, fields).refusedField(test.field, test.text)
 		}
-		s.api("POST", snoozes, object{}).refusedField("end", "end is missing: a snooze always ends; set an end, or a duration")
-		s.equal("windows", s.api("GET", maintenance, nil).list(200, "windows"), []object{})
+		s.api("POST", windows, object{"duration": 60}).refusedField("kind", `kind is neither "maintenance" nor "snooze": ""`)
+		s.api("POST", windows, object{"kind": "snooze"}).refusedField("end", "end is missing: a snooze always ends; set an end, or a duration")
+		s.api("GET", windows+"?kind=snoozes", nil).refusedField("kind", `kind is neither "maintenance" nor "snooze": "snoozes"`)
+		s.api("GET", windows+"?kind=", nil).refusedField("kind", "kind is empty: leave it out for all windows")
+		s.equal("windows", s.api("GET", windows, nil).list(200, "windows"), []object{})
 	})
 }
 
@@ -99,29 +107,29 @@ func TestSnoozeByPingKey(t *testing.T) {
 		s = s.another(s.store, monitor.Config{AuditRetention: time.Hour}, server.Config{RateLimit: 8})
 		s.create(object{"slug": "nightly"})
 		key := []string{"X-Ping-Key", s.project.PingKey}
-		added := s.send("POST", snoozes, object{"checks": []string{"nightly"}, "duration": 86400}, key...).object(201)
+		added := s.send("POST", windows, object{"kind": "snooze", "checks": []string{"nightly"}, "duration": 86400}, key...).object(201)
 		s.equal("who added it", added["by"], any("the ping key"))
 		late := "end is too late: with a ping key, a snooze ends within 24 hours"
-		s.send("POST", snoozes, object{"duration": 86401}, key...).refusedField("end", late)
-		s.send("POST", snoozes, object{"end": at(25 * time.Hour)}, key...).refusedField("end", late)
-		s.send("POST", snoozes, object{"start": at(time.Hour), "duration": 86400}, key...).refusedField("end", late)
+		s.send("POST", windows, object{"kind": "snooze", "duration": 86401}, key...).refusedField("end", late)
+		s.send("POST", windows, object{"kind": "snooze", "end": at(25 * time.Hour)}, key...).refusedField("end", late)
+		s.send("POST", windows, object{"kind": "snooze", "start": at(time.Hour), "duration": 86400}, key...).refusedField("end", late)
 
 		// It opens nothing else, and a wrong one is as unknown as that of a ping.
-		for _, route := range [][2]string{{"GET", snoozes}, {"GET", snoozes + added["id"].(string)}, {"DELETE", maintenance + added["id"].(string)}, {"POST", maintenance}, {"GET", "/api/v3/checks/"}} {
+		for _, route := range [][2]string{{"GET", windows}, {"GET", windows + added["id"].(string)}, {"POST", "/api/v3/checks/"}, {"GET", "/api/v3/checks/"}} {
 			s.send(route[0], route[1], nil, key...).refused(401, "missing api key")
 		}
 		for _, wrong := range []string{"", "x", "aaaaaaaaaaaaaaaaaaaaaa", s.project.BadgeKey, s.keys.ReadWrite} {
-			s.send("POST", snoozes, object{"duration": 60}, "X-Ping-Key", wrong).refused(404, "not found")
+			s.send("POST", windows, object{"kind": "snooze", "duration": 60}, "X-Ping-Key", wrong).refused(404, "not found")
 		}
-		s.send("POST", snoozes, object{"duration": 60}, "X-Ping-Key", s.project.PingKey, "X-Api-Key", "").refused(401, "missing api key")
+		s.send("POST", windows, object{"kind": "snooze", "duration": 60}, "X-Ping-Key", s.project.PingKey, "X-Api-Key", "").refused(401, "missing api key")
 
 		log, err := s.mon.Installation().Audit(s.Context(), audit.Query{Project: s.project.ID})
 		s.must(err)
 		s.equal("the audit log", []any{len(log), log[0].Action, log[0].Actor}, []any{2, "snooze.create", audit.Actor{Kind: audit.PingKey, Address: "127.0.0.1"}})
 		for range 4 {
-			s.send("POST", snoozes, object{"duration": 60}, key...).is(201)
+			s.send("POST", windows, object{"kind": "snooze", "duration": 60}, key...).is(201)
 		}
-		s.send("POST", snoozes, object{"duration": 60}, key...).is(429)
+		s.send("POST", windows, object{"kind": "snooze", "duration": 60}, key...).is(429)
 	})
 }
 
@@ -132,7 +140,8 @@ func TestSnoozesByPingKey(t *testing.T) {
 		key := []string{"X-Ping-Key", s.project.PingKey}
 		snooze := func(fields object) object {
 			s.Helper()
-			return s.send("POST", snoozes, fields, key...).object(201)
+			fields["kind"] = "snooze"
+			return s.send("POST", windows, fields, key...).object(201)
 		}
 		first := snooze(object{"tags": "web db", "duration": 1800})
 		s.equal("the same again", snooze(object{"tags": "db web", "duration": 1800}), first)
@@ -147,28 +156,33 @@ func TestSnoozesByPingKey(t *testing.T) {
 			}
 		}
 		later := snooze(object{"tags": "web db", "start": at(2 * time.Hour), "duration": 60})
-		own := s.api("POST", snoozes, object{"tags": "web db", "duration": 1800}).object(201)
+		own := s.api("POST", windows, object{"kind": "snooze", "tags": "web db", "duration": 1800}).object(201)
 		if later["id"] == first["id"] || own["id"] == first["id"] {
 			s.Error("a later one, or one of the owner, is one with it")
 		}
-		s.equal("snoozes", len(s.api("GET", snoozes, nil).list(200, "windows")), 7)
+		s.equal("snoozes", len(s.api("GET", windows+"?kind=snooze", nil).list(200, "windows")), 7)
 
-		s.send("DELETE", snoozes+own["id"].(string), nil, key...).refused(404, "not found")
-		s.send("DELETE", snoozes+unknownUUID, nil, key...).refused(404, "not found")
-		s.send("DELETE", snoozes+first["id"].(string), nil, "X-Ping-Key", s.project.BadgeKey).refused(404, "not found")
-		ended := s.send("DELETE", snoozes+first["id"].(string), nil, key...).object(200)
+		s.send("DELETE", windows+own["id"].(string), nil, key...).refused(404, "not found")
+		s.send("DELETE", windows+unknownUUID, nil, key...).refused(404, "not found")
+		s.send("DELETE", windows+first["id"].(string), nil, "X-Ping-Key", s.project.BadgeKey).refused(404, "not found")
+		maintenance := s.api("POST", windows, object{"kind": "maintenance", "duration": 60}).object(201)
+		s.send("DELETE", windows+maintenance["id"].(string), nil, key...).refused(404, "not found")
+		for _, fields := range []object{{"kind": "maintenance", "duration": 60}, {"kind": "maintenance"}, {"duration": 60}} {
+			s.send("POST", windows, fields, key...).refusedField("kind", `kind is not "snooze", the only kind that a ping key adds`)
+		}
+		ended := s.send("DELETE", windows+first["id"].(string), nil, key...).object(200)
 		s.equal("ended", ended["active_until"], any(nil))
-		s.equal("left", len(s.api("GET", snoozes, nil).list(200, "windows")), 6)
+		s.equal("left", len(s.api("GET", windows+"?kind=snooze", nil).list(200, "windows")), 6)
 
 		for i := range 100 {
-			r := s.send("POST", snoozes, object{"note": fmt.Sprint(i), "duration": 1800}, key...)
+			r := s.send("POST", windows, object{"kind": "snooze", "note": fmt.Sprint(i), "duration": 1800}, key...)
 			if i >= 95 {
 				r.refusedField("project", "project has 100 snoozes by ping key that have not ended, the maximum")
 			} else {
 				r.is(201)
 			}
 		}
-		s.api("POST", maintenance, object{"duration": 60}).is(201)
+		s.api("POST", windows, object{"kind": "maintenance", "duration": 60}).is(201)
 	})
 }
 
@@ -176,14 +190,14 @@ func TestSnoozesByPingKey(t *testing.T) {
 func TestWindowWarnings(t *testing.T) {
 	both(t, nil, func(s *site) {
 		s.create(object{"tags": "web"})
-		for _, path := range []string{maintenance, snoozes} {
+		for _, kind := range []gate.WindowKind{gate.Maintenance, gate.Snooze} {
 			for _, empty := range []string{"", "  "} {
-				s.api("POST", path, object{"tags": empty, "duration": 60}).refusedField("tags", "tags is empty: leave it out, or to cover the whole project both checks and tags")
+				s.api("POST", windows, object{"kind": kind, "tags": empty, "duration": 60}).refusedField("tags", "tags is empty: leave it out, or to cover the whole project both checks and tags")
 			}
-			s.api("POST", path, object{"checks": []string{}, "duration": 60}).refusedField("checks", "checks is empty: leave it out, or to cover the whole project both checks and tags")
-			r := s.api("POST", path, object{"tags": "web wbe dß", "duration": 60})
+			s.api("POST", windows, object{"kind": kind, "checks": []string{}, "duration": 60}).refusedField("checks", "checks is empty: leave it out, or to cover the whole project both checks and tags")
+			r := s.api("POST", windows, object{"kind": kind, "tags": "web wbe dß", "duration": 60})
 			s.equal("warnings", r.is(201).header["Warning"], []string{`299 - "no check has the tag \"wbe\""`, `299 - "no check has the tag \"d\u00df\""`})
-			if r := s.api("POST", path, object{"tags": "web", "duration": 60}).is(201); r.header["Warning"] != nil {
+			if r := s.api("POST", windows, object{"kind": kind, "tags": "web", "duration": 60}).is(201); r.header["Warning"] != nil {
 				s.Errorf("a warning about nothing: %v", r.header["Warning"])
 			}
 		}
@@ -222,7 +236,7 @@ func TestFollowWarnings(t *testing.T) {
 func TestNothingUndoesASnooze(t *testing.T) {
 	both(t, nil, func(s *site) {
 		check := s.create(object{"slug": "nightly"})
-		added := s.api("POST", snoozes, object{"checks": []string{"nightly"}, "duration": 3600}).object(201)
+		added := s.api("POST", windows, object{"kind": "snooze", "checks": []string{"nightly"}, "duration": 3600}).object(201)
 		s.api("POST", path(check), object{"name": "renamed", "timeout": 600, "tags": "x"}).is(200)
 		s.api("POST", "/api/v3/checks/", object{"slug": "nightly", "unique": []string{"slug"}, "grace": 60}).is(200)
 		for _, signal := range []string{"/fail", "", "/start", "/log", "/3"} {
@@ -230,7 +244,7 @@ func TestNothingUndoesASnooze(t *testing.T) {
 		}
 		s.api("POST", path(check)+"/pause", nil).is(200)
 		s.api("POST", path(check)+"/resume", nil).is(200)
-		s.equal("the snooze", s.api("GET", snoozes, nil).list(200, "windows"), []object{added})
+		s.equal("the snooze", s.api("GET", windows+"?kind=snooze", nil).list(200, "windows"), []object{added})
 		w, err := s.mon.Project(s.project.ID).Windows(s.Context(), checks.WindowQuery{Kind: gate.Snooze})
 		s.must(err)
 		if !w[0].Covers(uuid.MustParse(check["uuid"].(string)), nil) {

@@ -58,8 +58,8 @@ func refuse(field, format string, args ...any) error {
 // 30 days, begin an hour apart at least, and must leave time between them. Only maintenance recurs. Instants become UTC in whole
 // microseconds, and each check and tag is listed once. The ID, By and CreatedAt stay.
 func (w Window) Normalize(now time.Time) (Window, error) {
-	if w.Kind != Maintenance && w.Kind != Snooze {
-		return w, refuse("kind", "is neither %q nor %q: %q", Maintenance, Snooze, w.Kind)
+	if err := w.Kind.Validate(); err != nil {
+		return w, err
 	}
 	w.Note, w.Schedule = strings.TrimSpace(w.Note), strings.TrimSpace(w.Schedule)
 	if err := plain("note", w.Note, MaxNote, unicode.IsControl); err != nil {

@@ -21,6 +21,14 @@ const (
 	Snooze WindowKind = "snooze"
 )
 
+// Validate returns a *[Error] unless the kind is known.
+func (k WindowKind) Validate() error {
+	if k != Maintenance && k != Snooze {
+		return refuse("kind", "is neither %q nor %q: %q", Maintenance, Snooze, k)
+	}
+	return nil
+}
+
 // Window is a maintenance window or a snooze. It keeps alerts of the checks that it covers back, but never that one is up
 // again after an alert. What is still down at its end is alerted then.
 type Window struct {

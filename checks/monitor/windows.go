@@ -18,8 +18,14 @@ import (
 )
 
 // Windows returns maintenance windows and snoozes of the project, in the order of their starts. [gate.Window.Covers] says which
-// checks one is about, and [gate.Window.At] whether it is in effect. Error: [checks.ErrNotFound].
+// checks one is about, and [gate.Window.At] whether it is in effect. Errors: [checks.ErrNotFound]; *[checks.FieldError] for a kind
+// that does not exist.
 func (p *Project) Windows(ctx context.Context, q checks.WindowQuery) ([]gate.Window, error) {
+	if q.Kind != "" {
+		if err := q.Kind.Validate(); err != nil {
+			return nil, p.about(fieldError(err))
+		}
+	}
 	found, err := p.windows(ctx, p.store, store.WindowFilter{Kind: q.Kind, EndsAfter: orNow(q.EndsAfter, p.now())})
 	return found, p.about(p.exists(ctx, len(found), err))
 }

@@ -37,13 +37,14 @@ type Window struct {
 	Next        *Time `json:"next_start"`
 }
 
-// Windows is the response with maintenance windows or snoozes, in the order of their starts.
+// Windows is the response with maintenance windows and snoozes, in the order of their starts.
 type Windows struct {
 	Windows []Window `json:"windows"`
 }
 
 // WindowRequest is the body of a request that adds a window.
 type WindowRequest struct {
+	Kind string `json:"kind"` // "maintenance" or "snooze"
 	// Checks has UUIDs or slugs of checks.
 	Checks []string `json:"checks,omitempty"`
 	Tags   string   `json:"tags,omitempty"` // separated by spaces
@@ -114,7 +115,7 @@ func NewWindowRequest(w gate.Window) (WindowRequest, error) {
 		return WindowRequest{}, &checks.FieldError{Field: "tags", Reason: `has an item that is empty or has a blank: ""`}
 	}
 	d := WindowRequest{
-		Tags: strings.Join(w.Tags, " "), Start: NewTime(w.Start), End: NewTime(w.End),
+		Kind: string(w.Kind), Tags: strings.Join(w.Tags, " "), Start: NewTime(w.Start), End: NewTime(w.End),
 		Schedule: w.Schedule, Duration: seconds(w.Duration), TZ: w.TZ, Note: w.Note,
 	}
 	for _, id := range w.Checks {

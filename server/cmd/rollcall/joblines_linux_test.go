@@ -239,7 +239,7 @@ func (m *cronMachine) try(t *testing.T, name, line string, env []string, install
 }
 
 var (
-	pingLine   = regexp.MustCompile(`(?m)^.*\bcurl .*(?:/ping/|PING_URL|/snoozes/).*$`)
+	pingLine   = regexp.MustCompile(`(?m)^.*\bcurl .*(?:/ping/|PING_URL|/windows/).*$`)
 	pingOnPage = regexp.MustCompile(`(?s)<code>(curl [^<]*/ping/[^<]*)</code>`)
 	yamlRun    = regexp.MustCompile(`^ *(?:- )?run: '(.*)'$`)
 	yamlScript = regexp.MustCompile(`(?s)- \|\n(.*)`)

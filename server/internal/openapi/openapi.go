@@ -7,8 +7,8 @@
 //
 // Package server serves both at {base_url}/api/v3/ and {base_url}/api/v3/openapi.json.
 //
-// The source is openapi.yaml. The package embeds what go generate makes from it, compressed, so it needs only the standard
-// library.
+// The sources are openapi.yaml, and for the schemas of answers and of settings also the types of package client/wire and the table of
+// package checks. The package embeds what go generate makes from them, compressed, so it needs only the standard library.
 package openapi
 
 import (

@@ -129,6 +129,7 @@ func (r *reader) textMap(field string) map[string]string {
 
 // Window is what a request that adds a maintenance window or a snooze says. A nil field is absent, and so is a zero time or duration.
 type Window struct {
+	Kind gate.WindowKind
 	// Checks has UUIDs and slugs.
 	Checks                   []string
 	Tags, Schedule, TZ, Note *string
@@ -142,6 +143,9 @@ func (b Body) Window() (Window, error) {
 	w := Window{
 		Checks: r.texts("checks"), Tags: r.text("tags"), Start: r.instant("start"), End: r.instant("end"),
 		Schedule: r.text("schedule"), TZ: r.text("tz"), Note: r.text("note"),
+	}
+	if text := r.text("kind"); text != nil {
+		w.Kind = gate.WindowKind(*text)
 	}
 	if n := r.number(checks.Setting{Name: "duration", Min: 1, Max: int64(gate.MaxWindow / time.Second)}); n != nil {
 		w.Duration = time.Duration(*n) * time.Second

@@ -19,8 +19,21 @@ type entry struct {
 	Value value
 }
 
-// load parses a document. It refuses a duplicate key and a reference to a missing component.
+// load parses a document and adds what the code says. It refuses a reference to a missing component.
 func load(text []byte) (value, error) {
+	v, err := parse(text)
+	if err != nil {
+		return value{}, err
+	}
+	if err := complete(v); err != nil {
+		return value{}, err
+	}
+	addFailures(v)
+	return v, v.checkReferences()
+}
+
+// parse parses a document. It refuses a duplicate key.
+func parse(text []byte) (value, error) {
 	var plain map[string]any // refuses duplicate keys, which nodes keep
 	if err := yaml.Load(text, &plain); err != nil {
 		return value{}, err
@@ -30,8 +43,7 @@ func load(text []byte) (value, error) {
 		return value{}, err
 	}
 	merge(&root)
-	v := value{root.Content[0], root.Content[0]}
-	return v, v.checkReferences()
+	return value{root.Content[0], root.Content[0]}, nil
 }
 
 // merge replaces each key << by the entries of the mapping that it names, which come first.

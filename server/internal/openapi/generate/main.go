@@ -1,6 +1,6 @@
-// Command generate makes openapi.json.gz and reference.html.gz from openapi.yaml, all in the directory above. "go generate
-// ./server/internal/openapi" runs it. It is a separate module, with the tests of the document, so that programs that embed a
-// Rollcall server need neither its Markdown library nor a validator of OpenAPI.
+// Command generate makes openapi.json.gz and reference.html.gz from openapi.yaml, all in the directory above, and from what the code says
+// about schemas. "go generate ./server/internal/openapi" runs it. It is a separate module, with the tests of the document, so that
+// programs that embed a Rollcall server need neither its Markdown library nor a validator of OpenAPI.
 package main
 
 import (
