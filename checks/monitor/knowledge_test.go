@@ -39,23 +39,6 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 5*time.Minute, "mail: job up")
 		},
-		"taken from the check while the alert waits": func(t *testing.T, p policy) {
-			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
-			c := p.job(t, "job", "mail,all")
-			p.window(t, soon(p))
-			p.ping(t, c.ID, pings.Failure)
-			p.after(t, 0)
-			p.change(t, c, checks.Spec{Channels: new("")})
-			_, err := p.UpdateChannel(t.Context(), all.ID, func(c channels.Channel) (channels.Channel, error) {
-				c.Settings["channels"] = "mail,pager"
-				return c, nil
-			})
-			must(t, err)
-			p.unwindow(t)
-			p.after(t, time.Minute)
-			p.ping(t, c.ID, pings.Success)
-			p.after(t, time.Minute)
-		},
 		"a new member of a group that gets the alerts no more": func(t *testing.T, p policy) {
 			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			p.set(t, step(0, all))

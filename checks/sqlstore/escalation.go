@@ -50,19 +50,46 @@ func (l lookup) Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid
 	return policies, nil
 }
 
-// SaveEscalation replaces the escalation policy of a project.
-func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step) error {
+// SaveEscalation replaces the escalation policy of a project, and ends what waits for integrations that it names no more.
+func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error {
 	var rows []escalationRow
 	for _, step := range steps {
 		for _, id := range step.Channels {
 			rows = append(rows, escalationRow{ChannelID: id, ProjectID: projectID, After: step.After.Microseconds()})
 		}
 	}
-	if _, err := t.tx().NewDelete().Table("rollcall_escalations").Where("project_id = ?", projectID).Exec(ctx); err != nil || len(rows) == 0 {
-		return translate(err)
+	var dropped []uuid.UUID
+	err := t.tx().NewRaw("DELETE FROM rollcall_escalations WHERE project_id = ? RETURNING channel_id", projectID).Scan(ctx, &dropped)
+	if err != nil {
+		return err
 	}
-	_, err := t.tx().NewInsert().Model(&rows).Exec(ctx)
-	return translate(err)
+	if len(rows) > 0 {
+		if _, err := t.tx().NewInsert().Model(&rows).Exec(ctx); err != nil {
+			return translate(err)
+		}
+	}
+	dropped = slices.DeleteFunc(dropped, func(id uuid.UUID) bool {
+		return slices.ContainsFunc(rows, func(r escalationRow) bool { return r.ChannelID == id })
+	})
+	return t.skipLines(ctx, dropped, now)
+}
+
+// notNamed is the error of an alert for which an escalation policy had an integration that it has lost since.
+const notNamed = "the escalation policy names this integration no more"
+
+// skipLines ends the reminders to integrations about checks to which they are not assigned, and their lines that begin with an alert,
+// kept back by the gate, that such a check is down. What was tried stays: somebody may have heard of it, and hears of its end.
+func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Time) error {
+	if len(to) == 0 {
+		return nil
+	}
+	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = ?, finished_at = ?
+		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (?)
+			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = d.check_id AND cc.channel_id = d.channel_id)
+			AND (d.reminder > 0 AND d.attempts = 0 OR EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)))`,
+		notNamed, micros(now), bun.List(to)).Exec(ctx)
+	return err
 }
 
 var updateClocks = statement{
@@ -86,8 +113,7 @@ func (t *transaction) SaveClocks(ctx context.Context, clocks map[int64]gate.Cloc
 
 // ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
 // sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
-// keeping back a delivery that this does not see. It also ends what waits for those who are not to hear of it any more, and adds what
-// others have missed; see endUnassigned and tellMissing.
+// keeping back a delivery that this does not see. It also adds what is missing; see tellMissing.
 func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
 	if err := t.lockProjects(ctx, "NO KEY UPDATE", projectID); err != nil {
 		return err
@@ -111,18 +137,17 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 		return translate(err)
 	}
 	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
-	if err != nil || len(list) == 0 {
-		return err
-	}
 	var wants []uuid.UUID
 	for _, c := range list {
 		if c.Wants(channels.Down) {
 			wants = append(wants, c.ID)
 		}
 	}
-	if err := t.endUnassigned(ctx, projectID, list, now); err != nil || len(wants) == 0 {
+	if err != nil || len(wants) == 0 {
 		return err
 	}
+	const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
+		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
 	err = t.tell(ctx, projectID, now, wants, "ch.id "+assigned)
 	for _, g := range list {
 		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
@@ -131,31 +156,6 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 		}
 	}
 	return err
-}
-
-// assigned says of an integration that a check c is assigned to it, or that the escalation policy names it.
-const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
-		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
-
-// endUnassigned ends reminders to integrations of a project to which, or to whose group, their check is not assigned any more, and the
-// lines that begin with an alert, kept back by the gate, that such a check is down. What was tried stays: somebody may have heard of it,
-// and hears of its end.
-func (t *transaction) endUnassigned(ctx context.Context, projectID uuid.UUID, list []channels.Channel, now time.Time) error {
-	ids, wanted, args := make([]uuid.UUID, len(list)), "d.channel_id "+assigned, []any{projectID, "not assigned any more", micros(now)}
-	for i, c := range list {
-		ids[i] = c.ID
-		if members := selection.Members(c); c.Kind == channels.Group && len(members) > 0 {
-			args = append(args, bun.List(members), c.ID)
-			wanted += fmt.Sprintf(" OR d.channel_id IN (?%d) AND ?%d %s", len(args)-2, len(args)-1, assigned)
-		}
-	}
-	args = append(args, bun.List(ids))
-	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = ?1, finished_at = ?2
-		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (`+fmt.Sprintf("?%d", len(args)-1)+`)
-			AND (d.reminder > 0 AND d.attempts = 0 OR EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)))
-			AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = d.check_id AND c.project_id = ?0 AND NOT (`+wanted+`))`, args...).Exec(ctx)
-	return translate(err)
 }
 
 // tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f. to is a
