@@ -52,6 +52,7 @@ type failure struct {
 	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
 	ran               int // the most ticks that its clock may have run in this round
 	roundAt           time.Time
+	grouped           bool // the group was told of it, or an alert waits for that, which reaches those who are its members then
 }
 
 func (j *chore) outage() *failure { return j.outages[len(j.outages)-1] }
@@ -95,11 +96,14 @@ func (w *world) settle() {
 func (w *world) touch() {
 	w.settle()
 	for _, j := range w.jobs {
-		if j.status == "down" {
+		if group := w.desks[0]; j.status == "down" {
+			o := j.outage()
+			_, named := w.steps[group]
+			o.grouped = o.grouped || group.project == j.project && (named || slices.Contains(j.desks, group))
 			for _, d := range w.desks[1:] {
 				for _, r := range d.to {
-					if wanted, _ := w.wanted(j, d); wanted {
-						w.person(j, r).everWanted[j.outage().n] = true
+					if wanted, _ := w.wanted(j, d); wanted || o.grouped && slices.Contains(group.members, d) {
+						w.person(j, r).everWanted[o.n] = true
 					}
 				}
 			}
