@@ -86,10 +86,10 @@ const (
 	MaxFlipTimestamp = 10_000_000_000 // in November 2286
 )
 
-// ValidateWindow checks a window of flips: it begins at most 365 days ago if it has Last, which is not negative, and its bounds
+// ValidateRange checks a window of flips: it begins at most 365 days ago if it has Last, which is not negative, and its bounds
 // lie before November 2286, the end not before 1970. The error is a *[FieldError] for the query parameter of the API: "seconds"
 // for Last, "start" for From, "end" for Until.
-func ValidateWindow(w flips.Window) error {
+func ValidateRange(w flips.Range) error {
 	last := int64(w.Last / time.Second)
 	if w.Last%time.Second > 0 {
 		last++

@@ -169,16 +169,16 @@ func TestLifeOfACheck(t *testing.T) {
 	second := func(at time.Time) time.Time { return at.Truncate(time.Second) }
 	all := []flips.Flip{{At: second(down), Up: false}, {At: second(up), Up: true}}
 	for name, test := range map[string]struct {
-		window flips.Window
+		window flips.Range
 		want   []flips.Flip
 	}{
-		"all":               {flips.Window{}, all},
-		"last hour":         {flips.Window{Last: time.Hour}, all[:1]},
-		"last half second":  {flips.Window{Last: time.Second / 2}, nil},
-		"from":              {flips.Window{From: up.Add(time.Minute)}, all[:1]},
-		"until":             {flips.Window{Until: down}, all[1:]},
-		"none":              {flips.Window{From: up.Add(time.Minute), Until: up.Add(2 * time.Minute)}, nil},
-		"parts of a second": {flips.Window{From: up.Add(time.Millisecond), Until: up.Add(2 * time.Millisecond)}, all[1:]},
+		"all":               {flips.Range{}, all},
+		"last hour":         {flips.Range{Last: time.Hour}, all[:1]},
+		"last half second":  {flips.Range{Last: time.Second / 2}, nil},
+		"from":              {flips.Range{From: up.Add(time.Minute)}, all[:1]},
+		"until":             {flips.Range{Until: down}, all[1:]},
+		"none":              {flips.Range{From: up.Add(time.Minute), Until: up.Add(2 * time.Minute)}, nil},
+		"parts of a second": {flips.Range{From: up.Add(time.Millisecond), Until: up.Add(2 * time.Millisecond)}, all[1:]},
 	} {
 		if name == "until" {
 			test.window.Until = down.Truncate(time.Second)
@@ -281,7 +281,7 @@ func TestErrors(t *testing.T) {
 		"get":       {func() error { _, err := s.client.Check(ctx, none); return err }, missing, "client: get check 11111111-2222-4333-8444-555555555555: not found (status 404)"},
 		"get key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, `client: get check "0000000000000000000000000000000000000000": not found (status 404)`},
 		"bad key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, ".."); return err }, missing, `client: get check "..": not found`},
-		"empty key": {func() error { _, err := checks.Collect(s.client.FlipsByUniqueKey(ctx, "", flips.Window{})); return err }, missing, `client: list flips of check "": not found`},
+		"empty key": {func() error { _, err := checks.Collect(s.client.FlipsByUniqueKey(ctx, "", flips.Range{})); return err }, missing, `client: list flips of check "": not found`},
 		"slug":      {func() error { _, err := s.client.CheckBySlug(ctx, "none"); return err }, missing, `client: get check "none": not found`},
 		"no slug":   {func() error { _, err := s.client.CheckBySlug(ctx, ""); return err }, missing, `client: get check "": not found`},
 		"two slugs": {func() error { _, err := s.client.CheckBySlug(ctx, "twice"); return err }, ambiguous, `client: get check "twice": ambiguous slug`},
@@ -292,7 +292,7 @@ func TestErrors(t *testing.T) {
 		"pings":     {func() error { _, err := checks.Collect(s.client.Pings(ctx, none, checks.PingQuery{})); return err }, missing, ""},
 		"body":      {func() error { _, err := s.client.PingBody(ctx, c.ID, 1); return err }, missing, ""},
 		"body -1":   {func() error { _, err := s.client.PingBody(ctx, c.ID, -1); return err }, missing, ""},
-		"flips":     {func() error { _, err := checks.Collect(s.client.Flips(ctx, none, flips.Window{})); return err }, missing, ""},
+		"flips":     {func() error { _, err := checks.Collect(s.client.Flips(ctx, none, flips.Range{})); return err }, missing, ""},
 		"ping":      {func() error { return s.pinger(s.url+"/ping/"+none.String()).Success(ctx, nil) }, missing, "client: success ping: not found (status 404)"},
 		"ambiguous": {func() error {
 			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Failure(ctx, nil)
@@ -311,7 +311,7 @@ func TestErrors(t *testing.T) {
 		"wrong key": {func() error { _, err := wrong.Checks(ctx, checks.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
 		"read-only": {func() error { _, err := checks.Collect(s.reader.Pings(ctx, c.ID, checks.PingQuery{})); return err }, status(403), "client: list pings of check " + c.ID.String() + ": the api key is read-only (status 403)"},
 		"window": {func() error {
-			_, err := checks.Collect(s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}))
+			_, err := checks.Collect(s.client.Flips(ctx, c.ID, flips.Range{Last: -time.Second}))
 			return err
 		}, field("seconds"), ""},
 		"no signal":   {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},

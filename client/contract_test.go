@@ -216,14 +216,14 @@ func TestContractOfIterators(t *testing.T) {
 				equal(t, "the first of the "+side, ping.N, int64(4))
 				break
 			}
-			for flip := range p.Flips(t.Context(), c.ID, flips.Window{}) {
+			for flip := range p.Flips(t.Context(), c.ID, flips.Range{}) {
 				equal(t, "the first flip of the "+side, flip.Up, false)
 				break
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var errs []string
-			for _, err := range p.Flips(ctx, c.ID, flips.Window{}) {
+			for _, err := range p.Flips(ctx, c.ID, flips.Range{}) {
 				errs = append(errs, meaning(err))
 				cancel()
 			}
@@ -359,7 +359,7 @@ func (w world) unknown(ctx context.Context, check, channel, page uuid.UUID) map[
 		"Delete":        func(p project) error { return second(p.Delete(ctx, check)) },
 		"Pings":         func(p project) error { return second(checks.Collect(p.Pings(ctx, check, checks.PingQuery{}))) },
 		"PingBody":      func(p project) error { return second(p.PingBody(ctx, check, 1)) },
-		"Flips":         func(p project) error { return second(checks.Collect(p.Flips(ctx, check, flips.Window{}))) },
+		"Flips":         func(p project) error { return second(checks.Collect(p.Flips(ctx, check, flips.Range{}))) },
 		"Stats":         func(p project) error { return second(p.Stats(ctx, check, noon, noon)) },
 		"UpdateChannel": func(p project) error { return second(p.UpdateChannel(ctx, channel, keep)) },
 		"DeleteChannel": func(p project) error { return p.DeleteChannel(ctx, channel) },
@@ -483,7 +483,7 @@ func (w world) refusedRanges(ctx context.Context) map[string]refusal {
 	stats := func(want string, from, to time.Time) refusal {
 		return refusal{want, func(p project) error { return second(p.Stats(ctx, w.check.ID, from, to)) }}
 	}
-	window := func(want string, window flips.Window) refusal {
+	window := func(want string, window flips.Range) refusal {
 		return refusal{want, func(p project) error { return second(checks.Collect(p.Flips(ctx, w.check.ID, window))) }}
 	}
 	limit := func(want string, limit int) refusal {
@@ -505,16 +505,16 @@ func (w world) refusedRanges(ctx context.Context) map[string]refusal {
 		"stats of the far future":  stats("field: start"+noDay, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
 		"stats of year 0":          stats("field: start"+noDay, time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC), noon),
 		"stats until the end":      stats("field: end"+noDay, noon, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
-		"flips of a year":          window("", flips.Window{Last: year}),
-		"flips of the last moment": window("", flips.Window{Last: 1}),
-		"flips of a year and more": window("field: seconds is too large: 31536001, the maximum is 31536000", flips.Window{Last: year + 1}),
-		"flips of the longest":     window("field: seconds is too large: 9223372037, the maximum is 31536000", flips.Window{Last: 1<<63 - 1}),
-		"flips to come":            window("field: seconds is too small: -1, the minimum is 0", flips.Window{Last: -time.Second}),
-		"flips from 1969":          window("", flips.Window{From: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)}),
-		"flips until 1969":         window("field: end is too small: -86400, the minimum is 0", flips.Window{Until: time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC)}),
-		"flips from 3000":          window("field: start is too large: 32503680000, the maximum is 10000000000", flips.Window{From: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
-		"flips until 3000":         window("field: end is too large: 32503680000, the maximum is 10000000000", flips.Window{Until: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
-		"flips backwards":          window("", flips.Window{From: noon, Until: noon.Add(-time.Hour)}),
+		"flips of a year":          window("", flips.Range{Last: year}),
+		"flips of the last moment": window("", flips.Range{Last: 1}),
+		"flips of a year and more": window("field: seconds is too large: 31536001, the maximum is 31536000", flips.Range{Last: year + 1}),
+		"flips of the longest":     window("field: seconds is too large: 9223372037, the maximum is 31536000", flips.Range{Last: 1<<63 - 1}),
+		"flips to come":            window("field: seconds is too small: -1, the minimum is 0", flips.Range{Last: -time.Second}),
+		"flips from 1969":          window("", flips.Range{From: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips until 1969":         window("field: end is too small: -86400, the minimum is 0", flips.Range{Until: time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC)}),
+		"flips from 3000":          window("field: start is too large: 32503680000, the maximum is 10000000000", flips.Range{From: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips until 3000":         window("field: end is too large: 32503680000, the maximum is 10000000000", flips.Range{Until: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"flips backwards":          window("", flips.Range{From: noon, Until: noon.Add(-time.Hour)}),
 	}
 }
 

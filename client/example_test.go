@@ -222,7 +222,7 @@ func ExampleClient_Flips() {
 	check(p.Success(ctx, nil))
 	check(p.Failure(ctx, nil))
 
-	for flip, err := range c.Flips(ctx, job.ID, flips.Window{Last: time.Hour}) {
+	for flip, err := range c.Flips(ctx, job.ID, flips.Range{Last: time.Hour}) {
 		check(err)
 		fmt.Println(flip.Up)
 	}

@@ -56,7 +56,7 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 	_, errs["delete"] = c.Delete(ctx, someID)
 	_, errs["pings"] = checks.Collect(c.Pings(ctx, someID, checks.PingQuery{}))
 	_, errs["body"] = c.PingBody(ctx, someID, 1)
-	_, errs["flips"] = checks.Collect(c.Flips(ctx, someID, flips.Window{}))
+	_, errs["flips"] = checks.Collect(c.Flips(ctx, someID, flips.Range{}))
 	_, errs["channels"] = c.Channels(ctx)
 	_, errs["badges"] = c.Badges(ctx)
 	errs["status"] = c.Probe(ctx)

@@ -41,14 +41,14 @@ func TestBothFormsOfFlips(t *testing.T) {
 	}
 	const list = `[{"timestamp": "2026-03-23T10:18:23+00:00", "up": 1}, {"timestamp": "2026-03-20T04:00:00+02:00", "up": 0}]`
 	for _, body := range []string{list, " \n" + list, `{"flips": ` + list + `}`, "\t{\"flips\":\n" + list + `, "more": 1}`} {
-		got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{}))
+		got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Range{}))
 		if err != nil {
 			t.Error(err)
 		}
 		equal(t, body, got, want)
 	}
 	for _, body := range []string{`[]`, `{"flips": []}`} {
-		if got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Window{})); err != nil || len(got) != 0 {
+		if got, err := checks.Collect(always(t, 200, "application/json", body).Flips(t.Context(), someID, flips.Range{})); err != nil || len(got) != 0 {
 			t.Errorf("%s: %v, %v", body, got, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 		_, get := c.Check(ctx, someID)
 		_, list := c.Checks(ctx, checks.Query{})
 		_, pings := checks.Collect(c.Pings(ctx, someID, checks.PingQuery{}))
-		_, changes := checks.Collect(c.Flips(ctx, someID, flips.Window{}))
+		_, changes := checks.Collect(c.Flips(ctx, someID, flips.Range{}))
 		_, channels := c.Channels(ctx)
 		_, badges := c.Badges(ctx)
 		_, kinds := c.ChannelKinds(ctx)
@@ -376,7 +376,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		_, listErr := c.Checks(t.Context(), checks.Query{})
 		_, pingsErr := checks.Collect(c.Pings(t.Context(), someID, checks.PingQuery{}))
-		_, flipsErr := checks.Collect(c.Flips(t.Context(), someID, flips.Window{}))
+		_, flipsErr := checks.Collect(c.Flips(t.Context(), someID, flips.Range{}))
 		_, channelsErr := c.Channels(t.Context())
 		for _, err := range []error{err, listErr, pingsErr, flipsErr, channelsErr} {
 			if err != nil && !strings.HasPrefix(err.Error(), "client: ") {

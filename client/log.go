@@ -130,37 +130,37 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, e
 	return body, err
 }
 
-// Flips returns the status changes of a check in a window of time, newest first. The zero
-// Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
-// times of the flips. The error is [checks.ErrNotFound] if the check does not exist, and that of [checks.ValidateWindow].
-func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) iter.Seq2[flips.Flip, error] {
-	return c.flips(ctx, id.String(), checks.ValidateWindow(window), window)
+// Flips returns the status changes of a check in a range of time, newest first. The zero
+// Range selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
+// times of the flips. The error is [checks.ErrNotFound] if the check does not exist, and that of [checks.ValidateRange].
+func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Range) iter.Seq2[flips.Flip, error] {
+	return c.flips(ctx, id.String(), checks.ValidateRange(window), window)
 }
 
 // FlipsByUniqueKey is [Client.Flips] for the check of the project with a unique key.
-func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) iter.Seq2[flips.Flip, error] {
+func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Range) iter.Seq2[flips.Flip, error] {
 	if !isUniqueKey(key) {
 		return c.flips(ctx, strconv.Quote(key), checks.ErrNotFound, window)
 	}
-	return c.flips(ctx, key, checks.ValidateWindow(window), window)
+	return c.flips(ctx, key, checks.ValidateRange(window), window)
 }
 
 // flips lists the flips of a check by its identifier or unique key, unless the arguments are refused.
-func (c *Client) flips(ctx context.Context, check string, refused error, window flips.Window) iter.Seq2[flips.Flip, error] {
+func (c *Client) flips(ctx context.Context, check string, refused error, window flips.Range) iter.Seq2[flips.Flip, error] {
 	name := "list flips of check " + check
 	return listed(ctx, name, refused, func() ([]flips.Flip, error) {
-		return get(ctx, c, name, withQuery(checksPath+check+"/flips/", windowQuery(window)), func(d flipList) ([]flips.Flip, error) {
+		return get(ctx, c, name, withQuery(checksPath+check+"/flips/", rangeQuery(window)), func(d flipList) ([]flips.Flip, error) {
 			list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
 				return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
 			})
-			// windowQuery asks for up to a second before From.
+			// rangeQuery asks for up to a second before From.
 			from := window.From.Truncate(time.Second)
 			return slices.DeleteFunc(list, func(f flips.Flip) bool { return f.At.Before(from) }), err
 		})
 	})
 }
 
-func windowQuery(w flips.Window) url.Values {
+func rangeQuery(w flips.Range) url.Values {
 	query := url.Values{}
 	if w.Last != 0 {
 		seconds := int64(w.Last / time.Second)

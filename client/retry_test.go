@@ -141,7 +141,7 @@ func TestWhatIsRetried(t *testing.T) {
 			return err
 		}},
 		"flips": {`[]`, true, func(ctx context.Context, c *client.Client) error {
-			_, err := checks.Collect(c.Flips(ctx, someID, flips.Window{}))
+			_, err := checks.Collect(c.Flips(ctx, someID, flips.Range{}))
 			return err
 		}},
 		"status": {`{"status": "ok"}`, true, func(ctx context.Context, c *client.Client) error { return c.Probe(ctx) }},

@@ -1,10 +1,10 @@
 // Package flips holds the status changes of a check and the query that selects some of them.
 //
-// A [Flip] is a change between up and down, with its [Reason] (section 2.3 of the [API]). A [Window] selects flips by
+// A [Flip] is a change between up and down, with its [Reason] (section 2.3 of the [API]). A [Range] selects flips by
 // time. It contains its start and not its end, so each flip is in one of two adjacent windows:
 //
-//	monday := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
-//	recent := flips.Window{Last: time.Hour}
+//	monday := flips.Range{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+//	recent := flips.Range{Last: time.Hour}
 //
 // [Downtime] says how long a check was up, down and neither in a span of time, and [Split] in each of several spans, such
 // as days. [Times.Availability] is the share of the watched time in which it was up.

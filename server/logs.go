@@ -92,7 +92,7 @@ func (c *call) listFlips() error {
 	if err != nil {
 		return errBadQuery
 	}
-	window, err := flipWindow(query)
+	window, err := flipRange(query)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func TestPauseResumeDelete(t *testing.T) {
 			"Ping":     func() error { _, err := s.Ping(t.Context(), c.ID, pings.Signal{}); return err },
 			"Pings":    func() error { _, err := s.Pings(t.Context(), c.ID); return err },
 			"PingBody": func() error { _, err := s.PingBody(t.Context(), c.ID, 1); return err },
-			"Flips":    func() error { _, err := s.Flips(t.Context(), c.ID, flips.Window{}); return err },
+			"Flips":    func() error { _, err := s.Flips(t.Context(), c.ID, flips.Range{}); return err },
 		} {
 			if err := do(); !errors.Is(err, checks.ErrNotFound) {
 				t.Errorf("%s of a deleted check: error %v, want ErrNotFound", what, err)

@@ -67,7 +67,7 @@ func ExampleProject_Flips() {
 	check(err)
 	mon.Advance(2 * time.Hour)
 
-	for f, err := range jobs.Flips(ctx, backup.ID, flips.Window{}) { // newest first
+	for f, err := range jobs.Flips(ctx, backup.ID, flips.Range{}) { // newest first
 		check(err)
 		fmt.Println(f.At.Format("15:04"), f.Up)
 	}

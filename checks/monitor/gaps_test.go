@@ -63,7 +63,7 @@ func TestClockSet(t *testing.T) {
 					t.Errorf("the health long after the step is %+v", c)
 				}
 				for _, c := range []checks.Check{often, minutely} {
-					list, err := s.Flips(t.Context(), c.ID, flips.Window{From: noon.AddDate(-100, 0, 0)})
+					list, err := s.Flips(t.Context(), c.ID, flips.Range{From: noon.AddDate(-100, 0, 0)})
 					if got, _ := mon.Check(t.Context(), c.ID); err != nil || len(list) != 1 || got.Stored != checks.StatusUp {
 						t.Errorf("a check of a job that reports: %v, flips %v, error %v; want up since its first ping", got.Stored, list, err)
 					}

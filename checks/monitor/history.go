@@ -129,10 +129,10 @@ func (s *Projects) Events(ctx context.Context, list []checks.Check, q EventQuery
 
 // Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
 // watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Errors:
-// [checks.ErrNotFound], and that of [checks.ValidateWindow].
-func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) iter.Seq2[flips.Flip, error] {
+// [checks.ErrNotFound], and that of [checks.ValidateRange].
+func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Range) iter.Seq2[flips.Flip, error] {
 	return ofCheck(ctx, id, func() ([]flips.Flip, error) {
-		if err := checks.ValidateWindow(window); err != nil {
+		if err := checks.ValidateRange(window); err != nil {
 			return nil, err
 		}
 		now := p.now()

@@ -149,7 +149,7 @@ func (s setup) sweep(t *testing.T, want int) {
 
 func (s setup) flips(t *testing.T, id uuid.UUID) []flips.Flip {
 	t.Helper()
-	list, err := s.Flips(t.Context(), id, flips.Window{})
+	list, err := s.Flips(t.Context(), id, flips.Range{})
 	must(t, err)
 	return list
 }

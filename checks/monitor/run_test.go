@@ -23,7 +23,7 @@ func TestDownAtTheDeadline(t *testing.T) {
 		s.flipsAre(t, c.ID, up)
 		s.clock.Advance(time.Microsecond)
 		s.flipsAre(t, c.ID, down, up)
-		if list, err := s.Flips(t.Context(), c.ID, flips.Window{From: down.At.Add(time.Microsecond)}); err != nil || len(list) != 0 {
+		if list, err := s.Flips(t.Context(), c.ID, flips.Range{From: down.At.Add(time.Microsecond)}); err != nil || len(list) != 0 {
 			t.Errorf("flips newer than the deadline: %v, want none; error %v", list, err)
 		}
 		s.clock.Advance(time.Hour)

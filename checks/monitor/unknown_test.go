@@ -85,7 +85,7 @@ func unknownIn(
 		"Restore":  missing(p.Restore(ctx, c.ID, c.State, c.CreatedAt)),
 		"Transfer": missing(p.Transfer(ctx, c.ID, c.ProjectID)), "Pings": missing(checks.Collect(p.Pings(ctx, c.ID, checks.PingQuery{}))), "PingBody": missing(p.PingBody(ctx, c.ID, 1)),
 		"PingWithBody": missing(p.PingWithBody(ctx, c.ID, 1)),
-		"Flips":        missing(checks.Collect(p.Flips(ctx, c.ID, flips.Window{}))), "Downtime": missing(p.Downtime(ctx, c.ID, time.Time{}, time.Time{})),
+		"Flips":        missing(checks.Collect(p.Flips(ctx, c.ID, flips.Range{}))), "Downtime": missing(p.Downtime(ctx, c.ID, time.Time{}, time.Time{})),
 		"Stats":         missing(p.Stats(ctx, c.ID, time.Time{}, time.Time{})),
 		"UpdateChannel": missing(p.UpdateChannel(ctx, channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, nil })),
 		"DeleteChannel": p.DeleteChannel(ctx, channel.ID), "TestChannel": p.TestChannel(ctx, channel.ID), "DeleteKey": p.DeleteKey(ctx, key.ID),

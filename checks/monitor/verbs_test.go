@@ -95,7 +95,7 @@ func (v verbs) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, err
 	return v.of(ctx, id).PingBody(ctx, id, n)
 }
 
-func (v verbs) Flips(ctx context.Context, id uuid.UUID, w flips.Window) ([]flips.Flip, error) {
+func (v verbs) Flips(ctx context.Context, id uuid.UUID, w flips.Range) ([]flips.Flip, error) {
 	return checks.Collect(v.of(ctx, id).Flips(ctx, id, w))
 }
 

@@ -200,7 +200,7 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 	for n, c := range v.Checks {
 		log, err := checks.Collect(mon.Project(c.ProjectID).Pings(ctx, c.ID, checks.PingQuery{}))
 		must(t, err)
-		changes, err := checks.Collect(mon.Project(c.ProjectID).Flips(ctx, c.ID, flips.Window{}))
+		changes, err := checks.Collect(mon.Project(c.ProjectID).Flips(ctx, c.ID, flips.Range{}))
 		must(t, err)
 		v.Pings, v.Flips = append(v.Pings, log...), append(v.Flips, changes...)
 		var assigned []string

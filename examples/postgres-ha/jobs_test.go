@@ -113,7 +113,7 @@ func (j *jobs) audit(t *testing.T) {
 				t.Errorf("%v: ping %d of %d was acknowledged and is lost", check.ID, i+1, len(j.acknowledged[check.ID]))
 			}
 		}
-		list, err := checks.Collect(j.api.Flips(t.Context(), check.ID, flips.Window{}))
+		list, err := checks.Collect(j.api.Flips(t.Context(), check.ID, flips.Range{}))
 		if err != nil || len(list) != 1 || !list[0].Up {
 			t.Errorf("%v: flips %+v, %v", check.ID, list, err)
 		}

@@ -89,7 +89,7 @@ func TestAdvance(t *testing.T) {
 		same(t, told(mon.TakeAlerts()), []string{"backup down 02 12:00 0"})
 		same(t, told(mon.TakeAlerts()), []string(nil))
 
-		got, err := checks.Collect(mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{}))
+		got, err := checks.Collect(mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Range{}))
 		if err != nil || len(got) != 4 || !got[2].At.Equal(noon.Add(70*time.Minute)) {
 			t.Errorf("flips %v, error %v", got, err)
 		}

@@ -323,7 +323,7 @@ func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks
 	if err != nil || now.Status(mon.Now()) != status || now.NPings != count {
 		t.Errorf("%s is %s with %d pings, %v; want %s with %d", c.Name, now.Status(mon.Now()), now.NPings, err, status, count)
 	}
-	list, err := checks.Collect(mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{}))
+	list, err := checks.Collect(mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Range{}))
 	if diff := cmp.Diff(want, list); err != nil || diff != "" {
 		t.Errorf("flips of %s: %v (-want +got):\n%s", c.Name, err, diff)
 	}

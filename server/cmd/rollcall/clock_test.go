@@ -107,7 +107,7 @@ func TestClockJumps(t *testing.T) {
 						t.Errorf("the ping at place %d has the number %d", i, ping.N)
 					}
 				}
-				if got.Flips, err = checks.Collect(mon.Project(c.Check.ProjectID).Flips(t.Context(), c.ID, flips.Window{})); err != nil {
+				if got.Flips, err = checks.Collect(mon.Project(c.Check.ProjectID).Flips(t.Context(), c.ID, flips.Range{})); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {

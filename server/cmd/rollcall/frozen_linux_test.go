@@ -87,7 +87,7 @@ func TestFrozenServer(t *testing.T) {
 			t.Error("the check without a ping does not go down")
 		}
 		for _, c := range list[1:] {
-			if got, err := checks.Collect(project.Flips(t.Context(), c.ID, flips.Window{})); err != nil || len(got) != 1 || stored(c).Stored != checks.StatusUp {
+			if got, err := checks.Collect(project.Flips(t.Context(), c.ID, flips.Range{})); err != nil || len(got) != 1 || stored(c).Stored != checks.StatusUp {
 				t.Errorf("%s, whose ping waited in a socket: %v, error %v; want one flip, to up", c.Name, got, err)
 			}
 		}

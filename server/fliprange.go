@@ -12,32 +12,32 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// flipWindow reads the query parameters seconds, start and end of server/API.md section 4.10: whole numbers in decimal
+// flipRange reads the query parameters seconds, start and end of server/API.md section 4.10: whole numbers in decimal
 // digits, of which an absent one sets no bound. Any other value is a *[checks.FieldError].
-func flipWindow(query url.Values) (w flips.Window, err error) {
+func flipRange(query url.Values) (r flips.Range, err error) {
 	seconds, given, err := wholeNumber(query, "seconds", checks.MaxFlipSeconds)
 	if err != nil {
-		return flips.Window{}, err
+		return flips.Range{}, err
 	}
 	if given {
 		// The least duration stands for 0 seconds: it selects no flip before now.
-		w.Last = max(time.Duration(seconds)*time.Second, time.Nanosecond)
+		r.Last = max(time.Duration(seconds)*time.Second, time.Nanosecond)
 	}
 	start, given, err := wholeNumber(query, "start", checks.MaxFlipTimestamp)
 	if err != nil {
-		return flips.Window{}, err
+		return flips.Range{}, err
 	}
 	if given { // only flips newer than this, and flips count microseconds
-		w.From = time.Unix(start, 0).UTC().Add(time.Microsecond)
+		r.From = time.Unix(start, 0).UTC().Add(time.Microsecond)
 	}
 	end, given, err := wholeNumber(query, "end", checks.MaxFlipTimestamp)
 	if err != nil {
-		return flips.Window{}, err
+		return flips.Range{}, err
 	}
 	if given {
-		w.Until = time.Unix(end, 0).UTC()
+		r.Until = time.Unix(end, 0).UTC()
 	}
-	return w, nil
+	return r, nil
 }
 
 // wholeNumber reads a query parameter from 0 to a maximum.

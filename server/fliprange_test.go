@@ -23,49 +23,49 @@ func TestFlipWindow(t *testing.T) {
 	newer := func(seconds int64) time.Time { return unix(seconds).Add(time.Microsecond) }
 	tests := []struct {
 		query string
-		want  flips.Window
+		want  flips.Range
 		err   string
 	}{
-		{"", flips.Window{}, ""},
-		{"other=x&Seconds=x", flips.Window{}, ""},
-		{"seconds=0", flips.Window{Last: 1}, ""},
-		{"seconds=3600", flips.Window{Last: time.Hour}, ""},
-		{"seconds=007", flips.Window{Last: 7 * time.Second}, ""},
-		{"seconds=31536000", flips.Window{Last: 365 * 24 * time.Hour}, ""},
-		{"seconds=31536001", flips.Window{}, "seconds is too large: 31536001, the maximum is 31536000"},
-		{"seconds=99999999999999999999", flips.Window{}, "seconds is too large: 99999999999999999999, the maximum is 31536000"},
-		{"seconds=-1", flips.Window{}, "seconds is too small: -1, the minimum is 0"},
-		{"seconds=-0", flips.Window{Last: 1}, ""},
-		{"seconds=-99999999999999999999", flips.Window{}, "seconds is too small: -99999999999999999999, the minimum is 0"},
-		{"seconds=", flips.Window{}, `seconds is not a whole number: ""`},
-		{"seconds", flips.Window{}, `seconds is not a whole number: ""`},
-		{"seconds=-", flips.Window{}, `seconds is not a whole number: "-"`},
-		{"seconds=--1", flips.Window{}, `seconds is not a whole number: "--1"`},
-		{"seconds=1.0", flips.Window{}, `seconds is not a whole number: "1.0"`},
-		{"seconds=1e3", flips.Window{}, `seconds is not a whole number: "1e3"`},
-		{"seconds=0x10", flips.Window{}, `seconds is not a whole number: "0x10"`},
-		{"seconds=1_000", flips.Window{}, `seconds is not a whole number: "1_000"`},
-		{"seconds=%2B5", flips.Window{}, `seconds is not a whole number: "+5"`},
-		{"seconds=+5", flips.Window{}, `seconds is not a whole number: " 5"`},
-		{"seconds=%D9%A5", flips.Window{}, `seconds is not a whole number: "٥"`},
-		{"seconds=%FF%00", flips.Window{}, `seconds is not a whole number: "\xff\x00"`},
-		{"start=0", flips.Window{From: newer(0)}, ""},
-		{"start=1767225600", flips.Window{From: newer(1767225600)}, ""},
-		{"start=10000000000", flips.Window{From: newer(10000000000)}, ""},
-		{"start=10000000001", flips.Window{}, "start is too large: 10000000001, the maximum is 10000000000"},
-		{"start=-1", flips.Window{}, "start is too small: -1, the minimum is 0"},
-		{"start=2026-01-01", flips.Window{}, `start is not a whole number: "2026-01-01"`},
-		{"start=", flips.Window{}, `start is not a whole number: ""`},
-		{"end=0", flips.Window{Until: unix(0)}, ""},
-		{"end=10000000000", flips.Window{Until: unix(10000000000)}, ""},
-		{"end=10000000001", flips.Window{}, "end is too large: 10000000001, the maximum is 10000000000"},
-		{"end=-5", flips.Window{}, "end is too small: -5, the minimum is 0"},
-		{"end=x", flips.Window{}, `end is not a whole number: "x"`},
-		{"seconds=60&start=2&end=1", flips.Window{Last: time.Minute, From: newer(2), Until: unix(1)}, ""},
-		{"end=x&start=y&seconds=z", flips.Window{}, `seconds is not a whole number: "z"`},
-		{"seconds=" + strings.Repeat("9", 5000), flips.Window{},
+		{"", flips.Range{}, ""},
+		{"other=x&Seconds=x", flips.Range{}, ""},
+		{"seconds=0", flips.Range{Last: 1}, ""},
+		{"seconds=3600", flips.Range{Last: time.Hour}, ""},
+		{"seconds=007", flips.Range{Last: 7 * time.Second}, ""},
+		{"seconds=31536000", flips.Range{Last: 365 * 24 * time.Hour}, ""},
+		{"seconds=31536001", flips.Range{}, "seconds is too large: 31536001, the maximum is 31536000"},
+		{"seconds=99999999999999999999", flips.Range{}, "seconds is too large: 99999999999999999999, the maximum is 31536000"},
+		{"seconds=-1", flips.Range{}, "seconds is too small: -1, the minimum is 0"},
+		{"seconds=-0", flips.Range{Last: 1}, ""},
+		{"seconds=-99999999999999999999", flips.Range{}, "seconds is too small: -99999999999999999999, the minimum is 0"},
+		{"seconds=", flips.Range{}, `seconds is not a whole number: ""`},
+		{"seconds", flips.Range{}, `seconds is not a whole number: ""`},
+		{"seconds=-", flips.Range{}, `seconds is not a whole number: "-"`},
+		{"seconds=--1", flips.Range{}, `seconds is not a whole number: "--1"`},
+		{"seconds=1.0", flips.Range{}, `seconds is not a whole number: "1.0"`},
+		{"seconds=1e3", flips.Range{}, `seconds is not a whole number: "1e3"`},
+		{"seconds=0x10", flips.Range{}, `seconds is not a whole number: "0x10"`},
+		{"seconds=1_000", flips.Range{}, `seconds is not a whole number: "1_000"`},
+		{"seconds=%2B5", flips.Range{}, `seconds is not a whole number: "+5"`},
+		{"seconds=+5", flips.Range{}, `seconds is not a whole number: " 5"`},
+		{"seconds=%D9%A5", flips.Range{}, `seconds is not a whole number: "٥"`},
+		{"seconds=%FF%00", flips.Range{}, `seconds is not a whole number: "\xff\x00"`},
+		{"start=0", flips.Range{From: newer(0)}, ""},
+		{"start=1767225600", flips.Range{From: newer(1767225600)}, ""},
+		{"start=10000000000", flips.Range{From: newer(10000000000)}, ""},
+		{"start=10000000001", flips.Range{}, "start is too large: 10000000001, the maximum is 10000000000"},
+		{"start=-1", flips.Range{}, "start is too small: -1, the minimum is 0"},
+		{"start=2026-01-01", flips.Range{}, `start is not a whole number: "2026-01-01"`},
+		{"start=", flips.Range{}, `start is not a whole number: ""`},
+		{"end=0", flips.Range{Until: unix(0)}, ""},
+		{"end=10000000000", flips.Range{Until: unix(10000000000)}, ""},
+		{"end=10000000001", flips.Range{}, "end is too large: 10000000001, the maximum is 10000000000"},
+		{"end=-5", flips.Range{}, "end is too small: -5, the minimum is 0"},
+		{"end=x", flips.Range{}, `end is not a whole number: "x"`},
+		{"seconds=60&start=2&end=1", flips.Range{Last: time.Minute, From: newer(2), Until: unix(1)}, ""},
+		{"end=x&start=y&seconds=z", flips.Range{}, `seconds is not a whole number: "z"`},
+		{"seconds=" + strings.Repeat("9", 5000), flips.Range{},
 			"seconds is too large: " + strings.Repeat("9", 40) + "… (5000 bytes), the maximum is 31536000"},
-		{"seconds=" + strings.Repeat("x", 39) + "é", flips.Window{},
+		{"seconds=" + strings.Repeat("x", 39) + "é", flips.Range{},
 			`seconds is not a whole number: "` + strings.Repeat("x", 39) + `… (41 bytes)"`},
 	}
 	for _, tt := range tests {
@@ -74,7 +74,7 @@ func TestFlipWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := flipWindow(values)
+			got, err := flipRange(values)
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -89,8 +89,8 @@ func TestFlipWindow(t *testing.T) {
 	}
 }
 
-// TestFlipWindowInRange checks that flipWindow accepts every window in range.
-func TestFlipWindowInRange(t *testing.T) {
+// TestFlipRange checks that flipRange accepts every one within its bounds.
+func TestFlipRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := url.Values{}
 		draw := func(name string, maximum int64) *int64 {
@@ -101,7 +101,7 @@ func TestFlipWindowInRange(t *testing.T) {
 			values.Set(name, fmt.Sprint(n))
 			return &n
 		}
-		var want flips.Window
+		var want flips.Range
 		if n := draw("seconds", checks.MaxFlipSeconds); n != nil {
 			want.Last = max(1, time.Duration(*n)*time.Second)
 		}
@@ -111,7 +111,7 @@ func TestFlipWindowInRange(t *testing.T) {
 		if n := draw("end", checks.MaxFlipTimestamp); n != nil {
 			want.Until = time.Unix(*n, 0).UTC()
 		}
-		got, err := flipWindow(values)
+		got, err := flipRange(values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func FuzzFlipWindow(f *testing.F) {
 				bad = append(bad, p.name)
 			}
 		}
-		w, err := flipWindow(values)
+		w, err := flipRange(values)
 		if len(bad) == 0 {
 			if err != nil {
 				t.Fatalf("refused: %v", err)

@@ -14,44 +14,44 @@ import (
 
 const now = "2026-03-15T12:00:00Z"
 
-func TestWindow(t *testing.T) {
+func TestRange(t *testing.T) {
 	start, end := at(t, "2026-03-15T11:00:00Z"), at(t, "2026-03-15T11:30:00Z")
 	half := time.Microsecond / 2
 	tests := []struct {
 		name    string
-		window  flips.Window
+		window  flips.Range
 		in, out []string
 	}{
-		{"no bounds", flips.Window{}, []string{"1970-01-01T00:00:00Z", now, "2999-01-01T00:00:00Z"}, nil},
-		{"from is in the window", flips.Window{From: start},
+		{"no bounds", flips.Range{}, []string{"1970-01-01T00:00:00Z", now, "2999-01-01T00:00:00Z"}, nil},
+		{"from is in the window", flips.Range{From: start},
 			[]string{"2026-03-15T11:00:00Z", "2999-01-01T00:00:00Z"},
 			[]string{"2026-03-15T10:59:59.999999Z"}},
-		{"until is not", flips.Window{Until: end},
+		{"until is not", flips.Range{Until: end},
 			[]string{"2026-03-15T11:29:59.999999Z", "1970-01-01T00:00:00Z"},
 			[]string{"2026-03-15T11:30:00Z", "2026-03-15T11:30:00.000001Z"}},
-		{"last is inclusive", flips.Window{Last: time.Minute},
+		{"last is inclusive", flips.Range{Last: time.Minute},
 			[]string{"2026-03-15T11:59:00Z", now, "2026-03-15T12:00:01Z"},
 			[]string{"2026-03-15T11:58:59.999999Z"}},
-		{"the least duration", flips.Window{Last: 1},
+		{"the least duration", flips.Range{Last: 1},
 			[]string{now}, []string{"2026-03-15T11:59:59.999999Z"}},
-		{"from and until", flips.Window{From: start, Until: end},
+		{"from and until", flips.Range{From: start, Until: end},
 			[]string{"2026-03-15T11:00:00Z", "2026-03-15T11:15:00Z"}, []string{"2026-03-15T11:30:00Z"}},
-		{"last is the narrower", flips.Window{Last: time.Minute, From: start},
+		{"last is the narrower", flips.Range{Last: time.Minute, From: start},
 			[]string{"2026-03-15T11:59:00Z"}, []string{"2026-03-15T11:58:59Z"}},
-		{"from is the narrower", flips.Window{Last: 2 * time.Hour, From: start},
+		{"from is the narrower", flips.Range{Last: 2 * time.Hour, From: start},
 			[]string{"2026-03-15T11:00:00Z"}, []string{"2026-03-15T10:59:59.999999Z", "2026-03-15T10:30:00Z"}},
-		{"bounds that exclude each other", flips.Window{From: end, Until: start},
+		{"bounds that exclude each other", flips.Range{From: end, Until: start},
 			nil, []string{"2026-03-15T11:00:00Z", "2026-03-15T11:15:00Z", "2026-03-15T11:30:00Z"}},
-		{"the epoch is a bound", flips.Window{From: time.Unix(0, 0), Until: time.Unix(10, 0)},
+		{"the epoch is a bound", flips.Range{From: time.Unix(0, 0), Until: time.Unix(10, 0)},
 			[]string{"1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"}, []string{"1969-12-31T23:59:59.999999Z", now}},
-		{"from within a microsecond", flips.Window{From: start.Add(half)},
+		{"from within a microsecond", flips.Range{From: start.Add(half)},
 			[]string{"2026-03-15T11:00:00.000001Z"}, []string{"2026-03-15T11:00:00Z"}},
-		{"until within a microsecond", flips.Window{Until: end.Add(half)},
+		{"until within a microsecond", flips.Range{Until: end.Add(half)},
 			[]string{"2026-03-15T11:30:00Z"}, []string{"2026-03-15T11:30:00.000001Z"}},
-		{"cut like a store does", flips.Window{From: start.Add(1)},
+		{"cut like a store does", flips.Range{From: start.Add(1)},
 			nil, []string{"2026-03-15T11:00:00.000000999Z"}},
-		{"far back", flips.Window{Last: math.MaxInt64}, []string{"1800-01-01T00:00:00Z"}, nil},
-		{"in another zone", flips.Window{From: start.In(time.FixedZone("", 7200))},
+		{"far back", flips.Range{Last: math.MaxInt64}, []string{"1800-01-01T00:00:00Z"}, nil},
+		{"in another zone", flips.Range{From: start.In(time.FixedZone("", 7200))},
 			[]string{"2026-03-15T13:00:00+02:00"}, []string{"2026-03-15T12:59:59+02:00"}},
 	}
 	for _, tt := range tests {
@@ -76,20 +76,20 @@ func TestWindow(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	zone := time.FixedZone("", 7200)
-	w := flips.Window{Last: time.Minute, Until: at(t, now).In(zone)}
+	w := flips.Range{Last: time.Minute, Until: at(t, now).In(zone)}
 	from, until := w.Bounds(at(t, now).In(zone))
 	got := []string{from.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)}
 	if diff := cmp.Diff([]string{"2026-03-15T11:59:00Z", now}, got); diff != "" {
 		t.Error(diff)
 	}
-	from, until = flips.Window{}.Bounds(at(t, now))
+	from, until = flips.Range{}.Bounds(at(t, now))
 	if !from.IsZero() || !until.IsZero() {
-		t.Errorf("the zero Window has bounds: %v, %v", from, until)
+		t.Errorf("the zero Range has bounds: %v, %v", from, until)
 	}
 }
 
-// TestWindowRules compares Window with its rules, for instants close to the bounds.
-func TestWindowRules(t *testing.T) {
+// TestRangeRules compares Range with its rules, for instants close to the bounds.
+func TestRangeRules(t *testing.T) {
 	epoch := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 	nanoseconds := rapid.Int64Range(-3*int64(time.Second), 3*int64(time.Second))
 	near := rapid.Custom(func(t *rapid.T) time.Time {
@@ -103,7 +103,7 @@ func TestWindowRules(t *testing.T) {
 		return epoch.Add(time.Duration(n))
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		var w flips.Window
+		var w flips.Range
 		instant, flip := near.Draw(t, "now"), near.Draw(t, "at").Truncate(time.Microsecond)
 		want := true
 		if rapid.Bool().Draw(t, "has last") {
@@ -134,8 +134,8 @@ func TestWindowRules(t *testing.T) {
 // TestAdjacentWindows checks that each flip is in exactly one of two adjacent days.
 func TestAdjacentWindows(t *testing.T) {
 	midnight := at(t, "2026-03-15T00:00:00Z")
-	before := flips.Window{From: midnight.AddDate(0, 0, -1), Until: midnight}
-	after := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+	before := flips.Range{From: midnight.AddDate(0, 0, -1), Until: midnight}
+	after := flips.Range{From: midnight, Until: midnight.AddDate(0, 0, 1)}
 	for _, flip := range []time.Time{midnight.Add(-time.Microsecond), midnight, midnight.Add(time.Microsecond)} {
 		if before.Contains(flip, midnight) == after.Contains(flip, midnight) {
 			t.Errorf("%v: both days, or none", flip)
@@ -143,16 +143,16 @@ func TestAdjacentWindows(t *testing.T) {
 	}
 }
 
-func ExampleWindow() {
+func ExampleRange() {
 	midnight := time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)
-	day := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+	day := flips.Range{From: midnight, Until: midnight.AddDate(0, 0, 1)}
 	fmt.Println(day.Contains(day.From, midnight), day.Contains(day.Until, midnight))
 	// Output: true false
 }
 
-func ExampleWindow_Bounds() {
+func ExampleRange_Bounds() {
 	now := time.Date(2026, time.March, 15, 12, 0, 0, 0, time.UTC)
-	w := flips.Window{Last: time.Hour, Until: now.Add(-time.Minute)}
+	w := flips.Range{Last: time.Hour, Until: now.Add(-time.Minute)}
 	from, until := w.Bounds(now)
 	fmt.Println("at >=", from.Format(time.TimeOnly), "and at <", until.Format(time.TimeOnly))
 	// Output: at >= 11:00:00 and at < 11:59:00
