@@ -22,12 +22,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
+// stopTimeout is how long runs and their pings may take at the end. It is below the 90 seconds after which systemd kills a program.
+const stopTimeout = time.Minute
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
-	mon, err := monitor.New(store, nil)
+	mon, err := monitor.New(store, &monitor.Config{StopTimeout: stopTimeout})
 	check(err)
 	check(mon.Start(context.WithoutCancel(ctx)))
 	project, err := mon.OpenProject(ctx, "jobs")
@@ -46,7 +49,7 @@ func main() {
 	first.Start()
 
 	reports := gocroncheck.New(project, "mails", nil)
-	second, err := gocron.NewScheduler(reports.Option())
+	second, err := gocron.NewScheduler(reports.Option(), gocron.WithStopTimeout(stopTimeout))
 	check(err)
 	_, err = second.NewJob(gocron.DurationJob(700*time.Millisecond), gocron.NewTask(func() error { return run("mail") }), gocron.WithName("mail"))
 	check(err)

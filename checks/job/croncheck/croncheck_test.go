@@ -3,7 +3,6 @@ package croncheck_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/job/internal/schedulertest"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -36,36 +36,38 @@ func project(t testing.TB) (*monitor.Monitor, *monitor.Project) {
 	return mon, p
 }
 
-// TestSync runs a real scheduler for three days, then starts the program again with one job fewer.
-func TestSync(t *testing.T) {
+// TestContract runs a real scheduler for three days.
+func TestContract(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, p := project(t)
-		registry := p
 		riga, err := time.LoadLocation("Europe/Riga")
 		must(t, err)
-		start := func(pause bool, names ...string) *cron.Cron {
-			c := cron.New(cron.WithLocation(riga), cron.WithChain(cron.Recover(cron.DiscardLogger)))
-			jobs := map[string]struct {
-				spec string
-				run  func(context.Context) error
-			}{
-				"Nightly backup": {"0 3 * * *", func(context.Context) error { time.Sleep(90 * time.Second); return nil }},
-				"report":         {"CRON_TZ=UTC */30 9-17 * * MON-FRI", func(context.Context) error { return errors.New("no printer") }},
-				"heartbeat":      {"@every 1h30m", func(context.Context) error { panic("out of order") }},
-			}
-			for _, name := range names {
-				_, err := c.AddJob(jobs[name].spec, croncheck.Job(name, jobs[name].run))
-				must(t, err)
-			}
-			_, err := c.AddFunc("@daily", func() {}) // is nobody's business
-			must(t, err)
-			must(t, croncheck.Sync(t.Context(), c, registry, "nightly", &croncheck.Config{PauseGone: pause}))
-			c.Start()
-			return c
+		jobs := map[string]struct {
+			name, spec string
+			run        func(context.Context) error
+		}{
+			"nightly-backup": {"Nightly backup", "0 3 * * *", func(context.Context) error { time.Sleep(90 * time.Second); return nil }},
+			"report":         {"report", "CRON_TZ=UTC */30 9-17 * * MON-FRI", func(context.Context) error { return errors.New(schedulertest.NoPrinter) }},
+			"heartbeat":      {"heartbeat", "@every 1h30m", func(context.Context) error { panic(schedulertest.OutOfOrder) }},
 		}
-		c := start(false, "Nightly backup", "report", "heartbeat")
-		time.Sleep(72 * time.Hour) // from a Saturday to Monday
-		<-c.Stop().Done()
+		schedulertest.Test(t, mon, p, schedulertest.Program{
+			Tag: "nightly", Name: "Nightly backup", Good: "nightly-backup", Failing: "report", Panicking: "heartbeat", PanicBody: schedulertest.OutOfOrder,
+			Start: func(t *testing.T, p *monitor.Project, first, pauseGone bool, slugs ...string) {
+				c := cron.New(cron.WithLocation(riga), cron.WithChain(cron.Recover(cron.DiscardLogger)))
+				for _, slug := range slugs {
+					_, err := c.AddJob(jobs[slug].spec, croncheck.Job(jobs[slug].name, jobs[slug].run))
+					must(t, err)
+				}
+				_, err := c.AddFunc("@daily", func() {}) // is nobody's business
+				must(t, err)
+				must(t, croncheck.Sync(t.Context(), c, p, "nightly", &croncheck.Config{PauseGone: pauseGone}))
+				c.Start()
+				if first {
+					time.Sleep(72 * time.Hour) // from a Saturday to Monday
+				}
+				<-c.Stop().Done()
+			},
+		})
 
 		check := func(slug string) checks.Check {
 			t.Helper()
@@ -74,43 +76,19 @@ func TestSync(t *testing.T) {
 			return *found.Check
 		}
 		backup := check("nightly-backup")
-		if backup.Name != "Nightly backup" || backup.Schedule != "0 3 * * *" || backup.TZ != "Europe/Riga" ||
-			fmt.Sprint(backup.Tags) != "[nightly]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 6 {
+		if backup.Schedule != "0 3 * * *" || backup.TZ != "Europe/Riga" || backup.NPings != 6 {
 			t.Errorf("the check of the backup: %+v", backup)
 		}
-		log, err := checks.Collect(mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID, checks.PingQuery{}))
+		log, err := checks.Collect(p.Pings(t.Context(), backup.ID, checks.PingQuery{}))
 		must(t, err)
 		if *log[0].Duration != 90*time.Second {
 			t.Errorf("a run took %v, want 90s", *log[0].Duration)
 		}
-		report := check("report")
-		if report.Schedule != "0,30 9-17 * * 1-5" || report.TZ != "UTC" || report.Status(mon.Now()) != checks.StatusDown {
+		if report := check("report"); report.Schedule != "0,30 9-17 * * 1-5" || report.TZ != "UTC" {
 			t.Errorf("the check of the report: %+v", report)
 		}
-		heartbeat := check("heartbeat")
-		log, err = checks.Collect(mon.Project(heartbeat.ProjectID).Pings(t.Context(), heartbeat.ID, checks.PingQuery{}))
-		must(t, err)
-		body, err := mon.Project(heartbeat.ProjectID).PingBody(t.Context(), heartbeat.ID, log[0].N)
-		must(t, err)
-		if heartbeat.IsCron() || heartbeat.Timeout != 90*time.Minute || heartbeat.Status(mon.Now()) != checks.StatusDown ||
-			!strings.Contains(string(body), "out of order") {
-			t.Errorf("the check of the heartbeat: %+v; body %s", heartbeat, body)
-		}
-
-		// A person changes the grace time. A second start keeps it, and pauses the check of the job that is gone if it is asked to.
-		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
-		must(t, err)
-		<-start(false, "Nightly backup", "heartbeat").Stop().Done()
-		if report := check("report"); report.Stored == checks.StatusPaused {
-			t.Error("the check of a removed job is paused, though nobody asked for it")
-		}
-		c = start(true, "Nightly backup", "heartbeat")
-		defer func() { <-c.Stop().Done() }()
-		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {
-			t.Errorf("after the second start: %+v", again)
-		}
-		if report := check("report"); report.Stored != checks.StatusPaused {
-			t.Errorf("the check of a removed job is %v", report.Stored)
+		if heartbeat := check("heartbeat"); heartbeat.IsCron() || heartbeat.Timeout != 90*time.Minute {
+			t.Errorf("the check of the heartbeat: %+v", heartbeat)
 		}
 	})
 }

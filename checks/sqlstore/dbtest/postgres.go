@@ -31,7 +31,7 @@ type cluster struct {
 // start starts the server in a temporary directory, once.
 func (c *cluster) start() error {
 	c.once.Do(func() {
-		if c.dir, c.err = os.MkdirTemp("", "rollcall-pg-"); c.err != nil {
+		if c.dir, c.err = clusterDir(); c.err != nil {
 			return
 		}
 		// The server outlives the test that started it. It runs without fsync, as only processes crash in tests.

@@ -44,7 +44,7 @@ func Server(t testing.TB, settings ...string) *pgserver.Server {
 // t.TempDir.
 func serverDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rollcall-pg-")
+	dir, err := clusterDir()
 	if err == nil {
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		err = os.Chmod(dir, 0o755)

@@ -12,9 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +37,17 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "rollcall-snippets-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	programs.dir, programs.paths = dir, make(map[string]string)
+	return m.Run()
 }
 
 // site is a server with a check.
@@ -241,25 +253,58 @@ func pod(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
 	return exec.Command(c.Command[0], append(c.Command[1:], c.Args...)...)
 }
 
+// program builds the snippet and runs it. The job and the URL are in its environment, so that all runs share one program.
 func program(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
 	const place = `	fmt.Fprintln(job.Output(ctx), "exported 12 files") // also becomes the body of the last ping` + "\n"
-	if !strings.Contains(code, place) {
+	url := regexp.MustCompile(`client\.NewPinger\("([^"\\]+)"`).FindStringSubmatchIndex(code)
+	if url == nil || strings.Count(code, place) != 1 {
 		t.Fatal(code)
 	}
-	text := "\tout := job.Output(ctx)\n\tfor range " + strconv.Itoa(j.lines()) + " {\n\t\tfmt.Print(" + strconv.Quote(line) + ")\n\t\tfmt.Fprint(out, " + strconv.Quote(line) + ")\n\t}\n" +
+	environment := []string{"JOB_URL=" + code[url[2]:url[3]], "JOB_LINES=" + strconv.Itoa(j.lines()), "JOB_RUNS=" + runs, fmt.Sprint("JOB_FAILS=", j.fails)}
+	code = code[:url[2]-1] + `os.Getenv("JOB_URL")` + code[url[3]+1:]
+	text := "\tout := job.Output(ctx)\n\tlines, _ := strconv.Atoi(os.Getenv(\"JOB_LINES\"))\n\tfor range lines {\n" +
+		"\t\tfmt.Print(" + strconv.Quote(line) + ")\n\t\tfmt.Fprint(out, " + strconv.Quote(line) + ")\n\t}\n" +
 		"\tfmt.Println(" + strconv.Quote(end) + ")\n\tfmt.Fprintln(out, " + strconv.Quote(end) + ")\n" +
-		"\tf, err := os.OpenFile(" + strconv.Quote(runs) + ", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)\n\tif err != nil {\n\t\treturn err\n\t}\n\tfmt.Fprintln(f, \"run\")\n\tf.Close()\n"
-	if j.fails {
-		text += "\treturn fmt.Errorf(\"disk full\")\n"
-	}
+		"\tf, err := os.OpenFile(os.Getenv(\"JOB_RUNS\"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)\n\tif err != nil {\n\t\treturn err\n\t}\n\tfmt.Fprintln(f, \"run\")\n\tf.Close()\n" +
+		"\tif os.Getenv(\"JOB_FAILS\") == \"true\" {\n\t\treturn fmt.Errorf(\"disk full\")\n\t}\n"
 	code = strings.Replace(code, place, text, 1)
-	code = strings.Replace(code, `	"log"`, "\t\"log\"\n\t\"os\"", 1)
-	path := write(t, filepath.Join(dir, "main.go"), code)
-	built := filepath.Join(dir, "program")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", built, path).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, code)
+	code = strings.Replace(code, `	"log"`, "\t\"log\"\n\t\"os\"\n\t\"strconv\"", 1)
+	cmd := exec.Command(built(t, code))
+	cmd.Env = environment
+	return cmd
+}
+
+// programs are those that have been built, in a directory that TestMain removes.
+var programs struct {
+	sync.Mutex
+	dir   string
+	paths map[string]string // by code
+}
+
+// built returns the path of a program. It builds each once.
+func built(t *testing.T, code string) string {
+	t.Helper()
+	programs.Lock()
+	defer programs.Unlock()
+	if path := programs.paths[code]; path != "" {
+		return path
 	}
-	return exec.Command(built)
+	dir, err := os.MkdirTemp(programs.dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "program")
+	build(t, "-o", path, write(t, filepath.Join(dir, "main.go"), code))
+	programs.paths[code] = path
+	return path
+}
+
+// build runs go build. Without debug information it takes half of the time.
+func build(t *testing.T, arguments ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-ldflags=-s -w"}, arguments...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 func write(t *testing.T, path, content string) string {
@@ -346,9 +391,7 @@ func all(p snippets.Params) map[string]string {
 // that fails: the job runs once, its output and exit status pass through, and the pings arrive.
 func TestRun(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/rollcall-dev/rollcall/server/cmd/rollcall").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	build(t, "-o", bin, "github.com/rollcall-dev/rollcall/server/cmd/rollcall")
 	known := all(params(newSite(t)))
 	for _, name := range untested {
 		if known[name] == "" {
@@ -443,7 +486,8 @@ func (l language) run(t *testing.T, name, bin string, j job, fault fault) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	bound := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
-	bound.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
+	bound.Env = append(os.Environ(), cmd.Env...)
+	bound.Env = append(bound.Env, "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
 	if fault == hidden {
 		bound.Env = append(bound.Env, l.hide(t, dir)...)
 	}
