@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-func TestFlipWindow(t *testing.T) {
+func TestFlipRangeOf(t *testing.T) {
 	unix := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 	newer := func(seconds int64) time.Time { return unix(seconds).Add(time.Microsecond) }
 	tests := []struct {

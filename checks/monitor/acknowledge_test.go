@@ -69,7 +69,7 @@ func TestAcknowledge(t *testing.T) {
 
 // TestAcknowledgedReminders: while somebody has the outage there are no reminders. They go on when the time is over.
 func TestAcknowledgedReminders(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.create(t, checks.Spec{Slug: new("nightly"), RepeatEvery: new(time.Hour), Channels: new("*")})
 		p := o.Monitor.Project(o.project.ID)

@@ -16,7 +16,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -175,15 +174,6 @@ func (o outbox) states(t *testing.T, want ...string) {
 func eachOutbox(t *testing.T, change func(*monitor.Config), test func(t *testing.T, o outbox)) {
 	t.Helper()
 	eachStore(t, func(t *testing.T, open func() database) { test(t, newOutbox(t, open(), change)) })
-}
-
-// eachRule is eachOutbox for rules about alerts. On PostgreSQL they run before a release: what they ask of the store is in its contract,
-// and TestJudge plays them on both databases.
-func eachRule(t *testing.T, change func(*monitor.Config), test func(t *testing.T, o outbox)) {
-	t.Helper()
-	dbtest.EachAtRelease(t, func(t *testing.T, db dbtest.DB) {
-		test(t, newOutbox(t, database{db.Open(t).Contract().(store.Store)}, change))
-	})
 }
 
 func TestDeliver(t *testing.T) {

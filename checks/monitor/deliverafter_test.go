@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -25,10 +24,9 @@ type family struct {
 	dump, upload checks.Check
 }
 
-// eachFamily runs a test by eachOutbox or eachRule.
-func eachFamily(t *testing.T, each func(*testing.T, func(*monitor.Config), func(*testing.T, outbox)), test func(t *testing.T, f family)) {
+func eachFamily(t *testing.T, test func(t *testing.T, f family)) {
 	t.Helper()
-	each(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		f := family{outbox: o}
 		f.dump = o.create(t, checks.Spec{Slug: new("dump"), Timeout: new(24 * time.Hour), Grace: new(2 * time.Hour), Channels: new("*")})
@@ -68,7 +66,7 @@ func (f family) says(t *testing.T, want string) {
 // TestParentDown has a job fail because the one before it did. Its alert waits, through a restart, and follows if it is down still
 // when the other one is up again.
 func TestParentDown(t *testing.T) {
-	eachFamily(t, eachOutbox, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		f.ping(t, f.dump.ID, pings.Failure)
 		f.ping(t, f.upload.ID, pings.Failure)
 		f.deliver(t, "ops: dump down")
@@ -112,7 +110,7 @@ func TestParentDown(t *testing.T) {
 // TestRemindersOfFollower has two integrations and many repeats while the parent is down, before and after the follower's alert. Those
 // that nobody gets leave no delivery, and who hears of the end does not depend on them.
 func TestRemindersOfFollower(t *testing.T) {
-	eachFamily(t, eachRule, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		f.channel(t, "pager", "boss", nil)
 		for _, c := range []checks.Check{f.dump, f.upload} {
 			f.change(t, c, checks.Spec{Channels: new("*")})
@@ -170,7 +168,7 @@ func TestRemindersOfFollower(t *testing.T) {
 
 // TestParentLate has a job whose deadline passes before that of the one before it.
 func TestParentLate(t *testing.T) {
-	eachFamily(t, eachRule, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		f.clock.Advance(24 * time.Hour)
 		f.wait(t, 31*time.Minute) // the upload is down, the dump late
 		f.heldBy(t, f.upload, "dump")
@@ -224,7 +222,7 @@ func TestParentIsSilent(t *testing.T) {
 		}, holds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachFamily(t, eachRule, func(t *testing.T, f family) {
+			eachFamily(t, func(t *testing.T, f family) {
 				tt.before(t, f)
 				f.ping(t, f.dump.ID, pings.Failure)
 				f.deliver(t)
@@ -252,7 +250,7 @@ func TestParentIsSilent(t *testing.T) {
 
 // TestParentCannotSay has the receiver of the parent's alert be away. The follower does not wait for it long.
 func TestParentCannotSay(t *testing.T) {
-	eachFamily(t, eachRule, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		f.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
 			if n.Check.ID == f.dump.ID {
 				return errors.New("away")
@@ -270,7 +268,7 @@ func TestParentCannotSay(t *testing.T) {
 
 // TestParentCannotSayAfterWait has the parent's alert wait for a parent itself, before its receiver turns out to be away.
 func TestParentCannotSayAfterWait(t *testing.T) {
-	eachFamily(t, eachRule, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		disk := f.create(t, checks.Spec{Slug: new("disk"), Channels: new("*")})
 		_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{After: new("disk"), Grace: new(time.Minute)})
 		must(t, err)
@@ -299,7 +297,7 @@ func TestParentCannotSayAfterWait(t *testing.T) {
 func TestFollowerHasItsTime(t *testing.T) {
 	for _, failure := range []bool{false, true} {
 		t.Run(fmt.Sprint("failure ", failure), func(t *testing.T) {
-			eachFamily(t, eachRule, func(t *testing.T, f family) {
+			eachFamily(t, func(t *testing.T, f family) {
 				_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{Grace: new(10 * time.Minute)})
 				must(t, err)
 				f.clock.Advance(24 * time.Hour)
@@ -337,7 +335,7 @@ func TestParentIsNone(t *testing.T) {
 		"circle":  func(f family) error { return f.follow(ctx, f.dump.ID, "upload") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachFamily(t, eachRule, func(t *testing.T, f family) {
+			eachFamily(t, func(t *testing.T, f family) {
 				f.ping(t, f.dump.ID, pings.Failure)
 				f.deliver(t, "ops: dump down")
 				f.ping(t, f.upload.ID, pings.Failure)
@@ -367,7 +365,7 @@ func (f family) follow(ctx context.Context, id uuid.UUID, after string) error {
 
 // TestRecordOnly switches record-only on and off while a check is down.
 func TestRecordOnly(t *testing.T) {
-	eachFamily(t, eachRule, func(t *testing.T, f family) {
+	eachFamily(t, func(t *testing.T, f family) {
 		set := func(on bool) {
 			t.Helper()
 			_, err := f.Update(t.Context(), f.dump.ID, checks.Spec{RecordOnly: &on})

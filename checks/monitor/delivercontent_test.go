@@ -76,7 +76,7 @@ func TestAlertText(t *testing.T) {
 	w.Close()
 	middle, cut := pings.Cut([]byte(lines+"fatal error: "+strings.Repeat("x", 500)+"\n"+lines), 42_000)
 	for _, sh := range []*shelf{nil, {}} {
-		eachRule(t, func(c *monitor.Config) {
+		eachOutbox(t, func(c *monitor.Config) {
 			if sh != nil {
 				c.Bodies, c.BodyThreshold = sh, 10
 			}
@@ -124,7 +124,7 @@ func TestAlertText(t *testing.T) {
 
 // TestAlertMail sends an alert about a ping by e-mail. The last lines of the message are no output of the job.
 func TestAlertMail(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		signal := pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte("Subject: a\r\n\r\n--b--\r\n")}

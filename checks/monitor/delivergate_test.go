@@ -50,9 +50,9 @@ func (o outbox) wait(t *testing.T, d time.Duration, want ...string) {
 const down, up = "ops: job down", "ops: job up"
 
 // eachGate runs a test with an integration and a check that reminds every half hour.
-func eachGate(t *testing.T, each func(*testing.T, func(*monitor.Config), func(*testing.T, outbox)), test func(t *testing.T, o outbox, ops channels.Channel, c checks.Check)) {
+func eachGate(t *testing.T, test func(t *testing.T, o outbox, ops channels.Channel, c checks.Check)) {
 	t.Helper()
-	each(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		ops := o.channel(t, "pager", "ops", nil)
 		c := o.create(t, checks.Spec{Name: new("job"), Channels: new("*"), Timeout: new(24 * time.Hour), RepeatEvery: new(30 * time.Minute)})
 		o.ping(t, c.ID, pings.Success)
@@ -62,7 +62,7 @@ func eachGate(t *testing.T, each func(*testing.T, func(*monitor.Config), func(*t
 
 // TestMaintenance takes a check down within a window. The alert follows at the end, alone, and reminders after it.
 func TestMaintenance(t *testing.T) {
-	eachGate(t, eachOutbox, func(t *testing.T, o outbox, ops channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, ops channels.Channel, c checks.Check) {
 		end := o.maintain(t, 2*time.Hour).End
 		o.ping(t, c.ID, pings.Failure)
 		for range 4 {
@@ -113,7 +113,7 @@ func TestQuietHoursLifted(t *testing.T) {
 
 // TestMaintenanceTags has a window select a check by each of its tags, which white space of any kind separates.
 func TestMaintenanceTags(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		_, err := o.Update(t.Context(), c.ID, checks.Spec{Tags: []string{"web\tdb\u00a0nightly", "eu"}})
 		must(t, err)
 		for _, tag := range []string{"web", "db", "nightly", "eu"} {
@@ -133,7 +133,7 @@ func TestMaintenanceTags(t *testing.T) {
 
 // TestMaintenanceRecovery takes a check down and up within a window: nobody hears of it, also if it is down again at the end.
 func TestMaintenanceRecovery(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		o.maintain(t, time.Hour)
 		for range 2 {
 			o.ping(t, c.ID, pings.Failure)
@@ -160,7 +160,7 @@ func TestMaintenanceRecovery(t *testing.T) {
 
 // TestMaintenanceAfterAlert opens a window over a check whose alert was sent: its reminders end without a trace, and its recovery is reported at once.
 func TestMaintenanceAfterAlert(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t, down)
 		o.maintain(t, 2*time.Hour)
@@ -174,7 +174,7 @@ func TestMaintenanceAfterAlert(t *testing.T) {
 
 // TestMaintenanceServers has a second server take over within a window, and both ask at its end.
 func TestMaintenanceServers(t *testing.T) {
-	eachGate(t, eachOutbox, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		o.maintain(t, time.Hour)
 		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
@@ -199,7 +199,7 @@ func TestMaintenanceServers(t *testing.T) {
 // TestMaintenanceRetries has a receiver that is away when a window begins. The alert waits, and is given up only after as many
 // attempts and as long after the window as without one.
 func TestMaintenanceRetries(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		_, err := o.Update(t.Context(), c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))})
 		must(t, err)
 		o.set(answer(errors.New("away")))
@@ -262,7 +262,7 @@ func TestAwayForReminders(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+			eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 				o.change(t, c, checks.Spec{RepeatEvery: new(4 * time.Hour), Grace: new(time.Minute)})
 				o.set(answer(errors.New("away")))
 				o.ping(t, c.ID, pings.Failure)
@@ -285,7 +285,7 @@ func TestAwayForReminders(t *testing.T) {
 
 // TestMaintenancePause pauses a check whose alert waits: nobody hears of it.
 func TestMaintenancePause(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		o.maintain(t, time.Hour)
 		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
@@ -299,7 +299,7 @@ func TestMaintenancePause(t *testing.T) {
 // TestMaintenanceGroup keeps back what goes to the members of a group, and lets a window begin between the alert to the group and
 // those to its members.
 func TestMaintenanceGroup(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		ops := o.channel(t, "pager", "ops", nil)
 		all := o.channel(t, channels.Group, "all", map[string]string{"channels": "ops"})
 		c := o.create(t, checks.Spec{Name: new("job"), Channels: new(all.ID.String()), Timeout: new(24 * time.Hour)})
@@ -323,7 +323,7 @@ func TestMaintenanceGroup(t *testing.T) {
 
 // TestMaintenanceQuietHours ends a window in quiet hours over a check that is up: no recovery is reported without an alert.
 func TestMaintenanceQuietHours(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.create(t, checks.Spec{Name: new("job"), Channels: new("*"), Timeout: new(24 * time.Hour), QuietHours: new("13:00-15:00")})
 		o.ping(t, c.ID, pings.Success)
@@ -344,7 +344,7 @@ func TestMaintenanceQuietHours(t *testing.T) {
 // TestMaintenanceAfterQuietHours keeps an alert back that sums up quiet hours. It ends with the recovery behind it, which goes on: the
 // outage before the quiet hours was alerted.
 func TestMaintenanceAfterQuietHours(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		_, err := o.Update(t.Context(), c.ID, checks.Spec{QuietHours: new("13:00-14:00"), RepeatEvery: new(time.Duration(0))})
 		must(t, err)
 		o.ping(t, c.ID, pings.Failure)

@@ -68,7 +68,7 @@ func TestGroup(t *testing.T) {
 // TestGroupReminders turns repeat_every on, off and on again while a check is down. The reminders count from 1 each time,
 // and the members of a group get every one of them.
 func TestGroupReminders(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "a", nil)
 		o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
 		repeat := func(every time.Duration) checks.Spec { return checks.Spec{RepeatEvery: new(every)} }
@@ -138,7 +138,7 @@ func TestGroupSettings(t *testing.T) {
 
 // TestTestChannel sends test alerts, which leave no record.
 func TestTestChannel(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		a := o.channel(t, "pager", "a", map[string]string{"token": "s3cret"})
 		o.channel(t, "pager", "b", nil)
 		sms, err := on(o.with(t, o.store, monitor.Config{})).CreateChannel(t.Context(), o.project.ID, channels.SMS, "sms", map[string]string{"to": "+37120000000"})
@@ -233,7 +233,7 @@ func TestBodyFromObjectStorage(t *testing.T) {
 
 // TestReminderOfOldFlip sends an alert about a flip that was pruned.
 func TestReminderOfOldFlip(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		o.ping(t, c.ID, pings.Failure)

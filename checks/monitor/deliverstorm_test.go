@@ -20,13 +20,13 @@ import (
 const fleetSize = 12
 
 // eachStorm runs a test with an integration that combines alerts, one that does not, and some checks.
-func eachStorm(t *testing.T, each func(*testing.T, func(*monitor.Config), func(*testing.T, outbox)), test func(t *testing.T, o outbox, jobs []checks.Check)) {
+func eachStorm(t *testing.T, test func(t *testing.T, o outbox, jobs []checks.Check)) {
 	t.Helper()
 	stormy := func(c *monitor.Config) {
 		notifier := c.Channels[len(c.Channels)-1].Notifier
 		c.Channels = append(c.Channels, channels.Type{Kind: "chat", Notifier: notifier, Combines: true})
 	}
-	each(t, stormy, func(t *testing.T, o outbox) {
+	eachOutbox(t, stormy, func(t *testing.T, o outbox) {
 		o.channel(t, "chat", "chat", nil)
 		o.channel(t, "pager", "each", nil)
 		var jobs []checks.Check
@@ -70,7 +70,7 @@ func (o outbox) sizes(t *testing.T, channel string, seen map[string]int) (sizes 
 
 // TestStorm takes a fleet down and up. The first alerts leave at once, the others after a window at the latest, in one message.
 func TestStorm(t *testing.T) {
-	eachStorm(t, eachOutbox, func(t *testing.T, o outbox, jobs []checks.Check) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
 		for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
 			seen := make(map[string]int)
 			var sizes []int
@@ -114,7 +114,7 @@ func TestStorm(t *testing.T) {
 
 // TestStormFails refuses the message once. It is sent again as it was, and not a message for each check.
 func TestStormFails(t *testing.T) {
-	eachStorm(t, eachRule, func(t *testing.T, o outbox, jobs []checks.Check) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
 		var tried []channels.Notification
 		refuse := true
 		o.set(func(_ context.Context, c channels.Channel, n channels.Notification) error {
@@ -145,7 +145,7 @@ func TestStormFails(t *testing.T) {
 
 // TestStormRestart stops the server within the window. Another one sends what waits, to each recipient that has not got it.
 func TestStormRestart(t *testing.T) {
-	eachStorm(t, eachOutbox, func(t *testing.T, o outbox, jobs []checks.Check) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
 		seen := make(map[string]int)
 		o.take(t, pings.Failure, jobs...)
 		first := o.sizes(t, "chat", seen)
@@ -164,7 +164,7 @@ func TestStormRestart(t *testing.T) {
 // TestStormReminders reminds of a whole fleet. The first reminders leave at once, the others together, apart from alerts about
 // checks that go down meanwhile.
 func TestStormReminders(t *testing.T) {
-	eachStorm(t, eachRule, func(t *testing.T, o outbox, jobs []checks.Check) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
 		for _, c := range jobs {
 			o.change(t, c, checks.Spec{RepeatEvery: new(2 * time.Hour)})
 		}
@@ -196,7 +196,7 @@ func TestStormReminders(t *testing.T) {
 
 // TestStormOff sends each alert alone, also those that wait when somebody switches the setting off.
 func TestStormOff(t *testing.T) {
-	eachStorm(t, eachRule, func(t *testing.T, o outbox, jobs []checks.Check) {
+	eachStorm(t, func(t *testing.T, o outbox, jobs []checks.Check) {
 		seen := make(map[string]int)
 		o.take(t, pings.Failure, jobs...)
 		first := len(o.sizes(t, "chat", seen))

@@ -102,7 +102,7 @@ func TestEscalationSteps(t *testing.T) {
 }
 
 func TestEscalationErrors(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		before, err := p.Escalation(t.Context())
 		must(t, err)
@@ -147,7 +147,7 @@ func open(t *testing.T, o outbox, name string) uuid.UUID {
 
 // TestEscalationWithoutChannel takes a deleted integration out of the policy, and a step that only had that one, and says so.
 func TestEscalationWithoutChannel(t *testing.T) {
-	eachRule(t, audited, func(t *testing.T, o outbox) {
+	eachOutbox(t, audited, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		p.ping(t, p.job(t, "job", "").ID, pings.Failure)
 		must(t, p.DeleteChannel(t.Context(), p.pager.ID))
@@ -175,7 +175,7 @@ func TestEscalationWithoutChannel(t *testing.T) {
 
 // TestEscalationChanged applies a changed policy to an outage that is going on.
 func TestEscalationChanged(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		c := p.job(t, "job", "boss")
 		p.ping(t, c.ID, pings.Failure)
@@ -195,7 +195,7 @@ func TestEscalationChanged(t *testing.T) {
 
 // TestEscalationUp is silent to those whose step has not come when the check is up again, and tells all others.
 func TestEscalationUp(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		c := p.down(t)
 		p.after(t, 15*time.Minute, "pager: job down")
@@ -219,7 +219,7 @@ func TestEscalationUp(t *testing.T) {
 // TestToldDuringOutage assigns integrations while a check is down: to it, to its group, in the policy, also one that is back, or that
 // heard only of recoveries before. Each gets the alert at its step, once, and hears of the end, also if it is taken away again.
 func TestToldDuringOutage(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		o.channel(t, "pager", "own", nil)
 		member := o.channel(t, "pager", "member", nil)
@@ -286,7 +286,7 @@ func TestOneClock(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachRule(t, nil, func(t *testing.T, o outbox) {
+			eachOutbox(t, nil, func(t *testing.T, o outbox) {
 				p := newPolicy(t, o)
 				dump := o.create(t, checks.Spec{Name: new("dump"), Slug: new("dump"), Channels: new(""), Timeout: new(24 * time.Hour)})
 				p.clock.Set(noon.Add(-time.Hour))
@@ -379,7 +379,7 @@ func (p policy) sweep(t *testing.T, after time.Duration, want ...string) {
 
 // TestEscalationReminders sends reminders to those that have the alert, counted from when they got it.
 func TestEscalationReminders(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		spec := checks.Spec{Name: new("job"), Channels: new(""), RepeatEvery: new(25 * time.Minute)}
 		p.ping(t, p.outbox.create(t, spec).ID, pings.Failure)
@@ -397,7 +397,7 @@ func TestEscalationReminders(t *testing.T) {
 
 // TestEscalationGroup notifies the members of a group at the step of the group, except one with another step.
 func TestEscalationGroup(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		all := o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
 		p.set(t, step(0, p.mail), step(15*time.Minute, all), step(time.Hour, p.boss))
@@ -411,7 +411,7 @@ func TestEscalationGroup(t *testing.T) {
 
 // TestGroupAssignedLate assigns a group in an outage of which one member has heard by the policy, and another was about to.
 func TestGroupAssignedLate(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		o.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
 		c := p.down(t)
@@ -426,7 +426,7 @@ func TestGroupAssignedLate(t *testing.T) {
 // TestUnnamedInDoubt takes an integration from the policy to which an alert was sent whose answer was lost, and which an acknowledgement
 // keeps back since. It may have heard of the outage, so it hears that the check is up, and nothing else.
 func TestUnnamedInDoubt(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		c := p.down(t)
 		p.inbox.set(func(context.Context, channels.Channel, channels.Notification) error {
@@ -445,7 +445,7 @@ func TestUnnamedInDoubt(t *testing.T) {
 
 // TestReminderChanged changes how often a check reminds, so that one that was kept back and another are due at once: one is sent.
 func TestReminderChanged(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		must(t, p.SetEscalation(t.Context(), nil))
 		c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), RepeatEvery: new(20 * time.Minute)})
@@ -465,7 +465,7 @@ func TestReminderChanged(t *testing.T) {
 
 // TestAssignedAsReminderIsDue assigns an integration when a reminder is due: it gets the alert, not the reminder.
 func TestAssignedAsReminderIsDue(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		must(t, p.SetEscalation(t.Context(), nil))
 		c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), RepeatEvery: new(10 * time.Minute)})
@@ -509,7 +509,7 @@ func TestEscalationServers(t *testing.T) {
 
 // TestEscalationText says in the alert of a later step that nobody has answered.
 func TestEscalationText(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		p.ping(t, p.job(t, "job", "").ID, pings.Failure)
 		var got []string
@@ -530,7 +530,7 @@ func TestEscalationText(t *testing.T) {
 
 // TestEscalationAcknowledged keeps later steps back while somebody has the outage, and begins again after that.
 func TestEscalationAcknowledged(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		p := newPolicy(t, o)
 		c := p.down(t)
 		p.clock.Set(noon.Add(5 * time.Minute))

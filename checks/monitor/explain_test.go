@@ -90,7 +90,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainFailure(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		c := o.night(t, checks.Spec{})
 		o.clock.Advance(time.Hour)
 		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("\x1b[31mno space left\x1b[0m\n")})
@@ -104,7 +104,7 @@ func TestExplainFailure(t *testing.T) {
 
 // TestExplainMail finds the line that says why in the text of a mail, as cron sends it.
 func TestExplainMail(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		c := o.night(t, checks.Spec{})
 		mail := "From: root@db1\r\nSubject: Cron <root@db1> backup\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
 			base64.StdEncoding.EncodeToString([]byte("copying\n/bin/sh: 1: bakcup: not found\n"))
@@ -116,7 +116,7 @@ func TestExplainMail(t *testing.T) {
 
 // TestAlertVerdict expects alerts to say what the page of a check says, with dates.
 func TestAlertVerdict(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", map[string]string{"token": "1"})
 		c := o.night(t, checks.Spec{Channels: new("*"), RepeatEvery: new(time.Hour)})
 		o.clock.Advance(24*time.Hour + 17*time.Minute)
@@ -143,7 +143,7 @@ func TestAlertVerdict(t *testing.T) {
 // TestAlertCause expects alerts to say why a job failed, also if that is neither in the beginning nor in the last line of
 // its output.
 func TestAlertCause(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", map[string]string{"token": "1"})
 		c := o.night(t, checks.Spec{Channels: new("*")})
 		output := strings.Repeat("copied a file\n", 2000) + "Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nOSError: disk full\n"
@@ -160,7 +160,7 @@ func TestAlertCause(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		if _, err := o.Events(t.Context(), uuid.New(), monitor.EventQuery{}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("an unknown check: error %v", err)
 		}

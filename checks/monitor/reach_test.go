@@ -73,7 +73,7 @@ func TestReach(t *testing.T) {
 
 // TestReachInPart has some alerts fail while others arrive: of one check, and to one recipient, for now and for good.
 func TestReachInPart(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		ch := o.channel(t, "pager", "ops", nil)
 		a, b := o.watched(t, "a"), o.watched(t, "b")
 		o.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
@@ -131,7 +131,7 @@ func TestReachInPart(t *testing.T) {
 
 // TestReachOfServer asks servers that have no notifier for an integration: one that sends by itself, and one beside others.
 func TestReachOfServer(t *testing.T) {
-	eachRule(t, nil, func(t *testing.T, o outbox) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		ch := o.channel(t, "pager", "ops", nil)
 		for elsewhere, want := range map[bool]string{false: verdict.ReachUndeliverable, true: verdict.ReachNotified} {
 			mute(&o.config)

@@ -181,7 +181,7 @@ func TestWindowLimit(t *testing.T) {
 // TestEndWindowReleases ends recurring maintenance within an occurrence: the alert that waited is sent at once, and verdict and
 // rehearsal know the window while it is there.
 func TestEndWindowReleases(t *testing.T) {
-	eachGate(t, eachRule, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
+	eachGate(t, func(t *testing.T, o outbox, _ channels.Channel, c checks.Check) {
 		p := o.Monitor.Project(o.project.ID)
 		w := gate.Window{Kind: gate.Maintenance, Schedule: "0 13 * * *", Duration: 3 * time.Hour, Note: "new disks", Checks: []uuid.UUID{c.ID}}
 		w, err := p.AddWindow(t.Context(), w)

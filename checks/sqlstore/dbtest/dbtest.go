@@ -98,7 +98,7 @@ func Each[T runner[T]](t T, test func(t T, db DB)) {
 }
 
 // EachAtRelease is [Each] if the build tag release is set, and otherwise runs the test on SQLite alone. It is for what stands
-// above the store, which the contract of the store, most tests of the monitor and a part of the server's always run on both.
+// above the store, which the contract of the store, the monitor and a part of the server's tests always run on both.
 func EachAtRelease[T runner[T]](t T, test func(t T, db DB)) {
 	t.Helper()
 	if release {
