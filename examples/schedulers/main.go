@@ -42,10 +42,11 @@ func main() {
 	}
 
 	// Each job has a check with its schedule. Its start is committed before it runs.
+	copies := croncheck.New(project, "copies", nil)
 	first := cron.New()
-	_, err = first.AddJob("@every 1s", croncheck.Job("copy", func(context.Context) error { return run("copy") }))
+	_, err = first.AddJob("@every 1s", copies.Job("copy", func(context.Context) error { return run("copy") }))
 	check(err)
-	check(croncheck.Sync(ctx, first, project, "copies", nil))
+	check(copies.Sync(ctx, first))
 	first.Start()
 
 	reports := gocroncheck.New(project, "mails", nil)

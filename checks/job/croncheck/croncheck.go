@@ -1,14 +1,15 @@
 // Package croncheck reports the jobs of github.com/robfig/cron/v3.
 //
-// Give each job a name, and synchronize the checks with the scheduler's entries before it starts:
+// Make the jobs with a [Reporter], and synchronize the checks with the scheduler's entries before it starts:
 //
+//	m := croncheck.New(registry, "billing", nil) // a *client.Client or a *monitor.Project
 //	c := cron.New(cron.WithLocation(riga))
-//	c.AddJob("0 3 * * *", croncheck.Job("nightly backup", backup)) // func(context.Context) error
-//	err := croncheck.Sync(ctx, c, registry, "billing", nil) // a *client.Client or a *monitor.Project; the program's tag
+//	c.AddJob("0 3 * * *", m.Job("nightly backup", backup)) // func(context.Context) error
+//	err := m.Sync(ctx, c)
 //	c.Start()
 //
-// Each run then reports its start, and its success, failure or panic with its duration. [Sync] upserts a check for each
-// named job, with the schedule and zone of its entry, and the tag, which marks the checks of the program. It may be called
+// Each run then reports its start, and its success, failure or panic with its duration. [Reporter.Sync] upserts a check for each
+// such job, with the schedule and zone of its entry, and the tag, which marks the checks of the program. It may be called
 // again whenever entries change. With [Config].PauseGone it pauses the checks of jobs that are gone.
 //
 // To report to a check of your own, wrap a job by [Wrapper].
@@ -33,7 +34,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/job/internal/cronspec"
 )
 
-// Config configures [Sync]. The zero value of a field selects its default.
+// Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
 	// PauseGone makes Sync pause the checks with the tag whose job is gone, unless there is no job at all, which is an error.
 	// Without it such a check goes down when its next ping is overdue, and alerts.
@@ -46,33 +47,47 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Reporter reports the runs of the jobs that [Reporter.Job] makes. It is safe for concurrent use.
+type Reporter struct {
+	registry job.Registry
+	tag      string
+	config   Config
+}
+
+// New returns a reporter whose checks are in a registry. The tag marks the checks of these jobs: other programs and
+// schedulers of the project need other tags. Sync returns a *[checks.FieldError] for an empty tag or one with a blank. A nil
+// config selects the defaults.
+func New(registry job.Registry, tag string, config *Config) *Reporter {
+	m := &Reporter{registry: registry, tag: tag}
+	if config != nil {
+		m.config = *config
+	}
+	m.config.Logger = cmp.Or(m.config.Logger, slog.Default())
+	return m
+}
+
 // namedJob is a [cron.Job] with a name, which makes its check.
 type namedJob struct {
+	of    *Reporter
 	name  string
 	run   func(ctx context.Context) error
-	state atomic.Pointer[state]
+	check atomic.Pointer[job.Reporter] // once Sync knows it
 }
 
-// state is what Sync gives a job.
-type state struct {
-	reporter job.Reporter
-	log      *slog.Logger
-}
-
-// Job returns a job with a name, which makes its check. Before [Sync] it runs and reports nothing. The check has the name
+// Job returns a job with a name, which makes its check. Before [Reporter.Sync] it runs and reports nothing. The check has the name
 // as its slug, in lower case and with hyphens in place of other characters, so names of the jobs of a scheduler must differ
 // in more than that.
-func Job(name string, run func(ctx context.Context) error) cron.Job {
-	return &namedJob{name: name, run: run}
+func (m *Reporter) Job(name string, run func(ctx context.Context) error) cron.Job {
+	return &namedJob{of: m, name: name, run: run}
 }
 
 // Run implements [cron.Job].
 func (j *namedJob) Run() {
-	s := j.state.Load()
-	if s == nil {
-		s = &state{(*job.Job)(nil), slog.Default()}
+	var r job.Reporter = (*job.Job)(nil)
+	if check := j.check.Load(); check != nil {
+		r = *check
 	}
-	report(s.reporter, s.log, j.name, j.run)
+	report(r, j.of.config.Logger, j.name, j.run)
 }
 
 // Wrapper returns a [cron.JobWrapper] that reports the runs of one job to a check. A job that returns has succeeded; one
@@ -96,32 +111,27 @@ func report(r job.Reporter, log *slog.Logger, name string, run func(ctx context.
 	}
 }
 
-// Sync makes the checks of a registry those of a scheduler's entries. It upserts a check for each [Job] by the slug
-// of its name, with the tag, the schedule and the zone. Other entries are left alone. A check keeps all other settings, such
-// as a grace time set by a person. The tag marks the checks of this scheduler: other programs and schedulers of the
-// project need other tags. A nil config selects the defaults.
+// Sync makes the checks of the registry those of the scheduler's entries. It upserts a check for each [Reporter.Job] by the slug of its
+// name, with the tag, the schedule and the zone. Other entries are left alone. A check keeps all other settings, such as a grace time
+// set by a person. Call Sync again after entries were added or removed.
 //
-// The error joins those of the entries; the other entries are synchronized all the same, and all jobs run. If there is an
-// error, Sync pauses nothing. For an empty tag or one with a blank it is a *[checks.FieldError], and no job has a check.
-func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, tag string, config *Config) error {
-	if config == nil {
-		config = &Config{}
-	}
-	log := cmp.Or(config.Logger, slog.Default())
+// The error joins those of the entries; the others are synchronized all the same, and all jobs run. If there is an error, Sync pauses
+// nothing.
+func (m *Reporter) Sync(ctx context.Context, c *cron.Cron) error {
 	var entries []job.Entry
 	for _, entry := range c.Entries() {
-		if named, ok := entry.Job.(*namedJob); ok {
+		if named, ok := entry.Job.(*namedJob); ok && named.of == m {
 			entries = append(entries, job.Entry{
 				Name: named.name,
 				Spec: func() (checks.Spec, error) { return cronspec.Of[cron.SpecSchedule](entry.Schedule, c.Location()) },
 				Adjust: func(s *checks.Spec) {
-					if config.Spec != nil {
-						config.Spec(entry, s)
+					if m.config.Spec != nil {
+						m.config.Spec(entry, s)
 					}
 				},
-				Use: func(r job.Reporter) { named.state.Store(&state{r, log}) },
+				Use: func(r job.Reporter) { named.check.Store(&r) },
 			})
 		}
 	}
-	return job.Sync(ctx, registry, tag, entries, &job.SyncConfig{PauseGone: config.PauseGone})
+	return job.Sync(ctx, m.registry, m.tag, entries, &job.SyncConfig{PauseGone: m.config.PauseGone})
 }

@@ -53,14 +53,15 @@ func TestContract(t *testing.T) {
 		schedulertest.Test(t, mon, p, schedulertest.Program{
 			Tag: "nightly", Name: "Nightly backup", Good: "nightly-backup", Failing: "report", Panicking: "heartbeat", PanicBody: schedulertest.OutOfOrder,
 			Start: func(t *testing.T, p *monitor.Project, first, pauseGone bool, slugs ...string) {
+				m := croncheck.New(p, "nightly", &croncheck.Config{PauseGone: pauseGone})
 				c := cron.New(cron.WithLocation(riga), cron.WithChain(cron.Recover(cron.DiscardLogger)))
 				for _, slug := range slugs {
-					_, err := c.AddJob(jobs[slug].spec, croncheck.Job(jobs[slug].name, jobs[slug].run))
+					_, err := c.AddJob(jobs[slug].spec, m.Job(jobs[slug].name, jobs[slug].run))
 					must(t, err)
 				}
 				_, err := c.AddFunc("@daily", func() {}) // is nobody's business
 				must(t, err)
-				must(t, croncheck.Sync(t.Context(), c, p, "nightly", &croncheck.Config{PauseGone: pauseGone}))
+				must(t, m.Sync(t.Context(), c))
 				c.Start()
 				if first {
 					time.Sleep(72 * time.Hour) // from a Saturday to Monday
@@ -100,15 +101,18 @@ func TestSyncErrors(t *testing.T) {
 	must(t, err)
 	_, err = mon.Ping(t.Context(), old.ID, pings.Signal{Kind: pings.Success})
 	must(t, err)
+	m := croncheck.New(p, "cron", &croncheck.Config{PauseGone: true})
 	c := cron.New(cron.WithLocation(time.UTC))
 	ran := 0
 	run := func(context.Context) error { ran++; return nil }
 	for _, name := range []string{"good", "twice", "Twice", "…"} {
-		_, err := c.AddJob("0 3 * * *", croncheck.Job(name, run))
+		_, err := c.AddJob("0 3 * * *", m.Job(name, run))
 		must(t, err)
 	}
-	c.Schedule(leapDays{}, croncheck.Job("leap", run))
-	err = croncheck.Sync(t.Context(), c, p, "cron", &croncheck.Config{PauseGone: true})
+	c.Schedule(leapDays{}, m.Job("leap", run))
+	_, err = c.AddJob("0 3 * * *", croncheck.New(p, "other", nil).Job("other", func(context.Context) error { return nil })) // has its own Sync
+	must(t, err)
+	err = m.Sync(t.Context(), c)
 	for _, want := range []string{`with the job "twice"`, `job "…"`, `job "leap"`, "leapDays"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one about %s", err, want)

@@ -30,13 +30,13 @@ func ExampleSync() {
 		panic(err)
 	}
 
+	m := croncheck.New(project, "billing", &croncheck.Config{Spec: func(j cron.Entry, s *checks.Spec) { s.Grace = new(20 * time.Minute) }})
 	c := cron.New(cron.WithLocation(time.UTC))
-	_, err = c.AddJob("0 3 * * MON-FRI", croncheck.Job("nightly backup", func(context.Context) error { return nil }))
+	_, err = c.AddJob("0 3 * * MON-FRI", m.Job("nightly backup", func(context.Context) error { return nil }))
 	if err != nil {
 		panic(err)
 	}
-	config := &croncheck.Config{Spec: func(j cron.Entry, s *checks.Spec) { s.Grace = new(20 * time.Minute) }}
-	if err := croncheck.Sync(ctx, c, project, "billing", config); err != nil {
+	if err := m.Sync(ctx, c); err != nil {
 		panic(err)
 	}
 	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start
