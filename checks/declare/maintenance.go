@@ -109,18 +109,9 @@ func (r *report) asKept(m Maintenance, now time.Time) (w gate.Window, ok bool) {
 
 // exportMaintenance takes the maintenance windows that have not ended from the state of a project.
 func (p *Project) exportMaintenance(state State) {
-	slugs := make(map[uuid.UUID]string)
-	for slug, id := range bySlug(state.Checks) {
-		slugs[id] = slug
-	}
 	seen := make(map[string]bool)
 	for _, w := range state.Maintenance {
-		m := Maintenance{Window: w}
-		for _, id := range w.Checks {
-			if slug := slugs[id]; slug != "" {
-				m.Slugs = append(m.Slugs, slug)
-			}
-		}
+		m := Maintenance{Window: w, Slugs: slugsOf(w, state.Checks)}
 		switch {
 		case w.Over(state.now()):
 			continue
@@ -179,6 +170,18 @@ func bySlug(list []checks.Check) map[string]uuid.UUID {
 	return ids
 }
 
+// slugsOf returns the unique slugs of the checks that a window names.
+func slugsOf(w gate.Window, list []checks.Check) (slugs []string) {
+	known := bySlug(list)
+	for _, id := range w.Checks {
+		i := slices.IndexFunc(list, func(c checks.Check) bool { return c.ID == id && known[c.Slug] == id })
+		if i >= 0 {
+			slugs = append(slugs, list[i].Slug)
+		}
+	}
+	return slugs
+}
+
 // maintenance plans the maintenance windows of the project. One that occurs once and is over is left alone.
 func (p *projectPlanner) maintenance() {
 	now, ids, wanted := p.options.Now, bySlug(p.have.Checks), make(map[string]bool)
@@ -225,42 +228,42 @@ func (p *projectPlanner) noteTags(w gate.Window) {
 	}
 }
 
+// isThere reports whether a window that the project has is the one that the file wants. Its checks are those of the file that exist, of
+// so many.
+func isThere(have, want gate.Window, slugs int, now time.Time) bool {
+	switch {
+	case have.Note != want.Note || have.Schedule != want.Schedule || have.Duration != want.Duration || have.TZ != want.TZ:
+		return false
+	case len(want.Checks) < slugs || !sameItems(have.Tags, want.Tags) || !sameItems(have.Checks, want.Checks):
+		return false
+	case want.Schedule != "":
+		return have.End.IsZero()
+	case have.Start.Equal(want.Start):
+		return have.End.Equal(want.End) || have.Over(now) // it may have been ended early
+	}
+	return have.End.Equal(want.End) && !have.Start.After(now) && !want.Start.After(now) // one that began long ago is added as one that begins now
+}
+
+// sameItems reports whether two lists have the same items, in any order.
+func sameItems[T comparable](a, b []T) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(item T) bool { return !slices.Contains(b, item) })
+}
+
 // window plans to add a window, unless it is there already. It replaces those with its name that have not ended.
 func (p *projectPlanner) window(want Maintenance, w gate.Window, now time.Time) {
-	sorted := func(w gate.Window) (tags []string, ids []uuid.UUID) {
-		return slices.Sorted(slices.Values(w.Tags)), slices.SortedFunc(slices.Values(w.Checks), func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
-	}
-	tags, ids := sorted(w)
 	var old []gate.Window
 	for _, have := range p.have.Maintenance {
-		if have.Note != w.Note {
-			continue
-		}
-		hasTags, hasIDs := sorted(have)
-		same := len(w.Checks) == len(want.Slugs) && slices.Equal(tags, hasTags) && slices.Equal(ids, hasIDs) &&
-			have.Schedule == w.Schedule && have.Duration == w.Duration && have.TZ == w.TZ
-		begun := !have.Start.After(now) && !w.Start.After(now) // one that began long ago is added as one that begins now
-		once := w.Schedule == "" && (have.End.Equal(w.End) && begun ||
-			have.Start.Equal(w.Start) && (have.End.Equal(w.End) || have.Over(now))) // it may have been ended early
-		if same && (once || w.Schedule != "" && have.End.IsZero()) {
+		if isThere(have, w, len(want.Slugs), now) {
 			return
 		}
-		if !have.Over(now) {
+		if have.Note == w.Note && !have.Over(now) {
 			old = append(old, have)
 		}
 	}
 	action, fields := Create, Maintenance{Window: w}.fields(want.Slugs)
 	if len(old) > 0 {
 		action = Update
-		before := Maintenance{Window: old[0]}
-		byID := make(map[uuid.UUID]string)
-		for slug, id := range bySlug(p.have.Checks) {
-			byID[id] = slug
-		}
-		for _, id := range old[0].Checks {
-			before.Slugs = append(before.Slugs, byID[id])
-		}
-		for i, f := range before.fields(before.Slugs) {
+		for i, f := range (Maintenance{Window: old[0]}).fields(slugsOf(old[0], p.have.Checks)) {
 			fields[i].Old = f.New
 		}
 	}
