@@ -270,6 +270,9 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 		text += fmt.Sprintf(" has tags %v", j.tags)
 	}
 	if spec.QuietHours != nil {
+		if j.status == "down" { // the clock stands in quiet hours that were before, too: nobody keeps when they were set
+			j.outage().streak, j.outage().streakAck = 0, 0
+		}
 		text += " has the quiet hours " + *spec.QuietHours
 	}
 	if spec.Channels != nil {

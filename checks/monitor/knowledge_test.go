@@ -136,6 +136,57 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, time.Hour, "mail: job up")
 			equal(t, "heard", heard, []string{"anna up", "boris up"})
 		},
+		"moved, and down again before one recipient has heard of the end": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.ping(t, c.ID, pings.Success)
+			var heard []string
+			borisAway := true
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "boris" && borisAway {
+						return errors.New("away")
+					}
+					heard = append(heard, recipient+" "+string(n.Status))
+					return nil
+				})
+			})
+			p.after(t, time.Minute)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
+			must(t, err)
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
+				p.ping(t, c.ID, kind)
+				p.after(t, time.Minute)
+			}
+			borisAway = false
+			p.after(t, time.Hour, "mail: job up")
+			equal(t, "heard", heard, []string{"anna up", "boris up"})
+		},
+		"refused by one recipient to the end, then an outage in a window": func(t *testing.T, p policy) {
+			var heard []string
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "anna" {
+						return channels.Permanent(errors.New("refused"))
+					}
+					heard = append(heard, recipient+" "+string(n.Status))
+					return nil
+				})
+			})
+			c := p.job(t, "job", "mail")
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
+				p.ping(t, c.ID, kind)
+				p.after(t, time.Minute)
+			}
+			p.window(t, soon(p))
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
+				p.ping(t, c.ID, kind)
+				p.after(t, time.Minute)
+			}
+			p.after(t, 2*time.Hour)
+			equal(t, "heard", heard, []string{"boris down", "boris up"})
+		},
 		"an alert that sums up quiet hours is dropped": func(t *testing.T, p policy) {
 			p.set(t, step(0, p.mail))
 			c := p.job(t, "job", "")
