@@ -113,55 +113,9 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Failure)
 			p.sweep(t, time.Hour)
 		},
-		"moved, with one recipient who has not heard of the end": func(t *testing.T, p policy) {
-			c := p.job(t, "job", "mail")
-			p.ping(t, c.ID, pings.Failure)
-			p.after(t, 0, "mail: job down")
-			p.ping(t, c.ID, pings.Success)
-			var heard []string
-			borisAway := true
-			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
-				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
-					if recipient == "boris" && borisAway {
-						return errors.New("away")
-					}
-					heard = append(heard, recipient+" "+string(n.Status))
-					return nil
-				})
-			})
-			p.after(t, time.Minute)
-			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
-			must(t, err)
-			borisAway = false
-			p.after(t, time.Hour, "mail: job up")
-			equal(t, "heard", heard, []string{"anna up", "boris up"})
-		},
+		"moved, with one recipient who has not heard of the end": func(t *testing.T, p policy) { movedTooEarly(t, p) },
 		"moved, and down again before one recipient has heard of the end": func(t *testing.T, p policy) {
-			c := p.job(t, "job", "mail")
-			p.ping(t, c.ID, pings.Failure)
-			p.after(t, 0, "mail: job down")
-			p.ping(t, c.ID, pings.Success)
-			var heard []string
-			borisAway := true
-			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
-				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
-					if recipient == "boris" && borisAway {
-						return errors.New("away")
-					}
-					heard = append(heard, recipient+" "+string(n.Status))
-					return nil
-				})
-			})
-			p.after(t, time.Minute)
-			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
-			must(t, err)
-			for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
-				p.ping(t, c.ID, kind)
-				p.after(t, time.Minute)
-			}
-			borisAway = false
-			p.after(t, time.Hour, "mail: job up")
-			equal(t, "heard", heard, []string{"anna up", "boris up"})
+			movedTooEarly(t, p, pings.Failure, pings.Success)
 		},
 		"refused by one recipient to the end, then an outage in a window": func(t *testing.T, p policy) {
 			var heard []string
@@ -312,4 +266,33 @@ func TestIncidentNamedAgain(t *testing.T) {
 		work(t, o.Monitor)
 		equal(t, "refused to close it", desk.said(), []string{"1 up: the job reported success"})
 	})
+}
+
+// movedTooEarly moves a check of which one recipient has not heard yet that it is up, and then pings it. Both hear of the end, once.
+func movedTooEarly(t *testing.T, p policy, then ...pings.Kind) {
+	c := p.job(t, "job", "mail")
+	p.ping(t, c.ID, pings.Failure)
+	p.after(t, 0, "mail: job down")
+	p.ping(t, c.ID, pings.Success)
+	var heard []string
+	borisAway := true
+	p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+		return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+			if recipient == "boris" && borisAway {
+				return errors.New("away")
+			}
+			heard = append(heard, recipient+" "+string(n.Status))
+			return nil
+		})
+	})
+	p.after(t, time.Minute)
+	_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
+	must(t, err)
+	for _, kind := range then {
+		p.ping(t, c.ID, kind)
+		p.after(t, time.Minute)
+	}
+	borisAway = false
+	p.after(t, time.Hour, "mail: job up")
+	equal(t, "heard", heard, []string{"anna up", "boris up"})
 }
