@@ -251,7 +251,7 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 	must(w.t, err)
 	text := j.name
 	if spec.RepeatEvery != nil {
-		j.repeat = *spec.RepeatEvery
+		j.repeat, j.settings = *spec.RepeatEvery, w.now()
 		text += fmt.Sprintf(" repeats every %v", j.repeat)
 	}
 	if spec.RecordOnly != nil {
