@@ -85,15 +85,12 @@ func (p *person) say(minute int, kind gate.Kind) {
 // so it waits.
 func (p *person) remind(minute int) {
 	again := p.next >= 0
-	switch last := p.next; {
+	switch {
 	case !again && p.word == minute:
 	case p.status != "down" || !p.told || p.rules.only || again && p.early && p.rules.repeat == 0:
 		p.next = -1
 	case 10*(minute-p.word) < 9*p.rules.repeat:
-		if p.next = p.word + p.rules.repeat; p.next < last {
-			p.next = last
-		}
-		p.early = true
+		p.next, p.early = p.word+p.rules.repeat, true
 	case minute < p.acked:
 		p.next = -1
 	case p.blocked(minute, true) && p.rules.repeat > 0:
@@ -103,6 +100,15 @@ func (p *person) remind(minute int) {
 	default:
 		p.say(minute, gate.Reminder)
 	}
+}
+
+// revise is review after something has happened. A reminder that was put off to the end of quiet hours counts from now if they were
+// taken away.
+func (p *person) revise(minute int) {
+	if p.reminded > minute && p.rules.until(minute) <= minute {
+		p.reminded = minute
+	}
+	p.review(minute)
 }
 
 // review raises what is due by the rules of the check.
@@ -154,7 +160,7 @@ func (p *person) fail(minute, expected int) {
 	}
 	p.failures++
 	p.expected = expected
-	p.review(minute)
+	p.revise(minute)
 }
 
 func (p *person) minute(minute int) {
@@ -190,7 +196,7 @@ func (p *person) apply(a act) {
 			p.returned, p.raised, p.unreported, p.failures, p.expected = false, false, true, max(a.rule.after, 1), a.at
 		}
 		p.rules = a.rule
-		p.review(a.at)
+		p.revise(a.at)
 	case "ack":
 		if p.status == "down" {
 			if p.acked, p.returned = a.at+a.long, false; a.long == 0 {
@@ -201,7 +207,7 @@ func (p *person) apply(a act) {
 		if p.status == "down" && a.at < p.acked {
 			p.returned = p.raised
 			p.acked = -1
-			p.review(a.at)
+			p.revise(a.at)
 		}
 		p.acked = -1
 	}
