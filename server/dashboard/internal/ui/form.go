@@ -87,9 +87,9 @@ func (f *Form) Read(typed url.Values) {
 	}
 }
 
-// Find returns the field with a name, or of a setting, or nil.
+// Find returns the field with a name, or of a setting, or nil. "" is the name of none.
 func (f Form) Find(name string) *Field {
-	i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name || field.Setting == name })
+	i := slices.IndexFunc(f.Fields, func(field Field) bool { return name != "" && (field.Name == name || field.Setting == name) })
 	if i < 0 {
 		return nil
 	}

@@ -31,6 +31,14 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestWrongWithoutField: what is wrong with no field in particular stands above the form, and marks none.
+func TestWrongWithoutField(t *testing.T) {
+	f := newForm()
+	if f.Wrong("", "Too many attempts."); f.Problem != "Too many attempts." || f.Errors() != nil {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestRefuse: an error of the library is at its field, in the words of the page. Screen readers find it from there.
 func TestRefuse(t *testing.T) {
 	f := newForm()
