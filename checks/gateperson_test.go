@@ -140,7 +140,7 @@ func (p *person) review(minute int) {
 		for p.reminded+p.rules.repeat <= minute {
 			p.reminded += p.rules.repeat
 		}
-		if !p.waits && minute >= p.acked && p.next < 0 {
+		if !p.waits && minute >= p.acked { // also if one waits that came too early
 			p.remind(minute)
 		}
 	}

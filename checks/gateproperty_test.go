@@ -142,17 +142,18 @@ type line struct {
 }
 
 type queued struct {
-	kind  gate.Kind
-	since bool // it sums up what was held back
-	from  time.Time
-	due   time.Time
-	held  bool
+	kind   gate.Kind
+	since  bool // it sums up what was held back
+	from   time.Time
+	due    time.Time
+	held   bool
+	outage time.Time // when it began
 }
 
 // raise puts the alerts of an event into the lines.
 func (o *office) raise(effects checks.Effects) {
 	for _, a := range effects.Alerts {
-		q := queued{kind: gate.Down, since: !a.Since.IsZero(), from: a.RaisedAt}
+		q := queued{kind: gate.Down, since: !a.Since.IsZero(), from: a.RaisedAt, outage: o.check.StoredSince}
 		switch {
 		case a.Reminder > 0:
 			q.kind = gate.Reminder
@@ -180,10 +181,7 @@ func (o *office) passFirst() bool {
 	}
 	q := &l.pending[0]
 	if q.held && len(l.pending) > 1 && q.kind == gate.Reminder { // what waits waits for nobody
-		l.pending = slices.Delete(l.pending, 0, 1)
-		if l.pending[0].kind == gate.Reminder {
-			l.pending[0] = *q
-		}
+		l.pending = l.pending[1:]
 		return true
 	}
 	if q.held && len(l.pending) > 1 {
@@ -207,7 +205,8 @@ func (o *office) passFirst() bool {
 	p.Windows, p.Parents = o.plans, []gate.Parent{{Name: "fine"}, parentAt(o.acts, o.now)}
 	e := gate.Event{Kind: q.kind, At: l.raised, Check: o.check.ID}
 	if q.kind == gate.Reminder {
-		if !l.at.Before(q.from) || q.held && p.RepeatEvery == 0 && l.early {
+		over := q.held && !o.check.StoredSince.Equal(q.outage) // that outage
+		if over || !l.at.Before(q.from) || q.held && p.RepeatEvery == 0 && l.early {
 			l.pending = l.pending[1:]
 			return true
 		}
