@@ -62,8 +62,8 @@ type Manager interface {
 	Pings(ctx context.Context, id uuid.UUID, q PingQuery) iter.Seq2[pings.Ping, error]
 	// PingBody returns the body of ping number n. The error is ErrNotFound if there is no such ping or it has no body.
 	PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error)
-	// Flips returns the flips of a check in a window, newest first.
-	Flips(ctx context.Context, id uuid.UUID, window flips.Range) iter.Seq2[flips.Flip, error]
+	// Flips returns the flips of a check in a range, newest first.
+	Flips(ctx context.Context, id uuid.UUID, in flips.Range) iter.Seq2[flips.Flip, error]
 	// Stats returns the figures of each UTC day between two instants, oldest first.
 	Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]DayStats, error)
 	// Channels returns the channels of the project, oldest first. A client gets their ID, Name and Kind alone.

@@ -80,31 +80,31 @@ func ValidateTag(tag string) error {
 	return validText("tag", tag, maxTags)
 }
 
-// Bounds of a window of flips, by the query parameters of the management API.
+// Bounds of a range of flips, by the query parameters of the management API.
 const (
 	MaxFlipSeconds   = 31_536_000     // 365 days
 	MaxFlipTimestamp = 10_000_000_000 // in November 2286
 )
 
-// ValidateRange checks a window of flips: it begins at most 365 days ago if it has Last, which is not negative, and its bounds
+// ValidateRange checks a range of flips: it begins at most 365 days ago if it has Last, which is not negative, and its bounds
 // lie before November 2286, the end not before 1970. The error is a *[FieldError] for the query parameter of the API: "seconds"
 // for Last, "start" for From, "end" for Until.
-func ValidateRange(w flips.Range) error {
-	last := int64(w.Last / time.Second)
-	if w.Last%time.Second > 0 {
+func ValidateRange(r flips.Range) error {
+	last := int64(r.Last / time.Second)
+	if r.Last%time.Second > 0 {
 		last++
 	}
 	switch {
-	case w.Last < 0:
+	case r.Last < 0:
 		return refuse("seconds", "is too small: %d, the minimum is 0", min(last, -1))
 	case last > MaxFlipSeconds:
 		return refuse("seconds", "is too large: %d, the maximum is %d", last, MaxFlipSeconds)
-	case !w.From.IsZero() && w.From.Unix() > MaxFlipTimestamp:
-		return refuse("start", "is too large: %d, the maximum is %d", w.From.Unix(), int64(MaxFlipTimestamp))
-	case !w.Until.IsZero() && w.Until.Unix() < 0:
-		return refuse("end", "is too small: %d, the minimum is 0", w.Until.Unix())
-	case w.Until.Unix() > MaxFlipTimestamp:
-		return refuse("end", "is too large: %d, the maximum is %d", w.Until.Unix(), int64(MaxFlipTimestamp))
+	case !r.From.IsZero() && r.From.Unix() > MaxFlipTimestamp:
+		return refuse("start", "is too large: %d, the maximum is %d", r.From.Unix(), int64(MaxFlipTimestamp))
+	case !r.Until.IsZero() && r.Until.Unix() < 0:
+		return refuse("end", "is too small: %d, the minimum is 0", r.Until.Unix())
+	case r.Until.Unix() > MaxFlipTimestamp:
+		return refuse("end", "is too large: %d, the maximum is %d", r.Until.Unix(), int64(MaxFlipTimestamp))
 	}
 	return nil
 }

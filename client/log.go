@@ -133,48 +133,48 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, e
 // Flips returns the status changes of a check in a range of time, newest first. The zero
 // Range selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
 // times of the flips. The error is [checks.ErrNotFound] if the check does not exist, and that of [checks.ValidateRange].
-func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Range) iter.Seq2[flips.Flip, error] {
-	return c.flips(ctx, id.String(), checks.ValidateRange(window), window)
+func (c *Client) Flips(ctx context.Context, id uuid.UUID, in flips.Range) iter.Seq2[flips.Flip, error] {
+	return c.flips(ctx, id.String(), checks.ValidateRange(in), in)
 }
 
 // FlipsByUniqueKey is [Client.Flips] for the check of the project with a unique key.
-func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Range) iter.Seq2[flips.Flip, error] {
+func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, in flips.Range) iter.Seq2[flips.Flip, error] {
 	if !isUniqueKey(key) {
-		return c.flips(ctx, strconv.Quote(key), checks.ErrNotFound, window)
+		return c.flips(ctx, strconv.Quote(key), checks.ErrNotFound, in)
 	}
-	return c.flips(ctx, key, checks.ValidateRange(window), window)
+	return c.flips(ctx, key, checks.ValidateRange(in), in)
 }
 
 // flips lists the flips of a check by its identifier or unique key, unless the arguments are refused.
-func (c *Client) flips(ctx context.Context, check string, refused error, window flips.Range) iter.Seq2[flips.Flip, error] {
+func (c *Client) flips(ctx context.Context, check string, refused error, in flips.Range) iter.Seq2[flips.Flip, error] {
 	name := "list flips of check " + check
 	return listed(ctx, name, refused, func() ([]flips.Flip, error) {
-		return get(ctx, c, name, withQuery(checksPath+check+"/flips/", rangeQuery(window)), func(d flipList) ([]flips.Flip, error) {
+		return get(ctx, c, name, withQuery(checksPath+check+"/flips/", rangeQuery(in)), func(d flipList) ([]flips.Flip, error) {
 			list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
 				return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
 			})
 			// rangeQuery asks for up to a second before From.
-			from := window.From.Truncate(time.Second)
+			from := in.From.Truncate(time.Second)
 			return slices.DeleteFunc(list, func(f flips.Flip) bool { return f.At.Before(from) }), err
 		})
 	})
 }
 
-func rangeQuery(w flips.Range) url.Values {
+func rangeQuery(r flips.Range) url.Values {
 	query := url.Values{}
-	if w.Last != 0 {
-		seconds := int64(w.Last / time.Second)
-		if w.Last%time.Second > 0 {
+	if r.Last != 0 {
+		seconds := int64(r.Last / time.Second)
+		if r.Last%time.Second > 0 {
 			seconds++
 		}
 		query.Set("seconds", strconv.FormatInt(seconds, 10))
 	}
-	if !w.From.IsZero() { // the API selects flips newer than start
-		query.Set("start", strconv.FormatInt(max(0, w.From.Add(-1).Unix()), 10))
+	if !r.From.IsZero() { // the API selects flips newer than start
+		query.Set("start", strconv.FormatInt(max(0, r.From.Add(-1).Unix()), 10))
 	}
-	if !w.Until.IsZero() {
-		end := w.Until.Unix()
-		if w.Until.Nanosecond() > 0 {
+	if !r.Until.IsZero() {
+		end := r.Until.Unix()
+		if r.Until.Nanosecond() > 0 {
 			end++
 		}
 		query.Set("end", strconv.FormatInt(end, 10))

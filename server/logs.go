@@ -92,12 +92,12 @@ func (c *call) listFlips() error {
 	if err != nil {
 		return errBadQuery
 	}
-	window, err := flipRange(query)
+	in, err := flipRange(query)
 	if err != nil {
 		return err
 	}
 	document := make([]wire.Flip, 0)
-	for flip, err := range c.mon.Project(c.check.ProjectID).Flips(c.r.Context(), c.check.ID, window) {
+	for flip, err := range c.mon.Project(c.check.ProjectID).Flips(c.r.Context(), c.check.ID, in) {
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ var (
 	byUniqueKey = subject{true, (*call).findByUniqueKey} // or by UUID
 	byChannel   = subject{true, byID("channel", (*call).findChannel)}
 	byPage      = subject{true, byID("status page", (*call).findPage)}
-	byWindow    = subject{true, byID("", (*call).findWindow)} // a maintenance window or a snooze
+	byWindow    = subject{true, (*call).findWindow} // a maintenance window or a snooze
 )
 
 // byID finds a thing by UUID. find returns the project that owns it: a thing of another project differs from one that is missing.
@@ -69,8 +69,12 @@ func (c *call) findProject(id uuid.UUID) (owner uuid.UUID, err error) {
 	return c.project.ID, err
 }
 
-// findWindow finds a window, in the project of the key alone.
-func (c *call) findWindow(id uuid.UUID) (owner uuid.UUID, err error) {
+// findWindow finds a window in the project of the key. One of another project is missing.
+func (c *call) findWindow(text string) (err error) {
+	id, ok := parseUUID(text, false)
+	if !ok {
+		return errNotFound
+	}
 	c.window, err = c.mon.Project(c.key.ProjectID).Window(c.r.Context(), id)
-	return c.key.ProjectID, err
+	return err
 }

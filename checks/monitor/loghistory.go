@@ -127,12 +127,12 @@ func (s *Projects) Events(ctx context.Context, list []checks.Check, q EventQuery
 	return newest, nil
 }
 
-// Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
+// Flips returns the flips of a check in a range of time, newest first. They include the flip of an overdue check that the
 // watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Errors:
 // [checks.ErrNotFound], and that of [checks.ValidateRange].
-func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Range) iter.Seq2[flips.Flip, error] {
+func (p *Project) Flips(ctx context.Context, id uuid.UUID, in flips.Range) iter.Seq2[flips.Flip, error] {
 	return ofCheck(ctx, id, func() ([]flips.Flip, error) {
-		if err := checks.ValidateRange(window); err != nil {
+		if err := checks.ValidateRange(in); err != nil {
 			return nil, err
 		}
 		now := p.now()
@@ -140,7 +140,7 @@ func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Range) i
 		if err != nil {
 			return nil, err
 		}
-		from, until := window.Bounds(now)
+		from, until := in.Bounds(now)
 		all, err := p.store.Events(ctx, store.EventQuery{Checks: []uuid.UUID{id}, From: from, Until: until})
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Range) i
 		for _, t := range effects.Transitions {
 			flip := t.Flip()
 			// The watcher may have recorded it after the check was read.
-			if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {
+			if in.Contains(flip.At, now) && !slices.Contains(stored, flip) {
 				stored = slices.Insert(stored, 0, flip)
 			}
 		}

@@ -89,7 +89,7 @@ var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.
 func saysDown(check string) string {
 	raised := `coalesce((SELECT k.id FROM rollcall_deliveries AS k JOIN rollcall_flips AS u ON u.id = k.flip_id AND u.check_id = k.check_id AND u.up
 				WHERE k.check_id = ` + check + ` AND k.close = '' AND k.origin = 0 ORDER BY k.id DESC LIMIT 1), 0)`
-	return "o.id > " + raised + ` AND (o.origin = 0 OR o.origin > ` + raised + `)
+	return "o.id > " + raised + " AND " + place("o") + " > " + raised + `
 			AND o.close = '' AND (o.state = 'pending' OR ` + heard + `)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
 				AND k.id > ` + place("o") + ` AND k.close <> '' AND k.state IN ('sent', 'pending'))`

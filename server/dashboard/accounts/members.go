@@ -119,7 +119,7 @@ func (a *Accounts) invite(q *ui.Request) error {
 	known, err := a.people.ByEmail(q.Ctx(), email)
 	sure := q.R.PostForm.Get("sure")
 	if err == nil && known.Unverified && sure == "no" {
-		err = checks.ErrNotFound // whoever owns the address has no account yet
+		err = checks.ErrNotFound // the owner of the address has no account yet
 	}
 	switch {
 	case err == nil && known.Roles[q.Project.ID] != "":

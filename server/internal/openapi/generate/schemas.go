@@ -42,7 +42,7 @@ type completer struct {
 }
 
 // complete adds to the schemas of a document what the code says: the fields of answers, by their types, and the bounds and defaults of
-// settings. What the file says wins. A text in the place of a property is its description.
+// settings. If both say something, the file counts. Where a property should be, a text is its description.
 func complete(document value) error {
 	c := completer{document.Get("components", "schemas"), make(map[string]*yaml.Node)}
 	for _, e := range c.written.Entries() {
@@ -104,7 +104,7 @@ func (c completer) object(t reflect.Type) *yaml.Node {
 	return mapping("type", "object", "properties", properties, "required", required, "additionalProperties", false)
 }
 
-// of returns the schema of a type: a reference if it has a schema of its own.
+// of returns the schema of a type: a reference if its schema has a name.
 func (c completer) of(t reflect.Type) *yaml.Node {
 	if name := nameOf(t); name != "" {
 		return mapping("$ref", "#/components/schemas/"+name)

@@ -15,7 +15,7 @@ type checkAckCmd struct {
 	For      time.Duration `placeholder:"DURATION" help:"Until when: 1m to 720h from now (default: until the check is up again)."`
 	Note     string        `placeholder:"TEXT" help:"Why, or what is being done, up to 500 characters."`
 	By       string        `placeholder:"NAME" help:"Who has it (default: the user of this machine)."`
-	TakeOver bool          `help:"Take it over from whoever has it."`
+	TakeOver bool          `help:"Take it over from the person who has it."`
 }
 
 func (checkAckCmd) Help() string {
