@@ -52,7 +52,7 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 			t.Fatalf("at %v: %v, and with rules %v", at, plain.Status(at), check.Status(at))
 		}
 	}
-	wasTold := r.check.Stored == checks.StatusDown && r.check.Alerting.Failures == 0 // of the outage that goes on
+	wasTold := r.check.Stored == checks.StatusDown && r.check.Alerting.Failures == 0             // of the outage that goes on
 	if r.check.RecordOnly && !check.RecordOnly && check.Stored == checks.StatusDown && wasTold { // as new
 		r.told = ""
 	}
