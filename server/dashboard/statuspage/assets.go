@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -17,6 +18,10 @@ var assetSets = sync.OnceValues(func() (names map[string]string, files map[strin
 	names, files = make(map[string]string), make(map[string]*document)
 	for _, f := range assets.Status() {
 		extension := path.Ext(f.Name)
+		if f.Name == "style.css" { // names the font, which sorts before it
+			f.Body = bytes.ReplaceAll(f.Body, []byte("inter.woff2"), []byte(names["inter.woff2"]))
+			f.Gzip = assets.Compress(f.Body)
+		}
 		sum := sha256.Sum256(f.Body)
 		name := strings.TrimSuffix(f.Name, extension) + "." + hex.EncodeToString(sum[:6]) + extension
 		names[f.Name] = name

@@ -53,6 +53,7 @@ func load(directories ...string) (list []File) {
 // contentTypes are known here, because the tables of a machine may be wrong.
 var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
 }
 
 // Compress returns what is sent to clients that take gzip.

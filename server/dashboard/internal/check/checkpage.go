@@ -51,11 +51,6 @@ type checkView struct {
 	Description []string
 }
 
-// Counts is for the title of the page.
-func (v checkView) Counts() (down, late int) {
-	return ui.Summarize([]ui.Row{v.Row}).Counts()
-}
-
 // checkPage shows one check.
 func checkPage(q *ui.Request) error {
 	now, c := q.Mon.Now(), q.Unnamed(q.Check)

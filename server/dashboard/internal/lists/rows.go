@@ -114,7 +114,7 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time, clock words.Clock)
 	text(r.Schedule)
 	out.WriteString(`</span></small>`)
 	if edit && r.Status == checks.StatusDown && r.Owner == "" {
-		out.WriteString(`<button class="btn small" form="acks" formaction="` + base + `/checks/` + r.Key + `/acknowledge?to=list" aria-label="I have it: `)
+		out.WriteString(`<button class="btn" form="acks" formaction="` + base + `/checks/` + r.Key + `/acknowledge?to=list" aria-label="I have it: `)
 		text(r.Name)
 		out.WriteString(`">I have it</button>`)
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"embed"
 	"encoding/base64"
@@ -60,18 +61,21 @@ func (s *Site) addPage(name string, page *template.Template) {
 // funcs are the functions of all templates.
 func (s *Site) funcs() template.FuncMap {
 	return template.FuncMap{
-		"asset":  func(name string) string { return s.assets.paths[name] },
-		"state":  words.Mark,
-		"glyph":  words.Glyph,
-		"ago":    words.Ago,
-		"took":   prose.Duration,
-		"title":  documentTitle,
-		"icon":   func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
-		"plural": prose.Count[int],
-		"dict":   dict,
-		"join":   strings.Join,
-		"name":   words.Name,
-		"plain":  prose.Plain,
+		"asset": func(name string) string { return s.assets.paths[name] },
+		"state": words.Mark,
+		"glyph": words.Glyph,
+		"ago":   words.Ago,
+		"took":  prose.Duration,
+		"title": documentTitle,
+		"icon": func(name string) template.HTML {
+			return `<svg class="i" aria-hidden="true"><use href="` + template.HTML(s.assets.paths["icons.svg"]+"#"+name) + `"/></svg>`
+		},
+		"favicon": func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
+		"plural":  prose.Count[int],
+		"dict":    dict,
+		"join":    strings.Join,
+		"name":    words.Name,
+		"plain":   prose.Plain,
 	}
 }
 
@@ -81,7 +85,7 @@ type page struct {
 	Base, ZoneCookie string
 	// ZoneData is the release of the time zone data.
 	ZoneData string
-	// Title is that of the document. Down and Late count checks for the title and the icon.
+	// Title is that of the document. Down and Late count checks of the project for the title, the icon and the navigation.
 	Title      string
 	Down, Late int
 	// Nav names the entry of the navigation that the page belongs to.
@@ -124,6 +128,19 @@ func (p *page) Limit() string {
 // HasProject reports whether the page belongs to a project.
 func (p *page) HasProject() bool { return p.Project.ID != uuid.Nil }
 
+// entry is an entry of the navigation: an icon and a label, and whether the page is there.
+type entry struct {
+	Icon, Label, Path string
+	Here              bool
+	Down              int
+}
+
+// Entry returns an entry for a path below that of the project. The path "" is that of the list of checks.
+func (p *page) Entry(path, label string) entry {
+	icon := cmp.Or(path, "checks")
+	return entry{icon, label, fmt.Sprintf("%s/projects/%s/%s", p.Base, p.Project.ID, path), p.Nav == icon, p.Down}
+}
+
 // Timed reports whether the page may have times, and so says in which zone they are.
 func (p *page) Timed() bool { return p.HasProject() || p.Person != nil }
 
@@ -149,6 +166,9 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 	}
 	if counted, ok := data.(interface{ Counts() (down, late int) }); ok {
 		p.Down, p.Late = counted.Counts()
+	} else if p.HasProject() { // without them, if they cannot be read
+		counts, _ := q.Mon.Project(q.Project.ID).Count(q.Ctx(), checks.ListQuery{Now: p.Now})
+		p.Down, p.Late = SummaryOf(counts).Counts()
 	}
 	for _, other := range q.Access.Projects {
 		if other.ProjectID == q.Project.ID || q.Project.ID == uuid.Nil {

@@ -18,10 +18,6 @@ if (zone && !zoneKnown()) {
   if (!("chosen" in document.body.dataset) && (document.body.dataset.zone ?? zone) !== zone && zoneKnown()) location.reload();
 }
 
-// A phone shows a part of the navigation: the part with the page.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 48;
-
 // Relative times
 
 const units = [["days", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -70,6 +66,9 @@ function showCounts() {
   const icon = document.getElementById("icon");
   const href = icon.dataset[counts.down ? "down" : counts.late ? "late" : "up"];
   if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+  const badge = document.getElementById("navdown");
+  badge.hidden = !counts.down;
+  badge.querySelector("b").textContent = counts.down;
 }
 
 // show takes over a fetched page.
