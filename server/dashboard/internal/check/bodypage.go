@@ -23,6 +23,8 @@ type bodyView struct {
 	Parts              []bodyPart
 	Binary             bool
 	Previous, Followed int64 // the numbers of the pings beside this one, or 0
+	// Against compares the output of a failure with that of the last success before, or is nil.
+	Against *comparison
 }
 
 // bodyPart is a part of a body with a title, "" for a body as a whole. NotKept and NotShown are how many bytes before it the
@@ -33,28 +35,29 @@ type bodyPart struct {
 	NotKept, NotShown int64
 }
 
-// ping returns the ping that the path names, as the log has it.
-func ping(q *ui.Request) (ping pings.Ping, log []pings.Ping, err error) {
+// ping returns the place of the ping that the path names, and the log, newest first.
+func ping(q *ui.Request) (i int, log []pings.Ping, err error) {
 	n, err := strconv.ParseInt(q.R.PathValue("number"), 10, 64)
 	if err != nil {
-		return pings.Ping{}, nil, checks.ErrNotFound
+		return 0, nil, checks.ErrNotFound
 	}
 	if log, err = checks.Collect(q.Mon.Project(q.Check.ProjectID).Pings(q.Ctx(), q.Check.ID, checks.PingQuery{})); err != nil {
-		return pings.Ping{}, nil, err
+		return 0, nil, err
 	}
-	i := slices.IndexFunc(log, func(p pings.Ping) bool { return p.N == n })
+	i = slices.IndexFunc(log, func(p pings.Ping) bool { return p.N == n })
 	if i < 0 {
-		return pings.Ping{}, nil, checks.ErrNotFound
+		return 0, nil, checks.ErrNotFound
 	}
-	return log[i], log, nil
+	return i, log, nil
 }
 
 // bodyPage shows a ping with its body.
 func bodyPage(q *ui.Request) error {
-	ping, log, err := ping(q)
+	i, log, err := ping(q)
 	if err != nil {
 		return err
 	}
+	ping := log[i]
 	view := bodyView{Row: ui.RowOf(q.Check, q.Mon.Now()), Ping: ping, Kind: kindWord(ping.Kind)}
 	if last := log[len(log)-1].N; ping.N > last {
 		view.Previous = ping.N - 1
@@ -67,6 +70,10 @@ func bodyPage(q *ui.Request) error {
 			return err
 		}
 		view.read()
+		if ping.Kind == pings.Failure && !view.Binary {
+			text, _ := outputOf(q, &view.Ping)
+			view.Against = against(q, text, log[i:])
+		}
 	}
 	return q.Render("body", fmt.Sprintf("Ping %d of %s", ping.N, ui.NameOf(q.Check)), view)
 }
@@ -106,10 +113,11 @@ func (v *bodyView) add(title, content string) {
 
 // rawBody lets the viewer download a body as it was received. No browser takes it for a page.
 func rawBody(q *ui.Request) error {
-	ping, _, err := ping(q)
+	i, log, err := ping(q)
 	if err != nil {
 		return err
 	}
+	ping := log[i]
 	body, err := q.Mon.Project(q.Check.ProjectID).PingBody(q.Ctx(), q.Check.ID, ping.N)
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ type checkView struct {
 	Row         ui.Row
 	Check       checks.Check
 	Grace       string
+	Headline    headline
 	Verdict     []template.HTML
 	Failure     *failureView // nil if the last run succeeded
 	Kin         kinView
@@ -49,6 +50,8 @@ type checkView struct {
 	Older       int64 // the number below which the next page of the log begins, or 0
 	Kept        int
 	Description []string
+
+	history []checks.Event // the newest at the beginning
 }
 
 // checkPage shows one check.
@@ -89,8 +92,9 @@ func checkPage(q *ui.Request) error {
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
 		Row: ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
-		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log), history: history,
 	}
+	view.Headline = headlineOf(q, &view)
 	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {
 		view.Ways, view.Snoozes = ways(q), ui.SnoozeChoices
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// diffLine is a line of an output that is compared with another.
+// diffLine is a line of an output that is compared with an earlier one.
 type diffLine struct {
 	Text string
-	// Differs says that the other output does not have the line there.
-	Differs bool
+	// Added says that the earlier output does not have the line there, and Gone that only that one has it.
+	Added, Gone bool
 	// Same is how many lines of both outputs are left out here. Such an entry has no text.
 	Same int
 }
@@ -22,7 +22,7 @@ func fold(lines []diffLine) (shown []diffLine) {
 	for i, l := range lines {
 		near := false
 		for _, other := range lines[max(0, i-around):min(len(lines), i+around+1)] {
-			near = near || other.Differs
+			near = near || other.Added || other.Gone
 		}
 		switch n := len(shown); {
 		case near:
@@ -39,9 +39,10 @@ func fold(lines []diffLine) (shown []diffLine) {
 // moments matches what differs between any two runs: dates, times and durations.
 var moments = regexp.MustCompile(`\d{4}[-/.]\d\d[-/.]\d\d|\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?|\b\d+(?:[.,]\d+)?\s?m?s\b`)
 
-// diff marks the lines that are not in a longest common subsequence of two outputs. Times do not count. Its time grows with
-// the product of the lengths, so callers bound them.
-func diff(a, b []string) (first, second []diffLine) {
+// diff returns the lines of an output and, where they are missing, those of an earlier one: those that are not in a longest common
+// subsequence of both are marked. Times do not count. Its time grows with the product of the lengths, so callers bound them.
+func diff(earlier, now []string) (lines []diffLine) {
+	a, b := earlier, now
 	keys := func(lines []string) []string {
 		list := make([]string, len(lines))
 		for i, line := range lines {
@@ -63,20 +64,19 @@ func diff(a, b []string) (first, second []diffLine) {
 			}
 		}
 	}
-	line := func(text string, differs bool) diffLine { return diffLine{Text: output(text), Differs: differs} }
 	i, j := 0, 0
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && left[i] == right[j]:
-			first, second = append(first, line(a[i], false)), append(second, line(b[j], false))
+			lines = append(lines, diffLine{Text: output(b[j])})
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			first = append(first, line(a[i], true))
+			lines = append(lines, diffLine{Text: output(a[i]), Gone: true})
 			i++
 		default:
-			second = append(second, line(b[j], true))
+			lines = append(lines, diffLine{Text: output(b[j]), Added: true})
 			j++
 		}
 	}
-	return first, second
+	return lines
 }

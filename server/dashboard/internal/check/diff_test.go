@@ -15,8 +15,10 @@ func marked(lines []diffLine) string {
 		switch {
 		case l.Same > 0:
 			out.WriteString(strings.Repeat("~", l.Same) + "|")
-		case l.Differs:
-			out.WriteString("!" + l.Text + "|")
+		case l.Added:
+			out.WriteString("+" + l.Text + "|")
+		case l.Gone:
+			out.WriteString("-" + l.Text + "|")
 		default:
 			out.WriteString(l.Text + "|")
 		}
@@ -25,26 +27,22 @@ func marked(lines []diffLine) string {
 }
 
 func TestDiff(t *testing.T) {
-	for _, test := range []struct{ a, b, first, second string }{
-		{"a b c", "a b c", "a|b|c|", "a|b|c|"},
-		{"a x c", "a b c", "a|!x|c|", "a|!b|c|"},
-		{"a c", "a b c", "a|c|", "a|!b|c|"},
-		{"", "a b", "", "!a|!b|"},
-		{"a b", "", "!a|!b|", ""},
-		{"3s a 2026-11-22 03:00:01 c", "14.5s a 2026-11-21 03:00:07 d", "3s|a|2026-11-22|03:00:01|!c|", "14.5s|a|2026-11-21|03:00:07|!d|"},
-		{"<b> \x01", "<b> \x01", "<b>|␁|", "<b>|␁|"},
+	for _, test := range []struct{ earlier, now, want string }{
+		{"a b c", "a b c", "a|b|c|"},
+		{"a b c", "a x c", "a|-b|+x|c|"},
+		{"a b c", "a c", "a|-b|c|"},
+		{"a b", "", "-a|-b|"},
+		{"", "a b", "+a|+b|"},
+		{"14.5s a 2026-11-21 03:00:07 d", "3s a 2026-11-22 03:00:01 c", "3s|a|2026-11-22|03:00:01|-d|+c|"},
+		{"<b> \x01", "<b> \x01", "<b>|␁|"},
 	} {
-		first, second := diff(strings.Fields(test.a), strings.Fields(test.b))
-		if got := marked(first); got != test.first {
-			t.Errorf("%q, %q: %s, want %s", test.a, test.b, got, test.first)
-		}
-		if got := marked(second); got != test.second {
-			t.Errorf("%q, %q: second %s, want %s", test.a, test.b, got, test.second)
+		if got := marked(diff(strings.Fields(test.earlier), strings.Fields(test.now))); got != test.want {
+			t.Errorf("%q, %q: %s, want %s", test.earlier, test.now, got, test.want)
 		}
 	}
-	first, second := diff(strings.Fields("a b c d e f g h i j k"), strings.Fields("a b c d e f X h i j k"))
-	if a, b := marked(fold(first)), marked(fold(second)); a != "~~~|d|e|f|!g|h|i|j|~|" || b != "~~~|d|e|f|!X|h|i|j|~|" {
-		t.Errorf("folded: %s, %s", a, b)
+	lines := fold(diff(strings.Fields("a b c d e f X h i j k"), strings.Fields("a b c d e f g h i j k")))
+	if got := marked(lines); got != "~~~|d|e|f|-X|+g|h|i|j|~|" {
+		t.Errorf("folded: %s", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -33,20 +34,20 @@ const (
 type failureView struct {
 	Ping  pings.Ping
 	Usual time.Duration // the median of the successes, or 0 if that is unknown
-	// Output has the last of Lines lines; it is "" if Problem says why.
+	// Output has the last of Lines lines; it is "" if Problem says why. Cause is the line of it that says why the job failed, or "".
 	Output  string
+	Cause   string
 	Lines   int
 	Problem string
-	// Success is the last success that has an output, or nil.
-	Success *pings.Ping
-	// Compared is set if the viewer asked for a comparison with the success.
-	Compared *comparison
+	// Against compares it with the last success that has an output, or is nil.
+	Against *comparison
 }
 
-// comparison has the last lines of a failure and of a success.
+// comparison compares the last lines of an output with those of an earlier success. Problem says why there are none.
 type comparison struct {
-	Failed, Succeeded []diffLine
-	Problem           string
+	Success pings.Ping
+	Lines   []diffLine
+	Problem string
 }
 
 // Shown is how many lines of the output the page shows.
@@ -66,14 +67,23 @@ func failureOf(q *ui.Request, log []pings.Ping) *failureView {
 	lines := linesOf(text)
 	if v.Problem = problem; len(lines) > 0 {
 		v.Lines, v.Output = len(lines), output(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
-	}
-	if i := slices.IndexFunc(log[at:], func(p pings.Ping) bool { return p.Kind == pings.Success && p.BodySize > 0 }); i >= 0 && v.Lines > 0 {
-		v.Success = &log[at+i]
-		if q.R.URL.Query().Has("compare") {
-			v.Compared = compare(q, text, *v.Success)
-		}
+		v.Cause, v.Against = ui.FailureOf(v.Ping).Cause, against(q, text, log[at:])
 	}
 	return v
+}
+
+// Marked is the output with the line that says why the job failed marked.
+func (v failureView) Marked() template.HTML {
+	lines := strings.Split(template.HTMLEscapeString(v.Output), "\n")
+	blanks := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	cause := template.HTMLEscapeString(blanks(strings.Trim(v.Cause, "… ")))
+	for i, line := range slices.Backward(lines) {
+		if cause != "" && strings.Contains(blanks(line), cause) {
+			lines[i] = "<mark>" + line + "</mark>"
+			break
+		}
+	}
+	return template.HTML(strings.Join(lines, "\n"))
 }
 
 // usual returns the median duration of the newest successes in a log, or 0 if there are too few.
@@ -91,7 +101,7 @@ func usual(log []pings.Ping) time.Duration {
 	return took[len(took)/2]
 }
 
-// outputOf returns the output that a ping of a log carried, or why there is none to show. It sets BodyCut, which logs lack.
+// outputOf returns the output that a ping of a log carried, or why there is none to show. It adds the body to the ping.
 func outputOf(q *ui.Request, logged *pings.Ping) (output, problem string) {
 	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
 	defer cancel()
@@ -102,7 +112,7 @@ func outputOf(q *ui.Request, logged *pings.Ping) (output, problem string) {
 	case err != nil:
 		return "", "The output cannot be read at the moment."
 	}
-	logged.BodyCut = p.BodyCut
+	*logged = p
 	if p.Scheme == "email" {
 		mail := email.Parse(p.Body)
 		return cmp.Or(mail.Text, mail.HTML), ""
@@ -135,16 +145,21 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// compare compares the output of a failure with that of a success.
-func compare(q *ui.Request, failed string, success pings.Ping) *comparison {
-	text, problem := outputOf(q, &success)
-	if problem != "" {
-		return &comparison{Problem: problem}
+// against compares an output with that of the newest success of an older log, or returns nil if there is none.
+func against(q *ui.Request, text string, older []pings.Ping) *comparison {
+	i := slices.IndexFunc(older, func(p pings.Ping) bool { return p.Kind == pings.Success && p.BodySize > 0 })
+	if i < 0 {
+		return nil
+	}
+	c := &comparison{Success: older[i]}
+	good, problem := outputOf(q, &c.Success)
+	if c.Problem = problem; problem != "" {
+		return c
 	}
 	plain := func(text string) []string {
 		lines := linesOf(prose.WithoutSequences(text))
 		return lines[max(0, len(lines)-comparedLines):]
 	}
-	a, b := diff(plain(failed), plain(text))
-	return &comparison{Failed: fold(a), Succeeded: fold(b)}
+	c.Lines = fold(diff(plain(good), plain(text)))
+	return c
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // logPage is how many rows a page of the list of pings has.
-const logPage = 100
+const logPage = 20
 
 // logRow is a row of the list of pings: a run with its start and its end, or another ping.
 type logRow struct {

@@ -68,7 +68,7 @@ function showCounts() {
   if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
   const badge = document.getElementById("navdown");
   badge.hidden = !counts.down;
-  badge.querySelector("b").textContent = counts.down;
+  badge.querySelector("span").textContent = counts.down;
 }
 
 // show takes over a fetched page.

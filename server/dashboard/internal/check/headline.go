@@ -1,0 +1,180 @@
+package check
+
+import (
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// headline says how a check is: in a line, in what the job said, and in facts, each of which has its place.
+type headline struct {
+	Text  template.HTML
+	Line  string // what the output of the failure says, or ""
+	Facts []fact
+}
+
+// fact is an answer to a question that the label asks, and what is known besides. Bad says that somebody should look at it, and Long
+// that it is a sentence.
+type fact struct {
+	Label       string
+	Value, Note template.HTML
+	Bad, Long   bool
+}
+
+// verbs begin the headline of each status.
+var verbs = map[checks.Status]string{
+	checks.StatusDown: "Down for ", checks.StatusGrace: "Late for ", checks.StatusUp: "Up for ", checks.StatusPaused: "Paused for ",
+}
+
+// headlineOf returns the headline of a view whose other fields are set.
+func headlineOf(q *ui.Request, v *checkView) headline {
+	f := factory{clock: q.Clock(), now: q.Mon.Now(), v: v}
+	h := headline{Text: template.HTML(verbs[v.Row.Status]) + words.For(v.Row.Since, f.now)}
+	switch v.Row.Status {
+	case checks.StatusDown:
+		h.Facts = []fact{f.since("last success ", v.Check.History.LastSuccess), f.why(), f.notified(), f.next(), f.owner()}
+		if h.Text += template.HTML(": " + v.reason()); v.Failure != nil && v.downBy() == flips.Failure {
+			h.Line = v.Failure.Cause
+		}
+	case checks.StatusGrace:
+		h.Facts = []fact{f.due("Expected"), f.last(), {Label: "Goes down", Value: words.Ago(v.Rehearsal.DownAt(), f.now)}, f.rehearsed()}
+	case checks.StatusUp:
+		h.Facts = []fact{f.since("", time.Time{}), f.last(), f.due("Next run"), f.rehearsed()}
+	case checks.StatusPaused:
+		h.Facts = []fact{f.since("", time.Time{}), f.last(), f.rehearsed()}
+	default:
+		h.Text = "Waiting for its first ping"
+		h.Facts = []fact{f.due("First run"), f.rehearsed()}
+	}
+	return h
+}
+
+// factory makes the facts of a view.
+type factory struct {
+	clock words.Clock
+	now   time.Time
+	v     *checkView
+}
+
+func (f factory) since(what string, t time.Time) fact {
+	r := fact{Label: "Since", Value: f.clock.When(f.v.Row.Since, f.now)}
+	if !t.IsZero() {
+		r.Note = template.HTML(what) + f.clock.When(t, f.now)
+	}
+	return r
+}
+
+// reason is why the check is down, in few words.
+func (v *checkView) reason() string {
+	if v.downBy() == flips.Failure && v.Failure != nil && v.Failure.Ping.ExitStatus != nil {
+		return "exit status " + strconv.Itoa(*v.Failure.Ping.ExitStatus)
+	}
+	return v.downBy().Words()
+}
+
+// downBy is the reason of the outage.
+func (v *checkView) downBy() flips.Reason {
+	if len(v.history) > 0 && v.history[0].To == checks.StatusDown {
+		return v.history[0].Reason
+	}
+	return flips.Overdue // that nobody has recorded yet
+}
+
+func (f factory) why() fact {
+	r := fact{Label: "Why", Value: template.HTML(f.v.downBy().Words())}
+	switch failure := f.v.Failure; {
+	case f.v.downBy() != flips.Failure:
+		r.Note = template.HTML(template.HTMLEscapeString("expected " + f.v.Row.Schedule))
+	case failure != nil && failure.Ping.Duration != nil:
+		r.Note = template.HTML("after " + prose.Duration(*failure.Ping.Duration))
+		if failure.Usual > 0 {
+			r.Note += template.HTML(", usually " + prose.Duration(failure.Usual))
+		}
+	}
+	return r
+}
+
+// notified says who was notified of the outage, and who was not.
+func (f factory) notified() fact {
+	r := fact{Label: "Notified", Value: "nobody yet"}
+	var sent, failed, waiting []string
+	if len(f.v.Events) > 0 && f.v.Events[0].Word == "down" {
+		for _, d := range f.v.Events[0].Deliveries {
+			list := map[checks.DeliveryState]*[]string{
+				checks.DeliverySent: &sent, checks.DeliveryFailed: &failed, checks.DeliveryPending: &waiting,
+			}[d.State]
+			if list != nil && !slices.Contains(*list, d.Name) {
+				*list = append(*list, d.Name)
+			}
+		}
+	}
+	html := func(names []string) template.HTML { return template.HTML(template.HTMLEscapeString(prose.List(names))) }
+	if len(sent) > 0 {
+		r.Value = html(sent)
+	}
+	switch {
+	case len(failed) > 0:
+		r.Note, r.Bad = "not "+html(failed), true
+	case len(waiting) > 0:
+		r.Note = html(waiting) + " not yet"
+	}
+	return r
+}
+
+// next says who is notified next, unless somebody acknowledges the outage.
+func (f factory) next() fact {
+	text := strings.TrimPrefix(f.v.Rehearsal.Sentence(), "It is down already")
+	text = strings.TrimPrefix(strings.TrimLeft(text, ",. "), "and nothing more is sent ")
+	r := fact{Label: "Comes next", Value: "nothing more", Note: template.HTML(template.HTMLEscapeString(text))}
+	for _, s := range f.v.Rehearsal.Steps {
+		if s.Kind == "alert" || s.Kind == "escalation" || s.Kind == "reminder" {
+			r.Value = words.Ago(s.At, f.now)
+			break
+		}
+	}
+	return r
+}
+
+func (f factory) owner() fact {
+	if f.v.Row.Owner == "" {
+		return fact{Label: "Who has it", Value: "nobody yet", Note: "“I have it” stops reminders and steps"}
+	}
+	r := fact{Label: "Who has it", Value: template.HTML(template.HTMLEscapeString(f.v.Row.Owner)), Note: "since " + f.clock.When(f.v.Row.Owned, f.now)}
+	ack := f.v.Check.Acknowledged(f.now)
+	if !ack.Until.IsZero() {
+		r.Note += ", until " + f.clock.When(ack.Until, f.now)
+	}
+	if note := words.Name(ack.Note, ""); note != "" {
+		r.Note += template.HTML(": " + template.HTMLEscapeString(note))
+	}
+	return r
+}
+
+func (f factory) due(label string) fact {
+	if f.v.Row.Next.IsZero() {
+		return fact{Label: label, Value: "no time is known", Note: template.HTML(template.HTMLEscapeString(f.v.Row.Schedule))}
+	}
+	return fact{Label: label, Value: f.clock.When(f.v.Row.Next, f.now), Note: words.Ago(f.v.Row.Next, f.now)}
+}
+
+func (f factory) last() fact {
+	r := fact{Label: "Last ping", Value: f.clock.When(f.v.Row.Last, f.now)}
+	if f.v.Row.Took > 0 {
+		r.Note = template.HTML("took " + prose.Duration(f.v.Row.Took))
+	}
+	return r
+}
+
+// rehearsed says who would be notified.
+func (f factory) rehearsed() fact {
+	text := f.v.Rehearsal.Sentence()
+	return fact{Label: "Who would be notified", Value: template.HTML(template.HTMLEscapeString(text)), Bad: f.v.Rehearsal.Alone() != "", Long: true}
+}
