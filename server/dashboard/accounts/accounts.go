@@ -103,7 +103,7 @@ func (r registrar) Register(site *ui.Site, sessions *session.Sessions) {
 
 // ways says how people can sign in here. Without people, a key is all that anybody has.
 func (a *Accounts) ways(ctx context.Context) (session.Ways, error) {
-	ways := session.Ways{Key: a.KeySignIn, Passkey: a.Passkeys != nil}
+	ways := session.Ways{Key: a.KeySignIn}
 	if a.Provider != nil {
 		ways.Provider = a.Provider.Name()
 	}
@@ -114,7 +114,7 @@ func (a *Accounts) ways(ctx context.Context) (session.Ways, error) {
 		}
 		a.someone.Store(len(all) > 0)
 	}
-	ways.Nobody = !a.someone.Load()
+	ways.Nobody, ways.Passkey = !a.someone.Load(), a.Passkeys != nil && a.someone.Load()
 	ways.Password = a.someone.Load() || !ways.Key && a.Provider == nil
 	return ways, nil
 }

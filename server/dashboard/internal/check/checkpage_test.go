@@ -23,8 +23,14 @@ func TestCheckPage(t *testing.T) {
 	}
 	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
 	editor.Get(path).Is(http.StatusOK).Has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  r=$(", " run --ping-url", "Kubernetes", "&lt;b&gt;Everything")
-	editor.Get(path).Has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
+	editor.Get(path).Has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<input type="radio" name="way" id="w-0" checked>`, "Send a test ping").
 		HasNo("Slug URL")
+	tried := s.Create(checks.Spec{Name: new("tried")})
+	for _, want := range []string{"Test ping sent. The check is up.", "No test ping was sent"} {
+		editor.Post("/checks/"+tried.UniqueKey()+"/test", nil).Is(http.StatusSeeOther)
+		editor.Get("/checks/"+tried.UniqueKey()).Has(want, "Up for").HasNo("Send a test ping", `id="p-2"`)
+	}
+	reader.Post("/checks/"+tried.UniqueKey()+"/test", nil).Is(http.StatusForbidden)
 	slugged := s.Create(checks.Spec{Name: new("slugged"), Slug: new("nightly")})
 	editor.Get("/checks/"+slugged.UniqueKey()).Has("/ping/"+s.Project.PingKey+"/nightly</code>", `data-copy="url-1"`)
 	reader.Get("/checks/"+slugged.UniqueKey()).HasNo(s.Project.PingKey, slugged.ID.String())
@@ -101,16 +107,17 @@ func TestLastFailure(t *testing.T) {
 	lines := "03:00:09 exporting\n" + strings.Repeat("\x1b[31mrow\x1b[0m\n", 18) + "disk <i>full</i>\n\n"
 	ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(lines)}, 4*time.Minute)
 	b.Get(path).Is(http.StatusOK).Has("Last failure", "exit status 2", "took <b>4 min</b>, usually 12 min", "Last 15 of 20 lines", `href="`+path+`/pings/8"`,
-		"row\nrow\n", "disk &lt;i&gt;full", "?compare=last#output", "<q>disk &lt;i&gt;full").HasNo("03:00:09", "<i>full")
-	b.Get(path+"?compare=last").Is(http.StatusOK).Has("<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger", "<span>03:00:09 exporting</span>", "<span>03:00:01 exporting</span>").
-		HasNo("?compare=last", "Last 15")
+		"row\nrow\n", "<mark>disk &lt;i&gt;full", "<q>disk &lt;i&gt;full", `<p class="mono">disk &lt;i&gt;full`, "Down for <time", ": exit status 2</h2>",
+		"<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger", "<span>03:00:09 exporting</span>").HasNo("03:00:01", "<i>full")
+	b.Get(path+"/pings/8").Is(http.StatusOK).Has("Against the last success", "<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger")
+	b.Get(path + "/pings/6").Is(http.StatusOK).HasNo("Against")
 	ping(pings.Signal{Kind: pings.Failure}, time.Minute)
-	b.Get(path).Has("Last failure", "The job sent no output").HasNo("?compare=last")
+	b.Get(path).Has("Last failure", "The job sent no output").HasNo("Against")
 	ping(pings.Signal{Kind: pings.Failure, Body: []byte(strings.Repeat("\xff\x00", 100))}, time.Minute)
-	b.Get(path).Has("The output is not text").HasNo("?compare=last")
+	b.Get(path).Has("The output is not text").HasNo("Against")
 	mail := "Subject: Cron\r\nContent-Transfer-Encoding: base64\r\n\r\nYmFrY3VwOiBub3QgZm91bmQK\r\n"
 	ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Mail: &pings.Mail{}, Body: []byte(mail)}, time.Minute)
-	b.Get(path).Has(`aria-label="End of the output">bakcup: not found</pre>`, "Whole output").HasNo("Last 1 of")
+	b.Get(path).Has(`aria-label="End of the output"><mark>bakcup: not found</mark></pre>`, "Whole output").HasNo("Last 1 of")
 	ping(success, time.Minute)
 	b.Get(path).HasNo("Last failure")
 }

@@ -104,7 +104,10 @@ func (f factory) why() fact {
 
 // notified says who was notified of the outage, and who was not.
 func (f factory) notified() fact {
-	r := fact{Label: "Notified", Value: "nobody yet"}
+	r := fact{Label: "Notified", Value: "not yet"}
+	if alone := f.v.Rehearsal.Alone(); alone != "" {
+		r = fact{Label: r.Label, Value: "nobody", Note: template.HTML(template.HTMLEscapeString(alone)), Bad: true}
+	}
 	var sent, failed, waiting []string
 	if len(f.v.Events) > 0 && f.v.Events[0].Word == "down" {
 		for _, d := range f.v.Events[0].Deliveries {
@@ -145,7 +148,7 @@ func (f factory) next() fact {
 
 func (f factory) owner() fact {
 	if f.v.Row.Owner == "" {
-		return fact{Label: "Who has it", Value: "nobody yet", Note: "“I have it” stops reminders and steps"}
+		return fact{Label: "Who has it", Value: "not acknowledged", Note: "“I have it” stops reminders and steps"}
 	}
 	r := fact{Label: "Who has it", Value: template.HTML(template.HTMLEscapeString(f.v.Row.Owner)), Note: "since " + f.clock.When(f.v.Row.Owned, f.now)}
 	ack := f.v.Check.Acknowledged(f.now)

@@ -17,6 +17,7 @@ func Register(s *ui.Site) {
 
 	s.Look("GET /projects/{project}/rehearsal", projectRehearsal)
 	s.Look("GET /checks/{check}", checkPage)
+	s.Change("POST /checks/{check}/test", testPing)
 	s.Look("GET /checks/{check}/pings/{number}", bodyPage)
 	s.Look("GET /checks/{check}/pings/{number}/raw", rawBody)
 }

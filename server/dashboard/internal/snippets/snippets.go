@@ -40,30 +40,30 @@ type Snippet struct {
 	Note, Code string
 }
 
-// ways lists the files.
+// ways lists the files, the shortest of each way at its beginning.
 var ways = []struct {
 	name  string
 	files []struct{ file, note string }
 }{
 	{"crontab", []struct{ file, note string }{
-		{"rollcall.crontab", "With the rollcall command: reports the start, the exit status and the output."},
 		{"curl-success.crontab", "With curl: reports each success."},
 		{"curl-status.crontab", "With curl: reports the exit status."},
+		{"rollcall.crontab", "With the rollcall command: reports the start, the exit status and the output."},
 	}},
-	{"sh", []struct{ file, note string }{{"job.sh", "Reports the start, the exit status and the end of the output, which also goes where it went before."}}},
-	{"bash", []struct{ file, note string }{{"job.bash", "Reports the start, the exit status and the end of the output, which also goes where it went before."}}},
 	{"systemd", []struct{ file, note string }{
 		{"job.service", "In the service: reports the start, the exit status and the output."},
 		{timerFile, "The timer of the service, in the time zone of the check."},
 	}},
+	{"Kubernetes", []struct{ file, note string }{{"cronjob.yaml", "The specification of a CronJob. Reports the start and the exit status."}}},
+	{"sh", []struct{ file, note string }{{"job.sh", "Reports the start, the exit status and the end of the output, which also goes where it went before."}}},
+	{"bash", []struct{ file, note string }{{"job.bash", "Reports the start, the exit status and the end of the output, which also goes where it went before."}}},
+	{"PowerShell", []struct{ file, note string }{{"job.ps1", "Reports the start, then the exit status and the end of the output."}}},
 	{"Python", []struct{ file, note string }{{"job.py", "Reports the start, then the exit status with what Python printed and the traceback."}}},
+	{"Go", []struct{ file, note string }{{"main.go.txt", "With package client of this module."}}},
 	{"Node.js", []struct{ file, note string }{{"job.js", "From version 18. Reports the start, then the exit status with what the script printed."}}},
 	{"PHP", []struct{ file, note string }{{"job.php", "For php-cli. Reports the start, then success or failure with what the script printed."}}},
 	{"Ruby", []struct{ file, note string }{{"job.rb", "Before a script: reports the start, then the exit status with what the script printed."}}},
 	{"Perl", []struct{ file, note string }{{"job.pl", "Before a script: reports the start, then the exit status with what the script printed."}}},
-	{"Go", []struct{ file, note string }{{"main.go.txt", "With package client of this module."}}},
-	{"PowerShell", []struct{ file, note string }{{"job.ps1", "Reports the start, then the exit status and the end of the output."}}},
-	{"Kubernetes", []struct{ file, note string }{{"cronjob.yaml", "The specification of a CronJob. Reports the start and the exit status."}}},
 }
 
 const timerFile = "job.timer"

@@ -317,9 +317,9 @@ func write(t *testing.T, path, content string) string {
 
 // languages are those of the snippets, by the name of the way and the number of the alternative.
 var languages = map[string]language{
-	"crontab/0": {sameOrigin: true, hide: hidePrograms, prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
-	"crontab/1": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, status: 3},
-	"crontab/2": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
+	"crontab/2": {sameOrigin: true, hide: hidePrograms, prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
+	"crontab/0": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, status: 3},
+	"crontab/1": {hide: hidePrograms, programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
 	"sh/0":      {hide: hidePrograms, programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
 	"bash/0":    {hide: hidePrograms, programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
 	"systemd/0": {sameOrigin: true, hide: hidePrograms, prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
@@ -640,12 +640,12 @@ func TestSchedules(t *testing.T) {
 		{"", "Europe/Riga", "0 3 * * *", "", false},
 	} {
 		list := all(snippets.Params{PingURL: "https://x.example.org/ping/1", Settings: checks.Settings{Schedule: test.schedule, TZ: test.tz}})
-		lines := strings.Split(list["crontab/0"], "\n")
+		lines := strings.Split(list["crontab/2"], "\n")
 		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+"  r=$(PATH=$PATH:") || !strings.Contains(got, "--ping-url https://x.example.org/ping/1 --}") {
 			t.Errorf("%s: %s", test.schedule, got)
 		}
-		if zoned := strings.Contains(list["crontab/0"], "CRON_TZ="+test.tz+"\n") && strings.Contains(list["crontab/0"], "Debian"); zoned != test.zoned {
-			t.Errorf("%s: %s", test.schedule, list["crontab/0"])
+		if zoned := strings.Contains(list["crontab/2"], "CRON_TZ="+test.tz+"\n") && strings.Contains(list["crontab/2"], "Debian"); zoned != test.zoned {
+			t.Errorf("%s: %s", test.schedule, list["crontab/2"])
 		}
 		got := ""
 		if _, after, found := strings.Cut(list["systemd/1"], "OnCalendar="); found {
@@ -669,7 +669,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := all(snippets.Params{PingURL: "https://rollcall.example.org/ping/UUID"})
-	for _, name := range []string{"crontab/1", "crontab/2", "sh/0", "Python/0"} {
+	for _, name := range []string{"crontab/0", "crontab/1", "sh/0", "Python/0"} {
 		if !strings.Contains(string(manual), "\n"+list[name]+"\n```\n") {
 			t.Errorf("client/README.md lacks %s:\n%s", name, list[name])
 		}
