@@ -15,8 +15,8 @@ import (
 const (
 	// MaxWell is how many lanes of a board may be there before those of well checks collapse.
 	MaxWell = 30
-	// MaxLanes bounds the lanes of a board.
-	MaxLanes = 300
+	// MaxLanes bounds the lanes of a page of a board.
+	MaxLanes = 60
 )
 
 // Order is the order of healthy checks.
@@ -41,7 +41,7 @@ type Group struct {
 // Arrangement is the order of the lanes.
 type Arrangement struct {
 	Groups []Group
-	// Hidden counts the checks without a lane. All of them are well, unless more than [MaxLanes] are not.
+	// Hidden counts the checks after the last lane. On the first page all of them are well, unless more than [MaxLanes] are not.
 	Hidden int
 	// Counts are the checks by their status now.
 	Counts checks.Counts
@@ -57,8 +57,8 @@ func (a Arrangement) Shown() (list []checks.Check) {
 
 // Arrange groups checks: those that are down first, then the late ones, those that came up within the past of the axis,
 // and the others. If the middle of the axis is an earlier instant, those that were down on it come first, which was names.
-// Unless all is set, others collapse when there would be more than [MaxWell] lanes.
-func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Order, all bool) Arrangement {
+// Unless all is set, others collapse when there would be more than [MaxWell] lanes. skip is how many lanes earlier pages have.
+func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Order, all bool, skip int) Arrangement {
 	var down, late, again, well []checks.Check
 	a := Arrangement{Counts: make(checks.Counts)}
 	for _, c := range list {
@@ -81,6 +81,8 @@ func Arrange(list []checks.Check, axis *Axis, was map[uuid.UUID]bool, order Orde
 	}
 	room := MaxLanes
 	add := func(g Group) {
+		before := min(len(g.Checks), skip)
+		g.Checks, skip = g.Checks[before:], skip-before
 		n := min(len(g.Checks), room)
 		a.Hidden += len(g.Checks) - n
 		if room -= n; n > 0 {

@@ -300,24 +300,36 @@ func TestArrange(t *testing.T) {
 		}
 		return b.String()
 	}
-	if got, want := names(board.Arrange(list, axis, nil, board.ByName, false)), "down: d; grace: l; up: a; : p W1 w2 w3; "; got != want {
+	if got, want := names(board.Arrange(list, axis, nil, board.ByName, false, 0)), "down: d; grace: l; up: a; : p W1 w2 w3; "; got != want {
 		t.Errorf("by name: %s, want %s", got, want)
 	}
-	if got, want := names(board.Arrange(list, axis, nil, board.ByTag, false)), "down: d; grace: l; up: a; a: w3; b: w2; : p W1; "; got != want {
+	if got, want := names(board.Arrange(list, axis, nil, board.ByTag, false, 0)), "down: d; grace: l; up: a; a: w3; b: w2; : p W1; "; got != want {
 		t.Errorf("by tag: %s, want %s", got, want)
 	}
 	for i := range 400 {
 		list = append(list, long(fmt.Sprintf("z%03d", i), ""))
 	}
 	earlier := board.NewAxis(noon, noon.Add(-72*time.Hour), 24*time.Hour, words.Clock{Zone: time.UTC})
-	if got, want := names(board.Arrange(list, earlier, map[uuid.UUID]bool{list[0].ID: true}, board.ByName, false)), "down: "+list[0].Name+"; : "; !strings.HasPrefix(got, want) {
+	if got, want := names(board.Arrange(list, earlier, map[uuid.UUID]bool{list[0].ID: true}, board.ByName, false, 0)), "down: "+list[0].Name+"; : "; !strings.HasPrefix(got, want) {
 		t.Errorf("an earlier night is arranged as %q, want first %q", got, want)
 	}
-	a := board.Arrange(list, axis, nil, board.ByName, false)
+	a := board.Arrange(list, axis, nil, board.ByName, false, 0)
 	if n := len(a.Shown()); n != board.MaxWell || a.Hidden != len(list)-n || slices.ContainsFunc(a.Shown(), func(c checks.Check) bool { return c.Name == "p" }) {
 		t.Errorf("%d lanes, %d hidden: %s", n, a.Hidden, names(a))
 	}
-	if a := board.Arrange(list, axis, nil, board.ByName, true); len(a.Shown()) != board.MaxLanes || a.Hidden != len(list)-board.MaxLanes {
+	if a := board.Arrange(list, axis, nil, board.ByName, true, 0); len(a.Shown()) != board.MaxLanes || a.Hidden != len(list)-board.MaxLanes {
 		t.Errorf("of all: %d lanes, %d hidden", len(a.Shown()), a.Hidden)
+	}
+	seen := make(map[uuid.UUID]bool)
+	for skip := 0; skip < len(list)+board.MaxLanes; skip += board.MaxLanes {
+		for _, c := range board.Arrange(list, axis, nil, board.ByTag, true, skip).Shown() {
+			if seen[c.ID] {
+				t.Errorf("%s is on two pages", c.Name)
+			}
+			seen[c.ID] = true
+		}
+	}
+	if len(seen) != len(list) {
+		t.Errorf("%d of %d checks are on a page", len(seen), len(list))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,8 +45,8 @@ type boardView struct {
 	Windows []gate.Window
 	Query   boardQuery
 	Groups  []boardGroup
-	// Hidden counts the checks without a lane.
-	Hidden int
+	// Hidden counts the checks after the last lane, and Before those on earlier pages.
+	Hidden, Before int
 	// Past and Tonight are the sentences on top.
 	Past, Tonight []phrase
 	// Tags says that some check has a tag.
@@ -84,11 +85,15 @@ type boardLane struct {
 type boardQuery struct {
 	Span, Group string
 	All         bool
+	Page        int       // of the lanes, from 1
 	At          time.Time // the middle of the axis; the zero time is now
 }
 
 func parseBoardQuery(values url.Values) boardQuery {
-	q := boardQuery{Span: spans[defaultSpan].Name, All: values.Get("all") == "1"}
+	q := boardQuery{Span: spans[defaultSpan].Name, All: values.Get("all") == "1", Page: 1}
+	if n, err := strconv.Atoi(values.Get("page")); err == nil && q.All {
+		q.Page = min(max(n, 1), 10_000)
+	}
 	for _, s := range spans {
 		if s.Name == values.Get("span") {
 			q.Span = s.Name
@@ -111,6 +116,9 @@ func (q boardQuery) values() url.Values {
 	if q.All {
 		values.Set("all", "1")
 	}
+	if q.Page > 1 {
+		values.Set("page", strconv.Itoa(q.Page))
+	}
 	if !q.At.IsZero() {
 		values.Set("at", q.At.Format(instantForm))
 	}
@@ -123,8 +131,14 @@ func (q boardQuery) With(name, value string) string {
 	if values.Set(name, value); value == "" || value == spans[defaultSpan].Name {
 		values.Del(name)
 	}
+	if name != "page" { // the others arrange the lanes in another way
+		values.Del("page")
+	}
 	return "?" + values.Encode()
 }
+
+// Turned is the query for the page that lies a number of pages after this one.
+func (q boardQuery) Turned(by int) string { return q.With("page", strconv.Itoa(q.Page+by)) }
 
 // Spans are the choices of the page.
 func (v boardView) Spans() any { return spans }
@@ -167,12 +181,12 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 			return err
 		}
 	}
-	arranged := board.Arrange(list, view.Axis, was.down, board.Order(query.Group), query.All)
+	arranged := board.Arrange(list, view.Axis, was.down, board.Order(query.Group), query.All, (query.Page-1)*board.MaxLanes)
 	logs, err := c.read(q, arranged.Shown(), view.Axis.From)
 	if err != nil {
 		return err
 	}
-	view.Summary, view.Hidden = ui.SummaryOf(arranged.Counts), arranged.Hidden
+	view.Summary, view.Hidden, view.Before = ui.SummaryOf(arranged.Counts), arranged.Hidden, len(list)-len(arranged.Shown())-arranged.Hidden
 	view.Density = board.NewDensity(view.Axis)
 	view.Windows, err = q.Mon.Project(q.Project.ID).Windows(q.Ctx(), checks.WindowQuery{Kind: gate.Maintenance, EndsAfter: view.Axis.From})
 	if err != nil {

@@ -104,6 +104,7 @@ func TestBoardOfManyChecks(t *testing.T) {
 	if n := strings.Count(page.Body, `class="lane `); n != 41 {
 		t.Errorf("%d lanes of all, want 41", n)
 	}
+	b.Get(s.Path("board?all=1&page=2")).Is(http.StatusOK).Has("41 before", `rel="prev"`).HasNo(`class="lane `)
 }
 
 // TestBoardOfHostileNames shows names as text.
