@@ -10,6 +10,8 @@ import (
 // Click clicks the first visible element that matches a selector.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
+	// A bar at an edge of the screen would cover an element that is only in view there.
+	Eval[any](p, "document.querySelector("+Quote(selector)+")?.scrollIntoView({ block: 'center', behavior: 'instant' })")
 	p.Do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 

@@ -1,12 +1,14 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -78,7 +80,9 @@ func (p *Page) finish() {
 	if p.ctx.Err() != nil {
 		return
 	}
-	_, _ = eval[any](p.ctx, "1") // events arrive before the answer
+	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second) // a page that asks whether to leave answers nothing
+	defer cancel()
+	_, _ = eval[any](ctx, "1") // events arrive before the answer
 	for _, problem := range p.Problems() {
 		p.t.Errorf("the page: %s", problem)
 	}
@@ -91,7 +95,7 @@ func (p *Page) finish() {
 		return
 	}
 	path := filepath.Join(dir, strings.NewReplacer("/", "-", " ", "-").Replace(p.t.Name())+".png")
-	if err := p.screenshot(path); err != nil {
+	if err := p.screenshot(ctx, path); err != nil {
 		p.t.Log(err)
 		return
 	}
@@ -101,13 +105,13 @@ func (p *Page) finish() {
 // Screenshot writes an image of the whole page into a PNG file.
 func (p *Page) Screenshot(path string) {
 	p.t.Helper()
-	if err := p.screenshot(path); err != nil {
+	if err := p.screenshot(p.ctx, path); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *Page) screenshot(path string) error {
-	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+func (p *Page) screenshot(ctx context.Context, path string) error {
+	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		return err
 	}
