@@ -90,6 +90,14 @@ func (v *escalationView) number() {
 	}
 }
 
+// Some reports whether the step has an integration, and Rest whether it lacks one.
+func (s stepForm) Some() bool {
+	return slices.ContainsFunc(s.Channels, func(c ui.Choice) bool { return c.Selected })
+}
+func (s stepForm) Rest() bool {
+	return slices.ContainsFunc(s.Channels, func(c ui.Choice) bool { return !c.Selected })
+}
+
 func stepChoices(available []channels.Channel, ticked map[string]bool) (list []ui.Choice) {
 	for _, c := range available {
 		list = append(list, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: ticked[c.ID.String()]})
