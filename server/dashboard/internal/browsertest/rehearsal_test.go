@@ -31,11 +31,11 @@ func TestRehearsal(t *testing.T) {
 			page.Submit(".rehearsed .act a")
 			page.Click("#channels input[type=checkbox]")
 			page.Submit("main form.form .primary")
-			page.WaitText("#rehearsal", "If it does not report, ops is notified at 15:00, 1 h 50 min after it goes down.")
+			page.WaitText(".told", "If it does not report, ops is notified at 15:00, 1 h 50 min after it goes down.")
 			page.Click("#rehearsal summary")
 			page.WaitText("#rehearsal", "Quiet hours hold the alert until 15:00.")
 			page.Submit("#rehearsal a[href*='rehearse=failure']")
-			page.WaitText("#rehearsal", "If it fails now, ops is notified at 12:00.")
+			page.WaitText(".told", "If it fails now, ops is notified at 12:00.")
 			page.Submit("#rehearsal .after a")
 			page.WaitText(".lead", "1 check would notify someone later")
 			if script {

@@ -36,7 +36,7 @@ var verbs = map[checks.Status]string{
 
 // headlineOf returns the headline of a view whose other fields are set.
 func headlineOf(q *ui.Request, v *checkView) headline {
-	f := factory{clock: q.Clock(), now: q.Mon.Now(), v: v}
+	f := factory{clock: q.Clock(), now: q.Mon.Now(), own: q.OwnZone(), v: v}
 	h := headline{Text: template.HTML(verbs[v.Row.Status]) + words.For(v.Row.Since, f.now)}
 	switch v.Row.Status {
 	case checks.StatusDown:
@@ -61,11 +61,15 @@ func headlineOf(q *ui.Request, v *checkView) headline {
 type factory struct {
 	clock words.Clock
 	now   time.Time
+	own   *time.Location // of the check
 	v     *checkView
 }
 
 func (f factory) since(what string, t time.Time) fact {
 	r := fact{Label: "Since", Value: f.clock.When(f.v.Row.Since, f.now)}
+	if there := f.clock.Beside(f.v.Row.Since, f.own); there != "" {
+		r.Value += template.HTML(` <span class="own">` + template.HTMLEscapeString(there) + `</span>`)
+	}
 	if !t.IsZero() {
 		r.Note = template.HTML(what) + f.clock.When(t, f.now)
 	}
