@@ -59,6 +59,8 @@ type site struct {
 	host     string
 	// demand says who must use a second factor.
 	demand people.Demand
+	// counted counts the requests of the server.
+	counted counter
 }
 
 func newSite(t *testing.T) *site {
@@ -125,7 +127,7 @@ func (s *site) start() {
 	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: pages})
 	s.must(err)
 	s.pages = handler.Pages().(*dashboard.Dashboard)
-	s.web = &http.Server{Handler: handler}
+	s.web = &http.Server{Handler: s.counted.around(handler)}
 	web := s.web
 	go func() { _ = web.Serve(listener) }()
 }

@@ -111,6 +111,8 @@ type page struct {
 	Own *time.Location
 	// Got says whether the browser can load the page again without sending a form.
 	Got bool
+	// Still says that the page is that of an error: it has no times, follows nothing and does not load itself again.
+	Still bool
 	// Version is that of the project before the page was made.
 	Version string
 	// Data is the page's own.
@@ -142,7 +144,7 @@ func (p *page) Entry(path, label string) entry {
 }
 
 // Timed reports whether the page may have times, and so says in which zone they are.
-func (p *page) Timed() bool { return p.HasProject() || p.Person != nil }
+func (p *page) Timed() bool { return !p.Still && (p.HasProject() || p.Person != nil) }
 
 // Render answers with a page. Title names the page in the browser; the layout adds the project.
 func (q *Request) Render(name, title string, data any) error {
@@ -156,7 +158,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 		Base: q.Base, ZoneCookie: q.cookieName(zoneCookie), ZoneData: schedule.Zoneinfo().Version, Title: title, Nav: q.navs[name], Project: q.Project, Right: q.Right, Viewer: q.Access.Name, Person: q.Access.Person,
 		SignedIn: !q.Config.ForeignSignIn() && (len(q.Access.Projects) > 0 || q.Access.Person != nil),
 		Version:  q.Version, Clock: clock, Now: q.Mon.Now().In(clock.Zone), Own: q.OwnZone(),
-		Got: q.R.Method == http.MethodGet, Data: data,
+		Got: q.R.Method == http.MethodGet, Still: name == "error", Data: data,
 	}
 	if p.HasProject() {
 		p.Project.Name = words.Name(p.Project.Name, "unnamed")

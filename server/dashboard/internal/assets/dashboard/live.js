@@ -81,6 +81,7 @@ export function show(html) {
     document.getElementById("icon").setAttribute("href", fresh.getElementById("icon").getAttribute("href"));
   }
   version = fresh.body.dataset.version ?? version;
+  if (project) document.body.dataset.right = fresh.body.dataset.right;
   for (const element of fresh.querySelectorAll("[data-live][id]")) {
     const old = document.getElementById(element.id);
     if (old) patch(old, element);
@@ -110,12 +111,16 @@ export function refresh() {
   timer = setTimeout(fetchPage, Math.max(pause, ready - performance.now(), 0));
 }
 
-// leave shows what became of a page that is gone, unless it has a form that somebody has touched.
+// over reports whether an answer says that the page is gone, or that the viewer may no longer see it. Other refusals pass.
+const over = ({ redirected, status }) => redirected || (status >= 400 && status < 500 && ![408, 425, 429].includes(status));
+
+// leave shows what became of a page that is over, unless it has a form that somebody has touched. The page of an error follows nothing,
+// so it is loaded once.
 function leave(answer) {
-  if (!touched()) return location.reload();
+  if (got && !touched()) return location.reload();
   const gone = document.getElementById("gone");
   gone.hidden = false;
-  gone.textContent = answer.redirected ? "Your session has ended. What you typed is still here: sign in in another tab, then save." :
+  gone.textContent = answer?.redirected ? "Your session has ended. What you typed is still here: sign in in another tab, then save." :
     "This page is gone, or you may no longer see it. What you typed is still here.";
 }
 
@@ -123,17 +128,19 @@ async function fetchPage() {
   timer = 0;
   running = true;
   const begin = performance.now();
+  let wait = 0; // milliseconds for which the server asks
   try {
     const rows = document.getElementById("rows")?.dataset.rows; // of a list, which gets only what differs from these
     const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "none", ...(rows && { "Rollcall-Rows": rows }) } });
-    if (answer.redirected || answer.status === 404 || answer.status === 403) return leave(answer);
+    if (over(answer)) return leave(answer);
     if (answer.status === 200) show(await answer.text());
-    if (poll) offline.hidden = answer.ok;
+    if (!answer.ok) wait = 1000 * (Number(answer.headers.get("Retry-After")) || 30);
+    offline.hidden = answer.ok;
   } catch {
     if (poll) offline.hidden = false; // else the stream says so, and when the server is back
   }
-  ready = performance.now() + Math.max(1000, 10 * (performance.now() - begin));
-  const again = running === "again";
+  ready = performance.now() + Math.max(1000, wait, 10 * (performance.now() - begin));
+  const again = running === "again" || wait > 0;
   running = false;
   if (again) refresh();
 }
@@ -167,8 +174,13 @@ function connect() {
   stream.addEventListener("hello", (e) => {
     clearTimeout(lost);
     lost = refusals = 0;
-    offline.hidden = true;
-    if (e.data !== version) refresh();
+    if (e.data === version || !got) {
+      offline.hidden = true;
+      return;
+    }
+    clearTimeout(timer); // of a server that asked to wait
+    timer = ready = 0;
+    refresh();
   });
   stream.addEventListener("counts", (e) => {
     counts = JSON.parse(e.data);
@@ -199,8 +211,8 @@ function connect() {
 async function reconnect(gone) {
   try {
     const answer = got && await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
-    if (answer.redirected || answer.status === 404 || gone === true && answer.status === 403) return leave(answer);
-    if (gone === true && got && !touched()) return location.reload();
+    if (answer ? over(answer) : gone === true) return leave(answer);
+    if (gone === true && answer.ok && !touched()) return location.reload();
     if (answer.status === 200) show(await answer.text());
     if (answer) offline.hidden = answer.ok;
   } catch {
