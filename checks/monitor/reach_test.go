@@ -143,3 +143,37 @@ func TestReachOfServer(t *testing.T) {
 		}
 	})
 }
+
+// TestReachSince: an integration fails since the first alert after the last that arrived, however many are given up after that.
+func TestReachSince(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		ch := o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "job")
+		refused := channels.Permanent(errors.New("connection refused"))
+		alert := func(err error, kind pings.Kind) {
+			t.Helper()
+			o.set(answer(err))
+			o.ping(t, c.ID, kind)
+			if err := o.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			o.clock.Advance(24 * time.Hour)
+		}
+		alert(refused, pings.Failure)
+		alert(nil, pings.Success)
+		first := o.Now()
+		for range 4 {
+			alert(refused, pings.Failure)
+			alert(refused, pings.Success)
+		}
+		if r, text := o.reach(t, ch.ID); r.State != verdict.ReachFailing || !r.Since.Equal(first) {
+			t.Errorf("%s since %v, %q; the first failure was %v", r.State, r.Since, text, first)
+		}
+		o.set(answer(errors.New("busy"))) // for now
+		o.ping(t, c.ID, pings.Failure)
+		must(t, o.Tick(t.Context()))
+		if r, text := o.reach(t, ch.ID); !r.Since.Equal(first) || r.Error != "busy" {
+			t.Errorf("with another that waits: since %v, %q", r.Since, text)
+		}
+	})
+}

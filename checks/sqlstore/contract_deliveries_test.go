@@ -122,6 +122,11 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		want[i].FinishedAt = now
 	}
 	same(t, "history", list, want)
+	for after, want := range map[int64]time.Time{0: noon.Add(time.Second), list[0].ID - 1: noon.Add(time.Second), list[0].ID: {}} {
+		if at, err := f.FirstGivenUp(t.Context(), f.project.ID, c.Channels[0], after); err != nil || !at.Equal(want) {
+			t.Errorf("the first that was given up after %d: %v, %v, want %v", after, at, err, want)
+		}
+	}
 	f.marked(t, now, "refused")
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		found, err := tx.Channels(ctx, f.itsChannels())

@@ -118,6 +118,18 @@ func (s *database) Waiting(ctx context.Context, projectID uuid.UUID, before time
 	return waiting, nil
 }
 
+// FirstGivenUp reads the deliveries to a channel in the order of their IDs, from one on.
+func (s *database) FirstGivenUp(ctx context.Context, projectID, channel uuid.UUID, after int64) (time.Time, error) {
+	var at []int64
+	err := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
+		ColumnExpr(canLeave).Where("c.project_id = ? AND d.channel_id = ? AND d.id > ? AND d.state = 'failed' AND d.close = ''", projectID, channel, after).
+		OrderExpr("d.id").Limit(1).Scan(ctx, &at)
+	if err != nil || len(at) == 0 {
+		return time.Time{}, s.translate(err)
+	}
+	return instant(at[0]), nil
+}
+
 func (r *historyRow) delivery() checks.Delivery {
 	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
 	d := checks.Delivery{

@@ -96,6 +96,9 @@ func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 			results = append(results, r)
 		}
 	}
+	if _, err := s.FirstGivenUp(t.Context(), uuid.Nil, due[0].Channel, 20_000_000); err != nil {
+		t.Fatal(err)
+	}
 	if claimed < 100 {
 		t.Fatalf("only %d deliveries were claimed", claimed)
 	}

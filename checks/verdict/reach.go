@@ -30,7 +30,8 @@ const (
 type Reach struct {
 	// State is one of the states of a reach, such as [ReachFailing].
 	State string
-	// Since is since when alerts fail, if they do, and Error why they fail or why the kind is undeliverable.
+	// Since is since when alerts fail, if they do: when the first could leave that did not arrive, of those after the last that did.
+	// Error is why they fail or why the kind is undeliverable.
 	Since time.Time
 	Error string
 	// Waiting counts the alerts that have not arrived yet, and Attempts those at one of them, at most.
@@ -50,8 +51,9 @@ type Outcome struct {
 	Waiting, Attempts int
 	Oldest, Newest    time.Time
 	Error             string
-	// Delivered is when an alert arrived last.
-	Delivered time.Time
+	// Delivered is when an alert arrived last, and FirstGivenUp when the first of those after it could leave that were given up, or
+	// the zero time.
+	Delivered, FirstGivenUp time.Time
 	// InPart says that the alert that was given up last has arrived at other recipients of the channel.
 	InPart bool
 	// Undeliverable is why nobody sends alerts to the kind, or nil.
@@ -86,7 +88,9 @@ func ReachOf(c channels.Channel, o Outcome) Reach {
 	if o.Waiting > 0 && (o.Error != "" || r.Error == "") {
 		r.Error = prose.Line(o.Error, maxError)
 	}
-	r.Since = c.FailedAt
+	if r.Since = o.FirstGivenUp; r.Since.IsZero() {
+		r.Since = c.FailedAt
+	}
 	if r.Since.IsZero() || o.Waiting > 0 && o.Oldest.Before(r.Since) {
 		r.Since = o.Oldest
 	}

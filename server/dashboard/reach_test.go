@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,9 @@ func TestOneAnswer(t *testing.T) {
 	})
 	b := s.SignedIn(s.Keys.ReadWrite)
 	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	team := s.Channel(channels.Group, "team", map[string]string{"channels": hook}).ID.String()
 	c := s.Create(checks.Spec{Name: new("backup"), Channels: &hook})
+	s.Ping(s.Create(checks.Spec{Name: new("sync"), Channels: &team}), pings.Signal{})
 	pages := map[string]string{
 		"overview": s.Path("overview"), "list": s.Path(""), "integrations": s.Path("integrations"), "integration": s.Path("integrations/" + hook),
 		"rehearsal": s.Path("rehearsal"), "check": "/checks/" + c.UniqueKey(),
@@ -43,12 +46,17 @@ func TestOneAnswer(t *testing.T) {
 		s.Advance(10 * time.Minute)
 	}
 	const failing = "failing since 12:00, 9 attempts so far: connection refused"
-	b.Get(pages["overview"]).Has(failing, "1 integration is failing", "1 check alerts nobody", "ops not notified yet").HasNo("ops notified")
-	b.Get(pages["list"]).Has("<b>1</b> alerts nobody")
+	b.Get(pages["overview"]).Has(failing, "1 integration is failing", "2 checks alert nobody", "ops not notified yet").HasNo("ops notified")
+	b.Get(pages["list"]).Has("<b>2</b> alert nobody")
 	b.Get(pages["integrations"]).Has(failing)
 	b.Get(pages["integration"]).Has(failing)
+	for _, name := range []string{"overview", "integrations", "integration", "rehearsal"} {
+		if n := strings.Count(b.Get(pages[name]).Body, "failing since"); n != 1 {
+			t.Errorf("%s says %d times since when ops fails", name, n)
+		}
+	}
 	b.Get(pages["rehearsal"]).Has(failing, "Only integrations that fail", "no alert sent yet").HasNo("<td>notified</td>")
-	b.Get(pages["check"]).Has("has been "+failing, "has not been notified: 9 attempts failed so far", "No integration of this check can be reached now").
+	b.Get(pages["check"]).Has("</b> has been failing since <time", "has not been notified: 9 attempts failed so far", "No integration of this check can be reached now").
 		HasNo("<b>ops</b> was notified", "<b>ops</b> notified")
 
 	refuses = false

@@ -24,13 +24,14 @@ func (c *Courier) Outcomes(ctx context.Context, projectID uuid.UUID, list []chan
 	outcomes := make(map[uuid.UUID]verdict.Outcome, len(list))
 	for _, to := range list {
 		w := waiting[to.ID]
+		var sent int64 // the delivery that arrived last
 		o := verdict.Outcome{Waiting: w.Alerts, Attempts: w.Attempts, Oldest: w.Oldest, Newest: w.Newest, Error: w.Error}
 		if last || w.Alerts > 0 || !to.FailedAt.IsZero() {
 			d, err := c.newest(ctx, projectID, to.ID, checks.DeliverySent)
 			if err != nil {
 				return nil, err
 			}
-			o.Delivered = d.FinishedAt
+			o.Delivered, sent = d.FinishedAt, d.ID
 		}
 		if !to.FailedAt.IsZero() {
 			d, err := c.newest(ctx, projectID, to.ID, checks.DeliveryFailed)
@@ -38,6 +39,9 @@ func (c *Courier) Outcomes(ctx context.Context, projectID uuid.UUID, list []chan
 				return nil, err
 			}
 			o.InPart = d.InPart || d.Recipient != ""
+			if o.FirstGivenUp, err = c.Store.FirstGivenUp(ctx, projectID, to.ID, sent); err != nil {
+				return nil, err
+			}
 		}
 		outcomes[to.ID] = o
 	}

@@ -35,6 +35,9 @@ type Courier interface {
 	// Waiting sums up, by channel, the pending alerts of a project that were tried without success, or could leave before an
 	// instant, which is in the past. Those that the gate keeps back do not count, nor does what is behind them in their lines.
 	Waiting(ctx context.Context, projectID uuid.UUID, before time.Time) (map[uuid.UUID]Waiting, error)
+	// FirstGivenUp returns when the first alert of a project to a channel could leave that was given up, of those with an ID greater
+	// than after. It is the zero time if there is none.
+	FirstGivenUp(ctx context.Context, projectID, channel uuid.UUID, after int64) (time.Time, error)
 	// Channels is that of [Lookup].
 	Channels(ctx context.Context, f ChannelFilter) ([]channels.Channel, error)
 	// Checks is that of [Admin].

@@ -57,14 +57,13 @@ func (v rehearsalView) Had(to verdict.Receiver) string {
 	return strings.TrimPrefix(prose.Plain(v.LastWords(to, v.clock.Zone)), "last alert ")
 }
 
-// Alone says why no one is notified, and Unsure why perhaps no one is.
+// Alone says why no one is notified.
 func (v rehearsalView) Alone() string {
 	if v.Check.RecordOnly { // as somebody wants it
 		return ""
 	}
 	return prose.Plain(v.Problem())
 }
-func (v rehearsalView) Unsure() string { return prose.Plain(v.Doubt()) }
 
 // Mark is the word of the state for the shape of a step, or "".
 func (v rehearsalView) Mark(s verdict.Step) string {

@@ -71,7 +71,9 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 		rows[i] = integrationOf(q, c)
 		rows[i].Checks, rows[i].Groups = counts[c.ID], groups[c.ID]
 		rows[i].Reach = reach[c.ID]
-		rows[i].Arrives = q.Clock().Reach(reach[c.ID], q.Mon.Now())
+		if rows[i].Arrives = q.Clock().Reach(reach[c.ID], q.Mon.Now()); c.Kind == channels.Group && rows[i].Failing() {
+			rows[i].Arrives = "failing: see its members" // which say since when and why
+		}
 		if rows[i].Last, err = lastDelivery(q, c.ID); err != nil {
 			return nil, false, err
 		}
