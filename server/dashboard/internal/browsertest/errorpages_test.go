@@ -122,7 +122,7 @@ func TestServerRefuses(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-					c := s.create(checks.Spec{Name: new("backup"), Timeout: new(time.Hour)})
+			c := s.create(checks.Spec{Name: new("backup"), Timeout: new(time.Hour)})
 			page := s.browser(s.keys.ReadWrite)
 			page.Tolerate(fmt.Sprint("status of ", status))
 			page.WaitText(state(c), "new")

@@ -58,7 +58,7 @@ func bodyPage(q *ui.Request) error {
 		return err
 	}
 	ping := log[i]
-	view := bodyView{Row: ui.RowOf(q.Check, q.Mon.Now()), Ping: ping, Kind: kindWord(ping.Kind)}
+	view := bodyView{Row: ui.RowOf(q.Check, q.Mon.Now(), q.Clock().Zone), Ping: ping, Kind: kindWord(ping.Kind)}
 	if last := log[len(log)-1].N; ping.N > last {
 		view.Previous = ping.N - 1
 	}

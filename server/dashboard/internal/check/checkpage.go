@@ -90,7 +90,7 @@ func checkPage(q *ui.Request) error {
 	}
 	view := checkView{
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
-		Row: ui.RowOf(c, now), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Row: ui.RowOf(c, now, q.Clock().Zone), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log), history: history,
 	}
@@ -150,7 +150,7 @@ func (v kinView) state(parent string) string {
 }
 
 // paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the viewer;
-// that of the check is beside where it differs.
+// that of the check is beside the first that differs.
 func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
 	about, alerts := v.Sentences, v.Sentences[:0:0]
 	isAlert := func(s verdict.Sentence) bool {
@@ -160,15 +160,17 @@ func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
 		about, alerts = about[:i], about[i:]
 	}
 	var list []template.HTML
+	said := false
 	for _, part := range [][]verdict.Sentence{about, alerts} {
 		if len(part) > 0 {
-			list = append(list, paragraph(q, v, part))
+			list = append(list, paragraph(q, v, part, &said))
 		}
 	}
 	return list
 }
 
-func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) template.HTML {
+// paragraph renders sentences. said is whether a time has that of the check beside it.
+func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence, said *bool) template.HTML {
 	clock, own := q.Clock(), q.OwnZone()
 	v.TwelveHours = clock.TwelveHours
 	var out strings.Builder
@@ -188,8 +190,9 @@ func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) t
 			case verdict.Instant:
 				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `">`)
 				// When alerts were sent, to the second, is not read by the clock of the job.
-				if there := clock.Beside(p.At, own); there != "" && strings.Count(text, ":") < 2 {
-					text = strings.TrimSuffix(text, " "+clock.Zone.String()) + " " + template.HTMLEscapeString(there)
+				text = strings.TrimSuffix(text, " "+clock.Zone.String())
+				if there := clock.Beside(p.At, own); there != "" && !*said && strings.Count(text, ":") < 2 {
+					text, *said = text+" "+template.HTMLEscapeString(there), true
 				}
 				out.WriteString(text + "</time>")
 			default:

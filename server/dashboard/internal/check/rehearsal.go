@@ -35,7 +35,7 @@ func rehearsals(q *ui.Request, list []checks.Check) ([]rehearsalView, error) {
 	clock := q.Clock()
 	for i, r := range all {
 		r.TwelveHours = clock.TwelveHours
-		views[i] = rehearsalView{Rehearsal: r, clock: clock, Failure: failure, Asked: asked != "", Row: ui.RowOf(r.Check, r.Now)}
+		views[i] = rehearsalView{Rehearsal: r, clock: clock, Failure: failure, Asked: asked != "", Row: ui.RowOf(r.Check, r.Now, clock.Zone)}
 	}
 	return views, err
 }

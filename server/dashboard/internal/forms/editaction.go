@@ -138,7 +138,7 @@ func (a checkAction) show(q *ui.Request, refused error) error {
 	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
 	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check)}
 	if a.Acks {
-		v.Row, v.Form.Fields = ui.RowOf(q.Check, q.Mon.Now()), ackFields()
+		v.Row, v.Form.Fields = ui.RowOf(q.Check, q.Mon.Now(), q.Clock().Zone), ackFields()
 	}
 	if a.Targets {
 		field := ui.Field{Name: "project", Label: "Move to project"}

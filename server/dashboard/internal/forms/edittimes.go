@@ -77,7 +77,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 		return p
 	}
 	p.Zone = zone.String()
-	p.Words = "A ping is expected " + schedule.Explain(s, zone) + "."
+	p.Words = "A ping is expected " + strings.TrimSuffix(schedule.Explain(s, zone), ", in "+viewer.Zone.String()) + "."
 	if graceErr == nil {
 		p.Words += " If none arrives, the check goes down " + words.SpellPeriod(grace) + " later."
 	}

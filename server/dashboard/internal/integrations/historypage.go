@@ -286,7 +286,7 @@ func changeRows(q *ui.Request, list []checks.Check, available []channels.Channel
 		}
 		add(c.CreatedAt, historyRow{Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "was created"})
 		if c.TimingSince.After(c.CreatedAt) {
-			add(c.TimingSince, historyRow{Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "got another schedule or grace time", Why: ui.Schedule(c.Settings)})
+			add(c.TimingSince, historyRow{Name: ui.NameOf(c), Key: c.UniqueKey(), Text: "got another schedule or grace time", Why: ui.Schedule(c.Settings, q.Clock().Zone)})
 		}
 	}
 	for _, c := range available {

@@ -235,7 +235,7 @@ func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, view 
 			view.Density.AddRuns(c, line.Runs)
 			l := boardLane{
 				Lane: board.NewLane(c, line, axis), axis: axis, path: base + "/checks/" + c.UniqueKey(),
-				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings), ", in "+c.TZ),
+				Key: c.UniqueKey(), Name: ui.NameOf(c), Schedule: strings.TrimSuffix(ui.Schedule(c.Settings, axis.Zone), ", in "+c.TZ),
 			}
 			for _, w := range view.Windows {
 				if w.Covers(c.ID, c.TagList()) {

@@ -221,7 +221,7 @@ func (f *statusPageForm) preview(q *ui.Request, count int) error {
 			return err
 		}
 		if f.Shows(c.Settings) {
-			f.Shown = append(f.Shown, ui.RowOf(*c.Check, now))
+			f.Shown = append(f.Shown, ui.RowOf(*c.Check, now, q.Clock().Zone))
 		}
 		if len(f.Shown) >= min(count, shownRows) {
 			break

@@ -81,7 +81,7 @@ func showWindows(q *ui.Request, status int, v windowsView) error {
 		return err
 	}
 	for _, w := range list {
-		row := windowRowOf(w, names)
+		row := windowRowOf(w, names, q.Clock().Zone)
 		until, in := w.At(now)
 		start, end, next := w.Next(now)
 		switch {
@@ -133,13 +133,13 @@ func namesOf(q *ui.Request, list []gate.Window, known []checks.Check) (map[uuid.
 // membersShown is how many checks of a window the page names.
 const membersShown = 5
 
-func windowRowOf(w gate.Window, names map[uuid.UUID]windowMember) windowRow {
+func windowRowOf(w gate.Window, names map[uuid.UUID]windowMember, viewer *time.Location) windowRow {
 	row := windowRow{Window: w, Title: "Maintenance"}
 	if w.Kind == gate.Snooze {
 		row.Title = "Snooze"
 	}
 	if w.Schedule != "" {
-		row.Schedule = ui.Schedule(checks.Settings{Schedule: w.Schedule, TZ: w.TZ}) + ", for " + prose.Duration(w.Duration)
+		row.Schedule = ui.Schedule(checks.Settings{Schedule: w.Schedule, TZ: w.TZ}, viewer) + ", for " + prose.Duration(w.Duration)
 	}
 	for _, id := range w.Checks[:min(len(w.Checks), membersShown)] {
 		if c, ok := names[id]; ok { // it may have been deleted
@@ -176,10 +176,15 @@ func (v *windowsView) addForm(q *ui.Request, shown []checks.Check) error {
 func addWindow(q *ui.Request) error {
 	form := windowForm(q)
 	form.Read(q.R.PostForm)
-	w, notes, err := typedWindow(q, form)
-	if err == nil {
-		w, err = q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
+	w, notes, err := typedWindow(q, &form)
+	if err != nil {
+		return err
 	}
+	refuseWindow(&form, w, q.Mon.Now(), q.Clock())
+	if form.Refused() {
+		return showWindows(q, http.StatusBadRequest, windowsView{Form: form})
+	}
+	w, err = q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
 	if status := form.Refuse(err); status != 0 {
 		return showWindows(q, status, windowsView{Form: form})
 	}
@@ -196,13 +201,47 @@ func addWindow(q *ui.Request) error {
 	return q.Redirect("/projects/%s/maintenance", q.Project.ID)
 }
 
-// typedWindow reads the form. The notes say of a time that occurs twice which it is.
-func typedWindow(q *ui.Request, form ui.Form) (w gate.Window, notes string, err error) {
+// refuseWindow says of each field what is wrong with it. A field that is wrong is replaced, so that the next is found.
+func refuseWindow(form *ui.Form, w gate.Window, now time.Time, clock words.Clock) {
+	for range form.Fields {
+		_, err := w.Normalize(now)
+		wrong, ok := errors.AsType[*gate.Error](err)
+		if !ok {
+			return
+		}
+		if field := form.Find(wrong.Field); field == nil || field.Error == "" {
+			form.Refuse(&checks.FieldError{Field: wrong.Field, Reason: clock.Spoken(wrong.Reason)})
+		}
+		switch wrong.Field {
+		case "note":
+			w.Note = ""
+		case "checks":
+			w.Checks = nil
+		case "tags":
+			w.Tags = nil
+		case "start":
+			w.Start, w.End = now, now.Add(time.Hour)
+		case "schedule":
+			w.Schedule = "@weekly"
+		case "tz":
+			w.TZ = ""
+		default: // of the end and the duration, a window has one
+			if w.End = (time.Time{}); w.Schedule == "" {
+				w.Start = now
+			}
+			w.Duration = time.Hour
+		}
+	}
+}
+
+// typedWindow reads the form, and says in it what cannot be read. The notes say of a time that occurs twice which it is.
+func typedWindow(q *ui.Request, form *ui.Form) (w gate.Window, notes string, err error) {
 	w.Kind, w.Note = gate.Maintenance, form.Value("note")
+	wrong := func(field, reason string) { form.Refuse(&checks.FieldError{Field: field, Reason: reason}) }
 	switch form.Value("scope") {
 	case "tags":
 		if w.Tags = q.R.PostForm["tag"]; len(w.Tags) == 0 {
-			return w, "", &checks.FieldError{Field: "tags", Reason: "is empty: choose a tag, or another answer"}
+			wrong("tags", "is empty: choose a tag, or another answer")
 		}
 	case "checks":
 		for _, text := range q.R.PostForm["check"] {
@@ -213,45 +252,51 @@ func typedWindow(q *ui.Request, form ui.Form) (w gate.Window, notes string, err 
 			w.Checks = append(w.Checks, id)
 		}
 		if len(w.Checks) == 0 {
-			return w, "", &checks.FieldError{Field: "checks", Reason: "is empty: choose a check, or another answer"}
+			wrong("checks", "is empty: choose a check, or another answer")
 		}
 	}
 	switch form.Value("when") {
 	case "planned":
 		var start, end string
-		if w.Start, start, err = typedTime(q, form, "start"); err == nil {
-			w.End, end, err = typedTime(q, form, "end")
+		w.Start, start = typedTime(q, form, "start")
+		w.End, end = typedTime(q, form, "end")
+		if notes = start + end; w.Start.IsZero() || w.End.IsZero() { // which the form says
+			w.Start, w.End, w.Duration = time.Time{}, time.Time{}, time.Hour
 		}
-		notes = start + end
 	case "recurring":
 		if w.Schedule = form.Value("schedule"); w.Schedule == "" {
-			return w, "", &checks.FieldError{Field: "schedule", Reason: "is empty"}
+			wrong("schedule", "is empty")
+			w.Schedule = "@weekly"
 		}
 		w.TZ, form.Find("each").Setting = form.Value("tz"), "duration"
 		if w.Duration, err = words.ParsePeriod(form.Value("each")); err != nil {
-			err = &checks.FieldError{Field: "duration", Reason: err.Error()}
+			wrong("duration", err.Error())
+			w.Duration = time.Hour
 		}
 	default:
 		form.Find("for").Setting = "duration"
 		if w.Duration, err = time.ParseDuration(form.Value("for")); err != nil {
-			err = ui.ErrBadForm
+			return w, "", ui.ErrBadForm
 		}
 	}
-	return w, notes, err
+	return w, notes, nil
 }
 
-// typedTime reads a date with a time of day, in the viewer's zone. The note says of one that occurs twice which it is.
-func typedTime(q *ui.Request, form ui.Form, name string) (at time.Time, note string, err error) {
-	at, note, err = schedule.ParseLocal(form.Value(name), q.Clock().Zone)
+// typedTime reads a date with a time of day, in the viewer's zone. It is the zero time if the form says what is wrong. The note says
+// of one that occurs twice which it is.
+func typedTime(q *ui.Request, form *ui.Form, name string) (at time.Time, note string) {
+	at, note, err := schedule.ParseLocal(form.Value(name), q.Clock().Zone)
 	switch {
 	case errors.Is(err, schedule.ErrNotLocal):
-		err = &checks.FieldError{Field: name, Reason: "is not a date and a time"}
+		form.Refuse(&checks.FieldError{Field: name, Reason: "is not a date and a time"})
+		return time.Time{}, ""
 	case err != nil:
-		err = &checks.FieldError{Field: name, Reason: err.Error()}
+		form.Refuse(&checks.FieldError{Field: name, Reason: err.Error()})
+		return time.Time{}, ""
 	case note != "":
 		note = " " + form.Field(name).Called + ": " + note + "."
 	}
-	return at, note, err
+	return at, note
 }
 
 // endWindow ends a window.

@@ -35,7 +35,7 @@ func TestMaintenance(t *testing.T) {
 	in := b.In("Europe/Riga")
 	in.Post(s.Path("maintenance"), url.Values{"scope": {"checks"}, "check": {dump.ID.String()}, "when": {"planned"}, "start": {"2026-11-24T22:00"}, "end": {"2026-11-25T02:00"}}).Is(http.StatusSeeOther)
 	b.Post(s.Path("maintenance"), url.Values{"scope": {"all"}, "when": {"recurring"}, "schedule": {"0 3 * * SUN"}, "each": {"90 min"}, "tz": {"Europe/Riga"}}).Is(http.StatusSeeOther)
-	b.Get(s.Path("maintenance")).Has("Coming", "at 03:00 every Sunday, in Europe/Riga, for 1 h 30 min", "dump &lt;b&gt;", "the whole project", "Cancel")
+	b.Get(s.Path("maintenance")).Has("Coming", "at 03:00 every Sunday, for 1 h 30 min", "dump &lt;b&gt;", "the whole project", "Cancel")
 	list := windows()
 	if len(list) != 3 || !list[2].Start.Equal(time.Date(2026, 11, 24, 20, 0, 0, 0, time.UTC)) || list[0].Duration+list[1].Duration != 90*time.Minute {
 		t.Fatalf("%+v", list)
@@ -51,6 +51,13 @@ func TestMaintenance(t *testing.T) {
 	} {
 		b.Post(s.Path("maintenance"), form).Is(http.StatusBadRequest).Has(want)
 	}
+	// Each field says what is wrong with it, and the clock is that of the form.
+	in.Post(s.Path("maintenance"), url.Values{"scope": {"tags"}, "when": {"recurring"}, "schedule": {"nightly"}, "each": {"31 days"}, "tz": {"Riga"}, "note": {"a\tb"}}).
+		Is(http.StatusBadRequest).Has(`<a href="#tags">`, `<a href="#schedule">`, `<a href="#each">`, `<a href="#tz">`, `<a href="#note">`)
+	in.Post(s.Path("maintenance"), url.Values{"scope": {"checks"}, "when": {"planned"}, "start": {"soon"}, "end": {"later"}}).
+		Is(http.StatusBadRequest).Has(`<a href="#checks">`, `<a href="#start">`, `<a href="#end">`)
+	in.Post(s.Path("maintenance"), url.Values{"when": {"planned"}, "start": {"2026-11-24T22:00"}, "end": {"2026-11-24T20:00"}}).Is(http.StatusBadRequest).
+		Has("The end is not after the start: 24 Nov 2026 20:00, the start is 24 Nov 2026 22:00.").HasNo("18:00")
 	b.Post(s.Path("maintenance"), url.Values{"when": {"now"}, "for": {"x"}}).Is(http.StatusBadRequest)
 	in.Post(s.Path("maintenance"), url.Values{"when": {"planned"}, "start": {"2027-03-28T03:30"}, "end": {"2027-03-28T05:00"}}).Is(http.StatusBadRequest).
 		Has("The start does not exist: the clock is set forward from 03:00 to 04:00")

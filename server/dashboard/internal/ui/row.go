@@ -48,10 +48,10 @@ type Row struct {
 // Word is the word of the state.
 func (r Row) Word() string { return words.State(r.Status) }
 
-// RowOf returns the row of a check at an instant.
-func RowOf(c checks.Check, now time.Time) Row {
+// RowOf returns the row of a check at an instant, for a viewer in a time zone.
+func RowOf(c checks.Check, now time.Time, viewer *time.Location) Row {
 	r := Row{
-		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, RecordOnly: c.RecordOnly, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
+		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, RecordOnly: c.RecordOnly, Status: c.Status(now), Schedule: Schedule(c.Settings, viewer), Tags: words.Names(c.TagList()),
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now), Lower: c.SortName(),
 	}
 	if ack := c.Acknowledged(now); ack.By != "" {
@@ -73,12 +73,12 @@ func RowOf(c checks.Check, now time.Time) Row {
 
 // Rows returns the rows of checks. It stops when the answer takes too long.
 func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
-	rows := make([]Row, len(list))
+	rows, viewer := make([]Row, len(list)), q.zone()
 	for i, c := range list {
 		if i%100 == 0 && q.Ctx().Err() != nil {
 			return nil, q.Ctx().Err()
 		}
-		rows[i] = RowOf(q.Unnamed(c), now)
+		rows[i] = RowOf(q.Unnamed(c), now, viewer)
 	}
 	return rows, nil
 }
@@ -95,8 +95,13 @@ var explained = struct {
 	known map[[3]string]string
 }{known: map[[3]string]string{}}
 
-// Schedule says in words when a check expects pings.
-func Schedule(s checks.Settings) string {
+// Schedule says in words when a check expects pings. It names the time zone unless that is the viewer's, whose pages are in it.
+func Schedule(s checks.Settings, viewer *time.Location) string {
+	return strings.TrimSuffix(explain(s), ", in "+viewer.String())
+}
+
+// explain is [verdict.Schedule], which it remembers.
+func explain(s checks.Settings) string {
 	key := [3]string{s.Schedule, s.TZ, s.Timeout.String()}
 	explained.Lock()
 	text, ok := explained.known[key]
@@ -104,7 +109,7 @@ func Schedule(s checks.Settings) string {
 	if ok {
 		return text
 	}
-	text = strings.TrimSuffix(verdict.Schedule(s), ", in UTC")
+	text = verdict.Schedule(s)
 	explained.Lock()
 	defer explained.Unlock()
 	if len(explained.known) >= 10_000 {

@@ -41,7 +41,7 @@ func TestRows(t *testing.T) {
 	var rows []ui.Row
 	got := map[string]string{}
 	for _, c := range list {
-		r := ui.RowOf(c, s.Now())
+		r := ui.RowOf(c, s.Now(), time.UTC)
 		rows = append(rows, r)
 		got[r.Name] = r.Word() + " " + r.Took.String() + " " + r.Next.UTC().Format("15:04")
 	}
@@ -125,5 +125,23 @@ func TestMembers(t *testing.T) {
 	group := channels.Channel{Kind: channels.Group, Settings: map[string]string{"channels": a.String() + ",gone," + b.String()}}
 	if diff := cmp.Diff([]uuid.UUID{a, b}, ui.Members(group)); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+// TestScheduleNamesForeignZones: a schedule names its time zone unless it is that of the viewer.
+func TestScheduleNamesForeignZones(t *testing.T) {
+	riga, err := time.LoadLocation("Europe/Riga")
+	pagetest.NoError(t, err)
+	for _, test := range []struct {
+		tz     string
+		viewer *time.Location
+		want   string
+	}{
+		{"UTC", time.UTC, "at 01:15 every day"}, {"UTC", riga, "at 01:15 every day, in UTC"},
+		{"Europe/Riga", riga, "at 01:15 every day"}, {"Europe/Riga", time.UTC, "at 01:15 every day, in Europe/Riga"},
+	} {
+		if got := ui.Schedule(checks.Settings{Schedule: "15 1 * * *", TZ: test.tz}, test.viewer); got != test.want {
+			t.Errorf("a schedule in %s for a viewer in %s: %q, want %q", test.tz, test.viewer, got, test.want)
+		}
 	}
 }

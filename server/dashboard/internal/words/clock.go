@@ -2,6 +2,7 @@ package words
 
 import (
 	"html/template"
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,6 +47,20 @@ func (c Clock) Reach(r verdict.Reach, now time.Time) string {
 		b.WriteString(v.Words(p, c.Zone))
 	}
 	return prose.Plain(b.String())
+}
+
+// instants matches the instants in errors of the monitor.
+var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// Spoken writes the instants of an error, such as 2026-11-24T22:00:00Z, by the clock: "25 Nov 2026 00:00".
+func (c Clock) Spoken(text string) string {
+	return instants.ReplaceAllStringFunc(text, func(text string) string {
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return text
+		}
+		return c.Format(t, "2 Jan 2006 15:04") + zoneOf(t, c.Zone)
+	})
 }
 
 // When is a time element with the words of [Clock.Text]. It is "never" for the zero time.
