@@ -37,8 +37,8 @@ type Check struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 
 	Settings
-	// TimingSince is when the settings that decide deadlines last changed. No deadline is earlier than that, so a
-	// change cannot take the check down in the past.
+	// TimingSince is when the settings that decide deadlines last changed, but for another grace that leaves the check late as it was.
+	// No deadline is earlier than that, so a change cannot take the check down in the past.
 	TimingSince time.Time `json:"timing_since,omitzero"`
 
 	// Channels are the integrations that receive the alerts.

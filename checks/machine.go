@@ -328,8 +328,11 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	if limited && c.MaxRuntime == 0 { // from now on, a newer result supersedes an older run
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return !run.StartedAt.Before(c.LastPing) })
 	}
-	if c.timing() != before {
-		c.TimingSince = now
+	if timing := c.timing(); timing != before {
+		before.grace, before.runLimit = timing.grace, timing.runLimit
+		if timing != before || !c.staysLate(settled, now) {
+			c.TimingSince = now
+		}
 		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past do not count
 			c.Alerting.ExpectedAt = later(c.Alerting.ExpectedAt, now.Add(-c.Grace))
 		}
@@ -337,6 +340,13 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	}
 	c = c.review(now, &effects)
 	return c, effects, nil
+}
+
+// staysLate reports whether the check is late with another grace as it was before, so that it is late since the same instant, and no
+// deadline is in the past.
+func (c Check) staysLate(before Check, now time.Time) bool {
+	_, deadline, _ := c.Outlook()
+	return before.Status(now) == StatusGrace && c.Status(now) == StatusGrace && deadline.After(now)
 }
 
 // ruledBy returns the check with the alert rules of another one, for an event that follows the old timing and the new rules.

@@ -54,6 +54,46 @@ func TestSince(t *testing.T) {
 	})
 }
 
+// TestLateSince: another grace does not change since when a check is late, as long as it stays late.
+func TestLateSince(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(time.Hour), Grace: new(4 * time.Hour)}, noon)
+	must(err)
+	c, _, _, err = c.Ping(pings.Signal{}, noon)
+	must(err)
+	for _, edit := range []struct {
+		hours, grace int
+		status       checks.Status
+		since        time.Time
+	}{
+		{3, 6, checks.StatusGrace, at(1)},
+		{4, 4, checks.StatusGrace, at(1)}, // as Undo does
+		{4, 1, checks.StatusDown, at(4)},  // no deadline is in the past
+	} {
+		c, _, err = c.Update(checks.Spec{Grace: new(time.Duration(edit.grace) * time.Hour)}, at(edit.hours))
+		must(err)
+		if status, since := c.Status(at(edit.hours)), c.Since(at(edit.hours)); status != edit.status || !since.Equal(edit.since) {
+			t.Errorf("with a grace of %d h: %s since %v, want %s since %v", edit.grace, status, since, edit.status, edit.since)
+		}
+	}
+	c, err = checks.New(uuid.New(), checks.Spec{Timeout: new(4 * time.Hour), Grace: new(4 * time.Hour)}, noon)
+	must(err)
+	c, _, _, err = c.Ping(pings.Signal{}, noon)
+	must(err)
+	c, _, err = c.Update(checks.Spec{Timeout: new(time.Hour)}, at(3))
+	must(err)
+	if status, since := c.Status(at(3)), c.Since(at(3)); status != checks.StatusGrace || !since.Equal(at(3)) {
+		t.Errorf("with a shorter period: %s since %v", status, since)
+	}
+}
+
 func ExampleCheck_Since() {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}, noon)
