@@ -51,7 +51,7 @@ type ackLink struct {
 
 // viewers says who is signed in at the pages.
 type viewers interface {
-	Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string
+	Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) audit.Actor
 }
 
 // AcknowledgeURL returns the URL at which people acknowledge the present outage of a check, for the field AckLink of
@@ -109,6 +109,7 @@ type ackView struct {
 	// Of a message about several checks: those that are still down, those whose outage is over, and those that somebody has.
 	Down, Up, Taken string
 	Viewer          string // who is signed in
+	actor           audit.Actor
 	Owner           string // who has it already
 	Owned           string // since when, and until when
 	Hours           []int  // for how long people can take it
@@ -151,7 +152,8 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	if page.Says != "" {
 		return http.StatusOK, page, nil
 	}
-	page.Viewer, page.Hours = s.viewer(w, r, l.project), ackHours()
+	page.Hours = ackHours()
+	page.addViewer(s, w, r, l.project)
 	if a := c.Acknowledged(now); a.By != "" {
 		page.Owner, page.Owned = a.By, "since "+prose.Time(a.At, "2 Jan 15:04", c.TZ)+", "+untilOf(a, c.TZ)
 	}
@@ -207,7 +209,7 @@ func (s *Server) typedAck(w http.ResponseWriter, r *http.Request, about uuid.UUI
 	actor := audit.Actor{Kind: audit.Link, Name: prose.Line(page.By, checks.MaxName-len(audit.ByLink)-1), Address: address}
 	spec = checks.AckSpec{By: page.By, Note: page.Note, TakeOver: r.PostForm.Has("take_over")}
 	if page.Viewer != "" {
-		actor = audit.Actor{Kind: audit.Person, Name: page.Viewer, Address: address}
+		actor = page.actor
 		spec.By = page.Viewer
 	} else if prose.Name(page.By) == "" {
 		return nil, spec, "Say who you are.", nil
@@ -218,7 +220,9 @@ func (s *Server) typedAck(w http.ResponseWriter, r *http.Request, about uuid.UUI
 	if field, text := fault(spec.Validate()); field != "" {
 		return nil, spec, "The " + strings.Replace(text, "by is", "name is", 1) + ".", nil
 	}
-	spec.By = actor.Words()
+	if page.Viewer == "" {
+		spec.By = actor.Words()
+	}
 	return audit.WithActor(r.Context(), actor), spec, "", nil
 }
 
@@ -276,7 +280,8 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 		page.Says = "These outages are over."
 		return http.StatusOK, page, nil
 	}
-	page.Viewer, page.Hours = s.viewer(w, r, l.project), ackHours()
+	page.Hours = ackHours()
+	page.addViewer(s, w, r, l.project)
 	if r.Method != http.MethodPost {
 		return http.StatusOK, page, nil
 	}
@@ -333,11 +338,13 @@ func named(list []checks.Check) string {
 	return text
 }
 
-// viewer returns who is signed in and may see a project, or "".
-func (s *Server) viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string {
+// addViewer adds who is signed in and may see a project.
+func (v *ackView) addViewer(s *Server, w http.ResponseWriter, r *http.Request, project uuid.UUID) {
 	pages, ok := s.pages.(viewers)
 	if !ok || s.crossOrigin.Check(r) != nil {
-		return ""
+		return
 	}
-	return prose.Line(pages.Viewer(w, r, project), checks.MaxName-1)
+	if v.actor = pages.Viewer(w, r, project); v.actor.Name != "" {
+		v.Viewer = prose.Line(v.actor.Known(), checks.MaxName-1)
+	}
 }

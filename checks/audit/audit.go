@@ -43,7 +43,12 @@ type Actor struct {
 	Name string `json:"name,omitempty"`
 	// Address is the IP address that the request came from, or "".
 	Address string `json:"address,omitempty"`
+	// Called is the name of a person that others read instead of Name, or "". People choose it, so the audit log does not keep it.
+	Called string `json:"-"`
 }
+
+// Known names the actor for the colleagues, as on an outage that they have acknowledged: by Called, or else by [Actor.Words].
+func (a Actor) Known() string { return cmp.Or(a.Called, a.Words()) }
 
 // Words names the actor for people: by Name, such as an e-mail address, or as "the API key rcw_abc…", "the command line ann",
 // "a ping" or "an embedding program". The name of a [Link], which anybody may have typed, has [ByLink] behind it. The address is not

@@ -82,7 +82,7 @@ type Policies struct {
 
 // Ack is an acknowledgement: somebody has taken an outage on. The zero value is none.
 type Ack struct {
-	// By is who acknowledged it, in the words of the audit log, and Note what they said.
+	// By is what people call who acknowledged it, and Note what they said.
 	By   string `json:"by,omitempty"`
 	Note string `json:"note,omitempty"`
 	// At is when. Until is when it ends although the check is still down, or the zero time if only the outage ends it.

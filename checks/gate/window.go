@@ -47,7 +47,7 @@ type Window struct {
 	Schedule string        `json:"schedule,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
 	TZ       string        `json:"tz,omitempty"`
-	// Note is what people read about it, By who made it, in the words of the audit log, and CreatedAt when.
+	// Note is what people read about it, By what people call who made it, and CreatedAt when.
 	Note      string    `json:"note,omitempty"`
 	By        string    `json:"by,omitempty"`
 	CreatedAt time.Time `json:"created_at"`

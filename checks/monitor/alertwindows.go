@@ -55,7 +55,7 @@ func (p *Project) AddWindow(ctx context.Context, w gate.Window) (gate.Window, er
 	if err != nil {
 		return gate.Window{}, p.about(fieldError(err))
 	}
-	w.ID, w.By, w.CreatedAt = uuid.New(), audit.ActorOf(ctx).Words(), now
+	w.ID, w.By, w.CreatedAt = uuid.New(), audit.ActorOf(ctx).Known(), now
 	added, byKey := w, ByPingKey(w)
 	err = p.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, p.id); err != nil {

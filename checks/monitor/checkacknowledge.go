@@ -28,7 +28,7 @@ func (p *Project) acknowledging(spec checks.AckSpec, now time.Time) edit {
 	return p.acking("check.acknowledge", now, func(ctx context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
 		spec := spec
 		if strings.TrimSpace(spec.By) == "" {
-			who := []rune(audit.ActorOf(ctx).Words())
+			who := []rune(audit.ActorOf(ctx).Known())
 			spec.By = string(who[:min(len(who), checks.MaxName)])
 		}
 		return c.Acknowledge(spec, now)

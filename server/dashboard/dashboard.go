@@ -44,6 +44,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/check"
@@ -176,13 +177,13 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 // ServeHTTP answers a request for a page.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.ServeHTTP(w, r) }
 
-// Viewer returns who sends a request, or "" if nobody is signed in who may see the project.
-func (d *Dashboard) Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) string {
+// Viewer returns who sends a request, or the zero value if nobody is signed in by name who may see the project.
+func (d *Dashboard) Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) audit.Actor {
 	access, err := d.site.Authorize(w, r)
-	if err != nil || access.Right(project) == checks.None {
-		return ""
+	if err != nil || access.Name == "" || access.Right(project) == checks.None {
+		return audit.Actor{}
 	}
-	return access.Name
+	return access.Actor(project, d.site.Address(r))
 }
 
 // SignInLink returns an address that signs one person in, once and within a day, as the API key with this

@@ -560,6 +560,25 @@ func TestKnownBrowser(t *testing.T) {
 	b.Get(v.Path("")).Is(http.StatusSeeOther)
 }
 
+// TestNameOfWhoHasIt: colleagues read the name of the account that has an outage, and the audit log its address.
+func TestNameOfWhoHasIt(t *testing.T) {
+	v := pagetest.NewTown(t)
+	ann := v.Person("ann@example.org", people.Owner)
+	v.Person("bob@example.org", people.Editor)
+	pagetest.NoError(t, v.People.SetName(t.Context(), ann.ID, "Ann Berzina"))
+	for email, want := range map[string]string{"ann@example.org": "Ann Berzina", "bob@example.org": "bob@example.org"} {
+		c := v.Create(checks.Spec{Name: new("backup of " + email)})
+		v.GoDown(c)
+		b := v.As(email)
+		b.Post("/checks/"+c.UniqueKey()+"/acknowledge", nil).Is(http.StatusSeeOther)
+		if by := v.Check(c).Ack.By; by != want {
+			t.Errorf("acknowledged by %q, want %q", by, want)
+		}
+		b.Get(v.Path("overview")).Has("acknowledged by " + want)
+		b.Get("/checks/"+c.UniqueKey()).Has(want, email)
+	}
+}
+
 // TestPagesOfAPerson: the pages of a person count together, whatever the project.
 func TestPagesOfAPerson(t *testing.T) {
 	v := pagetest.NewTown(t, func(c *pagetest.Config) { c.RateLimit = 1 })

@@ -1,6 +1,7 @@
 package integrations_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
@@ -129,4 +133,28 @@ func TestDeliveriesKeptBack(t *testing.T) {
 	if n := r.Count(); n != 0 {
 		t.Errorf("%d alerts sent", n)
 	}
+}
+
+// TestStepOfCheckThatIsUp: once a check is up, no step of the escalation policy waits any more.
+func TestStepOfCheckThatIsUp(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor = monitor.Config{Channels: pagetest.WebhooksBy(channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }))}
+	})
+	first := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"})
+	later := s.Channel(channels.Webhook, "boss", map[string]string{"url_down": "https://example.org/"})
+	p := s.Mon.Project(s.Project.ID)
+	err := p.SetEscalation(t.Context(), []gate.Step{{Channels: []uuid.UUID{first.ID}}, {After: 10 * time.Minute, Channels: []uuid.UUID{later.ID}}})
+	pagetest.NoError(t, err)
+	c := s.Create(checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+	s.Ping(c, pings.Signal{})
+	s.GoDown(c)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	s.Advance(2 * time.Minute)
+	s.Tick()
+	b.Get(s.Path("deliveries")).Has("due <time", "a later step of the escalation policy")
+	s.Ping(c, pings.Signal{})
+	b.Get(s.Path("deliveries")).HasNo("due <time")
+	s.Tick()
+	b.Get(s.Path("deliveries")).HasNo("due <time", `class="sent waiting"`)
+	b.Get("/checks/" + c.UniqueKey()).HasNo("at the earliest")
 }

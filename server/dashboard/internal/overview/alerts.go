@@ -27,6 +27,7 @@ func (v *view) addTold(q *ui.Request, rows []row, sends func(checks.Check) bool,
 	project := q.Mon.Project(q.Project.ID)
 	alerts := map[uuid.UUID][]checks.Delivery{} // the newest alert of each check
 	add := func(d checks.Delivery) {
+		d = q.UnnamedAlert(d)
 		list := alerts[d.CheckID]
 		if d.Status == channels.Down && d.Close == "" && d.Reminder == 0 && (len(list) == 0 || list[0].CreatedAt.Equal(d.CreatedAt)) {
 			alerts[d.CheckID] = append(list, d)

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -322,7 +323,7 @@ func listed(names []string) string {
 
 // told says who was notified that a check is down. untold reports that nobody was.
 func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
-	names := map[checks.DeliveryState][]string{}
+	names, held := map[checks.DeliveryState][]string{}, map[string][]string{} // by what keeps them back
 	var parts, beingTold, inPart []string
 	say := func(state string, names []string) {
 		if len(names) > 0 {
@@ -339,6 +340,12 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 		case d.ChannelKind == channels.Group && d.State == checks.DeliverySent: // the members of a group have their own
 		case d.State == checks.DeliveryFailed && d.InPart:
 			inPart = append(inPart, name)
+		case d.State == checks.DeliveryPending && d.Held != "":
+			why := words.Kept(d, "")
+			if d.Due.After(now) {
+				why += ", " + clock.Text(d.Due, now) + " at the earliest"
+			}
+			held[why] = append(held[why], name)
 		case d.State == checks.DeliveryPending && d.Error == "" && now.Sub(d.CreatedAt) <= soon:
 			beingTold = append(beingTold, name+" is being notified")
 		default:
@@ -349,13 +356,17 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 	say(" notified only in part", inPart)
 	say(" not notified", names[checks.DeliveryFailed])
 	say(" not notified yet", names[checks.DeliveryPending])
+	failed := len(parts) > 0
+	for _, why := range slices.Sorted(maps.Keys(held)) {
+		say(" not notified yet: "+why, held[why])
+	}
 	if len(names[checks.DeliverySent])+len(inPart) > 0 {
 		return strings.Join(append(parts, beingTold...), "; "), false
 	}
 	a := c.Alerting
 	switch {
 	case len(parts)+len(beingTold) > 0:
-		return strings.Join(append(parts, beingTold...), "; "), len(beingTold) == 0
+		return strings.Join(append(parts, beingTold...), "; "), failed && len(beingTold) == 0
 	case !reached:
 		return "nobody notified: no integration can be reached", true
 	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:

@@ -117,6 +117,26 @@ func TestOverviewNotified(t *testing.T) {
 	}
 }
 
+// TestOverviewKept: an alert that waits because somebody wants that says for what, and is no trouble.
+func TestOverviewKept(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor = monitor.Config{Channels: pagetest.WebhooksBy(channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }))}
+	})
+	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	none := s.Channel(channels.Webhook, "log", map[string]string{"url_down": "https://example.org/"}).ID.String()
+	network := s.Create(checks.Spec{Name: new("network"), Slug: new("network"), Channels: &none})
+	c := s.Create(checks.Spec{Name: new("backup"), Channels: &hook, After: new("network")})
+	for _, check := range []checks.Check{network, c} {
+		s.Ping(check, pings.Signal{})
+	}
+	s.GoDown(network)
+	s.Advance(time.Minute)
+	s.GoDown(c)
+	s.Advance(5 * time.Minute)
+	s.Tick()
+	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up").HasNo("untold", "ops not notified yet<")
+}
+
 // TestOverviewWell is quiet and has the evidence.
 func TestOverviewWell(t *testing.T) {
 	s := pagetest.New(t)

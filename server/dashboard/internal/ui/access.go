@@ -104,16 +104,15 @@ func (q *Request) UnnamedAlert(d checks.Delivery) checks.Delivery {
 	return d
 }
 
-// actor is who sends the request, for the audit log.
-func (q *Request) actor() audit.Actor {
-	address := q.Address(q.R)
-	if p := q.Access.Person; p != nil {
-		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address}
+// Actor is who may see and change that, for the audit log, with the address that a request comes from.
+func (a Access) Actor(project uuid.UUID, address string) audit.Actor {
+	if p := a.Person; p != nil {
+		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address, Called: p.Name}
 	}
-	if key, ok := q.Access.Keys[q.Project.ID]; ok {
+	if key, ok := a.Keys[project]; ok {
 		return audit.Actor{Kind: audit.Key, ID: key.ID.String(), Name: key.Hint, Address: address}
 	}
-	return audit.Actor{Kind: audit.Person, Name: q.Access.Name, Address: address}
+	return audit.Actor{Kind: audit.Person, Name: a.Name, Address: address}
 }
 
 // Address returns the IP address that a request comes from, as the trusted proxies say.

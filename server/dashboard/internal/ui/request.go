@@ -112,7 +112,7 @@ func signedIn(h Handler, least checks.Right) Handler {
 		if least > checks.Read && q.Right < least {
 			return ErrForbidden
 		}
-		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.actor()))
+		q.R = q.R.WithContext(audit.WithActor(q.Ctx(), q.Access.Actor(q.Project.ID, q.Address(q.R))))
 		if q.R.Method == http.MethodGet && q.Project.ID != uuid.Nil {
 			q.live = q.lives.Follow(q.Project.ID)
 			q.Version = q.live.Version()

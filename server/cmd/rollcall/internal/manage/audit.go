@@ -96,7 +96,7 @@ func newAuditDoc(e audit.Entry) auditDoc {
 	}
 	d := auditDoc{
 		ID: e.ID, Time: console.Timestamp(e.At), Project: known(e.ProjectID), Check: known(e.CheckID),
-		Actor: actorDoc(e.Actor), Action: e.Action, Object: e.Object, Changes: []changeDoc{},
+		Actor: actorDoc{e.Actor.Kind, e.Actor.ID, e.Actor.Name, e.Actor.Address}, Action: e.Action, Object: e.Object, Changes: []changeDoc{},
 	}
 	for _, c := range e.Changes {
 		d.Changes = append(d.Changes, changeDoc(c))
