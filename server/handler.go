@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/julienschmidt/httprouter"
+
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // handler answers a request. The path is what follows the address that the handler has, still escaped.
@@ -181,7 +183,7 @@ func (m *mux) addPages() {
 
 // pagePaths are the paths of the pages. No ping has such a path: it begins with a UUID or a ping key.
 func pagePaths() []string {
-	return []string{"/projects", "/checks", "/people", "/account", "/signin", "/signout", "/assets", "/status", "/push.js"}
+	return []string{"/projects", "/checks", "/people", "/account", "/signin", "/signout", "/assets", "/status", "/push.js", "/favicon.ico"}
 }
 
 // page lets the dashboard answer. Its pages have their own headers of security.
@@ -208,14 +210,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
 		s.base.Text+"/api/v3/\nPings: "+s.ping.Text+"/\n")
 }
 
-// notFound answers a request without a route. If the handler is mounted at another path than that of BaseURL, the log says
-// so once.
+// notFound answers a request without a route: a browser gets a page. If the handler is mounted at another path than that of BaseURL,
+// the log says so once.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request, path string) {
 	if s.base.Misplaced(r) {
 		s.misplaced.Do(func() {
 			s.log.WarnContext(r.Context(), "a request is not where BaseURL says: mount the handler at the path of BaseURL, without http.StripPrefix",
 				"path", redactKeys(path), "mounted_at", r.Pattern, "base_url", s.base.Text)
 		})
+	} else if s.pages != nil && s.pagesHere && request.WantsPage(r) {
+		s.page(w, r, path)
+		return
 	}
 	s.fail(w, r, errNoPath)
 }

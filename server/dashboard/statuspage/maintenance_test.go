@@ -34,11 +34,11 @@ func TestMaintenance(t *testing.T) {
 		w.shows("/acme", "Maintenance", "All services: <bdi>Move &lt;all&gt;</bdi>", "2 Apr, 12:00</time> – <time", "planned", "not:Secret")
 
 		disks := add(gate.Window{Checks: []uuid.UUID{shop.ID}, Duration: 3 * time.Hour, Note: "Disks"})
-		w.shows("/acme", "The service is up.", "1 more is in maintenance.", `class="st maintenance"`, "<bdi>Shop</bdi>: <bdi>Disks</bdi>", "running")
+		w.shows("/acme", "1 of 2 services is up.", "1 is in maintenance.", `class="st maintenance"`, "<bdi>Shop</bdi>: <bdi>Disks</bdi>", "running")
 		w.ping(shop, pings.Failure)
 		w.clock.Advance(time.Minute)
 		w.pages.Refresh()
-		w.shows("/acme", "The service is up.", "not:class=\"st down\"", "No incidents since")
+		w.shows("/acme", "1 of 2 services is up.", "not:class=\"st down\"", "No incidents since")
 		w.clock.Advance(59 * time.Minute)
 		_, err := w.Project(w.project).EndWindow(t.Context(), disks.ID)
 		w.must(err)

@@ -298,6 +298,13 @@ func TestPageHeaders(t *testing.T) {
 			t.Errorf("%s %s: Cache-Control %q", test.method, test.path, answer.Header().Get("Cache-Control"))
 		}
 	}
+	browser := w.request(http.MethodGet, "/nope", "Accept", "text/html,*/*;q=0.8")
+	if browser.Code != 404 || !strings.Contains(browser.Body.String(), "<h1>Status page not found.</h1>") || strings.Contains(browser.Body.String(), "<script") {
+		t.Errorf("a browser gets %d: %s", browser.Code, browser.Body)
+	}
+	if other := w.request(http.MethodGet, "/nope", "Accept", "*/*"); other.Body.String() != "Status page not found.\n" {
+		t.Errorf("others get %q", other.Body)
+	}
 	for _, name := range regexp.MustCompile(`(?:href|src)="/jobs/status(/[a-z-]+\.[0-9a-f]{12}\.[a-z]+)"`).FindAllStringSubmatch(plain.Body.String(), -1) {
 		answer := w.request(http.MethodGet, name[1])
 		if answer.Code != 200 || answer.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {

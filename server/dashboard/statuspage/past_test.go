@@ -168,15 +168,16 @@ func TestVerdicts(t *testing.T) {
 		{counts{up: 1}, "up", "The service is up."},
 		{counts{up: 2}, "up", "Both services are up."},
 		{counts{up: 12}, "up", "All 12 services are up."},
-		{counts{up: 12, idle: 1}, "up", "All 12 services are up."},
-		{counts{up: 12, idle: 2}, "up", "All 12 services are up."},
+		{counts{up: 12, idle: 1}, "up", "12 of 13 services are up."},
+		{counts{up: 1, idle: 2}, "up", "1 of 3 services is up."},
 		{counts{late: 1}, "late", "The service is late."},
 		{counts{up: 11, late: 1}, "late", "1 of 12 services is late."},
 		{counts{down: 1}, "down", "The service is down."},
 		{counts{up: 11, down: 1}, "down", "1 of 12 services is down."},
 		{counts{up: 10, down: 2}, "down", "2 of 12 services are down."},
 		{counts{down: 2}, "down", "Both services are down."},
-		{counts{up: 2, maintenance: 1}, "up", "Both services are up."},
+		{counts{up: 2, maintenance: 1}, "up", "2 of 3 services are up."},
+		{counts{up: 8, down: 1, idle: 3, maintenance: 1}, "down", "1 of 13 services is down."},
 		{counts{maintenance: 1}, "maintenance", "The service is in maintenance."},
 		{counts{maintenance: 3, idle: 1}, "maintenance", "3 services are in maintenance."},
 		{counts{up: 8, down: 2, late: 2}, "down", "2 of 12 services are down, 2 late."},
@@ -188,8 +189,8 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestAlso(t *testing.T) {
-	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 more is not monitored.", {down: 1, idle: 2}: "2 more are not monitored.",
-		{up: 1, maintenance: 1, idle: 2}: "1 more is in maintenance. 2 more are not monitored.", {maintenance: 2, idle: 1}: "1 more is not monitored.", {maintenance: 2}: ""} {
+	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 is not monitored.", {down: 1, idle: 2}: "2 are not monitored.",
+		{up: 1, maintenance: 1, idle: 2}: "1 is in maintenance. 2 are not monitored.", {maintenance: 2, idle: 1}: "1 is not monitored.", {maintenance: 2}: ""} {
 		if got := c.also(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
 		}

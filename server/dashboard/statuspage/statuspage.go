@@ -32,6 +32,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
+	"github.com/rollcall-dev/rollcall/server/internal/request"
 )
 
 // defaultBaseURL is the default of Config.BaseURL.
@@ -96,12 +97,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
-		h.fail(w, http.StatusMethodNotAllowed, "Status pages are read-only.")
+		h.fail(w, r, http.StatusMethodNotAllowed, "Status pages are read-only.")
 		return
 	}
 	rest, ok := strings.CutPrefix(r.URL.Path, h.base+"/")
 	if !ok {
-		h.fail(w, http.StatusNotFound, notFound)
+		h.fail(w, r, http.StatusNotFound, notFound)
 		return
 	}
 	_, files := assetSets()
@@ -111,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	slug, isFeed := strings.CutSuffix(rest, feedSuffix)
 	if !checks.ValidStatusPageSlug(slug) {
-		h.fail(w, http.StatusNotFound, notFound)
+		h.fail(w, r, http.StatusNotFound, notFound)
 		return
 	}
 	h.show(w, r, slug, isFeed)
@@ -124,10 +125,10 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, slug string, isFe
 	page, err := h.cache.get(context.WithoutCancel(r.Context()), slug) // who has closed the writing side may still read
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
-		h.fail(w, http.StatusNotFound, notFound)
+		h.fail(w, r, http.StatusNotFound, notFound)
 	case err != nil:
 		w.Header().Set("Retry-After", "5")
-		h.fail(w, http.StatusServiceUnavailable, "Status temporarily unavailable. Try again in a moment.")
+		h.fail(w, r, http.StatusServiceUnavailable, "Status temporarily unavailable. Try again in a moment.")
 	case isFeed:
 		page.feed.serve(w, r, shared)
 	default:
@@ -139,8 +140,14 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, slug string, isFe
 // sees a change at once.
 const shared = "public, max-age=0, s-maxage=10"
 
-// fail answers with a line of text.
-func (h *Handler) fail(w http.ResponseWriter, status int, text string) {
+// fail answers with a line of text, or with a small page for a browser.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if request.WantsPage(r) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		_ = h.template.ExecuteTemplate(w, "refused", text) // fails with the connection
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n"))

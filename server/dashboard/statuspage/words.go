@@ -39,21 +39,22 @@ func (c counts) state() string {
 	return "idle"
 }
 
-// verdict says how all checks are: "All 12 services are up." It counts the checks that are neither new nor paused nor in maintenance.
+// verdict says how all checks are: "All 12 services are up." It counts all that the page lists.
 func (c counts) verdict() string {
 	watched := c.up + c.late + c.down
+	all := watched + c.idle + c.maintenance
 	of := func(n int) string {
 		switch {
-		case watched == 1:
+		case all == 1:
 			return "The service is"
-		case n == watched && n == 2:
+		case n == all && n == 2:
 			return "Both services are"
-		case n == watched:
+		case n == all:
 			return fmt.Sprintf("All %d services are", n)
 		case n == 1:
-			return fmt.Sprintf("1 of %d services is", watched)
+			return fmt.Sprintf("1 of %d services is", all)
 		}
-		return fmt.Sprintf("%d of %d services are", n, watched)
+		return fmt.Sprintf("%d of %d services are", n, all)
 	}
 	switch {
 	case watched == 0 && c.maintenance == 1:
@@ -76,15 +77,15 @@ func (c counts) verdict() string {
 	return of(c.up) + " up."
 }
 
-// also says how many checks the verdict leaves out, or "".
+// also says what the other checks are that the verdict counts, or "".
 func (c counts) also() string {
 	var parts []string
 	more := func(n int, what string) {
 		switch {
 		case n == 1:
-			parts = append(parts, "1 more is "+what+".")
+			parts = append(parts, "1 is "+what+".")
 		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d more are %s.", n, what))
+			parts = append(parts, fmt.Sprintf("%d are %s.", n, what))
 		}
 	}
 	watched := c.up + c.late + c.down

@@ -1,5 +1,5 @@
 // Package request reads the bodies of requests to the management API. It is stricter than encoding/json: keys match
-// exactly, null is refused, and every error names the field.
+// exactly, null is refused, and every error names the field. It also tells a browser from a client.
 package request
 
 import (

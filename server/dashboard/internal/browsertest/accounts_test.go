@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 
@@ -206,6 +207,41 @@ func TestHalfTyped(t *testing.T) {
 			page.WaitText("h1", "nightly-backup")
 		})
 	}
+}
+
+// TestMenus: a menu of the header closes on Escape, on a click outside, when the focus leaves, and when another one opens.
+func TestMenus(t *testing.T) {
+	t.Parallel()
+	s := newTown(t)
+	s.person("ann@example.org", people.Owner)
+	page := s.as("ann@example.org")
+	page.Go(s.path(""))
+	page.Wait("document.querySelectorAll('details.menu').length > 1")
+	const viewer, shut = "details.viewer[open]", "!document.querySelector('details.menu[open]')"
+	open := func() {
+		page.Click("details.viewer summary")
+		page.Wait("document.querySelector('" + viewer + "')")
+	}
+	open()
+	page.Press(kb.Escape)
+	page.Wait(shut)
+	page.Wait("document.activeElement.matches('details.viewer summary')")
+	open()
+	page.Press(kb.Tab)
+	page.Press(kb.Escape) // within the menu
+	page.Wait(shut)
+	page.Wait("document.activeElement.matches('details.viewer summary')")
+	open()
+	page.Click("h1")
+	page.Wait(shut)
+	open()
+	page.Click("details.menu:not(.viewer) summary")
+	page.Wait("!document.querySelector('" + viewer + "') && document.querySelector('details.menu[open]')")
+	page.Click("details.menu:not(.viewer) summary")
+	page.Wait(shut)
+	open()
+	browsertest.Eval[any](page, "document.querySelector('main a').focus(), 0")
+	page.Wait(shut)
 }
 
 // TestPreferences: a page speaks the zone and the clock of the person, and the theme.

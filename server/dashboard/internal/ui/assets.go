@@ -39,6 +39,12 @@ func (s *Site) servePushWorker(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(script.Body)
 }
 
+// serveIcon leads browsers that ask for an icon without a page, such as for a document of the API, to that of the pages.
+func (s *Site) serveIcon(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "public, max-age=86400")
+	http.Redirect(w, r, s.assets.paths["icon-up.svg"], http.StatusFound)
+}
+
 func (a *assetSet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.files[r.URL.Path]
 	if !ok {

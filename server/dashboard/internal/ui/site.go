@@ -123,6 +123,7 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s.router.NotFound = http.HandlerFunc(s.notFound)
 	s.get("/assets/:version/:file", s.assets)
 	s.get(pushWorker, http.HandlerFunc(s.servePushWorker))
+	s.get("/favicon.ico", http.HandlerFunc(s.serveIcon))
 	s.Public("GET /", home)
 	if s.Base != "" {
 		s.Public("GET ", home)

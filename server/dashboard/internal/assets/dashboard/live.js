@@ -2,6 +2,7 @@
 // data-live and an id take over what differs. data-follow on an element says which events concern the page. A page of several
 // projects has no stream: with data-poll on an element, it is fetched twice a minute.
 
+import "./menu.js";
 import { patch } from "./patch.js";
 import { touched, mention } from "./keep.js";
 
