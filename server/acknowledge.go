@@ -188,7 +188,7 @@ func (s *Server) takeAck(w http.ResponseWriter, r *http.Request, l ackLink, page
 	case errors.Is(err, checks.ErrNotDown):
 		return ack, "This outage is over.", nil
 	case errors.Is(err, checks.ErrAcknowledged):
-		return ack, "Somebody else has it already.", nil
+		return ack, "Someone else already has it.", nil
 	case err != nil:
 		return ack, "", err
 	}

@@ -114,7 +114,7 @@ func TestAcknowledgeLink(t *testing.T) {
 		shows(post(link, "name", "<script>Anna", "note", "disk <b>full").is(200), "You have it.", "stop until it is up again.")
 		s.clock.Advance(time.Minute)
 		s.equal("who has it", who(), "<script>Anna (name given by link)|disk <b>full")
-		shows(post(link, "name", "Bert").is(422), "Somebody else has it already.")
+		shows(post(link, "name", "Bert").is(422), "Someone else already has it.")
 		shows(s.send("GET", link, nil).is(200), "&lt;script&gt;Anna (name given by link) has had it since", "until it is up again", "take_over", "Take it over")
 		shows(post(link, "name", "Bert", "take_over", "1", "hours", "4").is(200), "stop until 15 Mar 16:", ", or until it is up again.")
 		s.equal("taken over", who(), "Bert (name given by link)|")
@@ -128,7 +128,7 @@ func TestAcknowledgeLink(t *testing.T) {
 		at := "/ops" + path(object{"uuid": c.ID.String()}) + "/acknowledge"
 		s.api("POST", at, object{"by": "Bert", "take_over": true}).is(200)
 		s.clock.Advance(time.Minute)
-		shows(post(link, "name", "Bert", "note", "mine").is(422), "Somebody else has it already.")
+		shows(post(link, "name", "Bert", "note", "mine").is(422), "Someone else already has it.")
 		s.equal("still Bert's", who(), "Bert|")
 		long := strings.Repeat("y", 100)
 		shows(post(link, "name", long, "take_over", "1").is(200), "You have it.")

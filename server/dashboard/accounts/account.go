@@ -81,7 +81,7 @@ func accountViewOf(p people.Person) *accountView {
 		Person: p,
 		Profile: ui.Form{Fields: []ui.Field{
 			{Name: "name", Label: "Name", Value: p.Name, Attrs: `autocomplete="name" maxlength="100"`},
-			{Name: "zone", Label: "Time zone", Hint: "For all times on these pages, such as Europe/Riga.", Value: p.Preferences.Zone,
+			{Name: "zone", Label: "Time zone", Hint: "The zone of all times on these pages, such as Europe/Riga.", Value: p.Preferences.Zone,
 				Attrs: `list="zones" autocomplete="off" spellcheck="false" maxlength="64" placeholder="Same as the browser"`},
 			{Name: "clock", Label: "Clock", Value: clock, Options: []ui.Choice{{Value: "24", Label: "24 hours"}, {Value: "12", Label: "12 hours, with am and pm"}}},
 			{Name: "theme", Label: "Theme", Value: p.Preferences.Theme, Options: []ui.Choice{{Label: "Same as the system"}, {Value: "light", Label: "Light"}, {Value: "dark", Label: "Dark"}}},

@@ -224,7 +224,7 @@ func TestCodes(t *testing.T) {
 	b.Post("/account/totp", url.Values{"kept": {kept[1:]}, "code": {code()}, "password": {pagetest.Password}}).Is(http.StatusBadRequest)
 	done := b.Post("/account/totp", url.Values{"kept": {kept}, "code": {code()}, "password": {pagetest.Password}}).Is(http.StatusOK).Has("recovery codes")
 	recovery := regexp.MustCompile(`<li>([^<\s]+)</li>\n`).FindStringSubmatch(done.Body)[1]
-	b.Get("/account").Is(http.StatusOK).Has("On: after the password, you sign in with a code from the app").HasNo(recovery)
+	b.Get("/account").Is(http.StatusOK).Has("On: you sign in with your password and a code from the app").HasNo(recovery)
 
 	v.Advance(time.Minute)
 	b = v.Browser()
@@ -707,7 +707,7 @@ func TestCreateProject(t *testing.T) {
 	ann.Post("/projects", url.Values{"name": {"mine"}}).Is(http.StatusForbidden)
 	root := v.As("root@example.org")
 	root.Get("/projects").Has("Create a project")
-	for name, problem := range map[string]string{"": "The name is empty.", "backups": "exists already", strings.Repeat("x", 101): "too long", "a\x00b": "control character"} {
+	for name, problem := range map[string]string{"": "The name is empty.", "backups": "already exists", strings.Repeat("x", 101): "too long", "a\x00b": "control character"} {
 		status := http.StatusBadRequest
 		if name == "backups" {
 			status = http.StatusConflict

@@ -211,7 +211,7 @@ func TestProxyConfirms(t *testing.T) {
 	v.Advance(time.Hour)
 	b.Post(v.Path("ping-key"), nil).Is(http.StatusSeeOther)
 	b.Header.Del("Remote-Email")
-	b.Post(v.Path("ping-key"), nil).Is(http.StatusForbidden).Has("nothing to confirm with here")
+	b.Post(v.Path("ping-key"), nil).Is(http.StatusForbidden).Has("This account cannot confirm here")
 }
 
 // required returns a town on which some must use a second factor.

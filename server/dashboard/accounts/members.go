@@ -194,7 +194,7 @@ func (a *Accounts) askAnew(q *ui.Request, p people.Person) (fresh *invitation, m
 		fresh, err = a.invited(q, link, true)
 		return fresh, "", err
 	}
-	const ended = " Somebody else had invited them, so their old link and password have ended: "
+	const ended = " Someone else had invited them, so their old link and password have ended: "
 	const ask = ended + "ask an administrator to give them a new link."
 	if a.Mail == nil || a.invitations.Wait(q.Project.ID) > 0 {
 		return nil, ask, nil

@@ -26,7 +26,7 @@ type projectsView struct {
 }
 
 func projectForm() ui.Form {
-	return ui.Form{Fields: []ui.Field{{Name: "name", Label: "Name", Called: "The name", Taken: "A project with this name exists already.", Attrs: `required maxlength="100" autocomplete="off"`}}}
+	return ui.Form{Fields: []ui.Field{{Name: "name", Label: "Name", Called: "The name", Taken: "A project with this name already exists.", Attrs: `required maxlength="100" autocomplete="off"`}}}
 }
 
 // Counts returns how many checks are down and late, for the title of the page.

@@ -466,7 +466,7 @@ func TestAcknowledge(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkAt(s, b.Post(path+"/acknowledge", nil))
-	b.Get(path).Has("Somebody else has it already.", "&lt;b&gt;Anna")
+	b.Get(path).Has("Someone else already has it.", "&lt;b&gt;Anna")
 	b.Get(path+"/acknowledge").Has("&lt;b&gt;Anna has had it since", `name="take_over"`)
 	checkAt(s, b.Post(path+"/acknowledge", url.Values{"take_over": {"1"}}))
 	if a := s.Check(c).Ack; a.By != by {

@@ -68,10 +68,10 @@ var checkActions = map[string]checkAction{
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
 	}},
 	"acknowledge": {Title: "Acknowledge", Button: "I have it", Acks: true, text: func(checks.Check) []string {
-		return []string{"Everybody sees who has it. Reminders and escalation stop until the check is up again, or until the time is over."}
+		return []string{"Everyone can see who has it. Reminders and escalation stop until the check is up again, or until the time is over."}
 	}, do: acknowledge},
 	"unacknowledge": {Title: "Give back", Button: "Give back", text: func(checks.Check) []string {
-		return []string{"Nobody has it then. Reminders and escalation go on."}
+		return []string{"Nobody will have it. Reminders and escalation continue."}
 	}, do: func(q *ui.Request) error {
 		if _, err := q.Mon.Project(q.Check.ProjectID).Unacknowledge(q.Ctx(), q.Check.ID); err != nil {
 			return err
@@ -186,7 +186,7 @@ func acknowledge(q *ui.Request) error {
 	case errors.Is(err, checks.ErrNotDown):
 		q.Notice("The check is not down.")
 	case errors.Is(err, checks.ErrAcknowledged):
-		q.Notice("Somebody else has it already.")
+		q.Notice("Someone else already has it.")
 	case err != nil:
 		return err
 	default:

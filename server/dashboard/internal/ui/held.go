@@ -82,7 +82,7 @@ func (f HeldForm) Of(person uuid.UUID) bool { return f.Person == uuid.Nil || f.P
 // errForeignForm is the page for a person who sends what another has typed.
 var errForeignForm = Refusal{
 	Status: http.StatusForbidden, Title: "This is not your form",
-	Text: "Somebody else typed it in this browser, so you cannot send it. Nothing was changed.",
+	Text: "Someone else typed it in this browser, so you cannot send it. Nothing was changed.",
 }
 
 // OpenHeld returns a form that a page held.

@@ -24,7 +24,7 @@ async function ask(form) {
 function words(error) {
   switch (error.name) {
     case "NotAllowedError": return "No passkey was used: canceled, too late, or there is none for this site on this device.";
-    case "InvalidStateError": return "This device has a passkey of yours already.";
+    case "InvalidStateError": return "This device already has one of your passkeys.";
     case "SecurityError": return "The browser refuses passkeys at this address. Open the page at the address of the server.";
     default: return error.message;
   }

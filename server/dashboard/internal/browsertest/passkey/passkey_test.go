@@ -120,7 +120,7 @@ func TestPasskey(t *testing.T) {
 	click("#add")
 	page.WaitText("main", "2 added: <nil>")
 	click("#add")
-	page.WaitText("#add", "has a passkey of yours already")
+	page.WaitText("#add", "already has one of your passkeys")
 	click("#get")
 	page.WaitText("main", "3 signed in: <nil>")
 	click("#get")

@@ -174,7 +174,7 @@ func TestUnverifiedAddress(t *testing.T) {
 	mallory := c.Browser()
 	c.signIn(mallory, "chief@example.org").Is(http.StatusSeeOther)
 	form = url.Values{"email": {"chief@example.org"}, "role": {"owner"}, "sure": {"no"}}
-	root.Post(c.Path("members"), form).Is(http.StatusOK).Has("/signin/", "Another account says that it has this address")
+	root.Post(c.Path("members"), form).Is(http.StatusOK).Has("/signin/", "Another account claims this address")
 	chief, err := c.People.ByEmail(t.Context(), "chief@example.org")
 	if err != nil || chief.Unverified || chief.Roles[c.Project.ID] != people.Owner {
 		t.Errorf("%+v, %v", chief, err)
