@@ -120,7 +120,7 @@ func TestImportDirection(t *testing.T) {
 		"server/metrics": {"checks", "channels", "checks/monitor", "pings"},
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email", "server/internal/limit"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "overview", "project", "session", "ui"),
-			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
+			"channels", "checks", "checks/audit", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl", "server/internal/limit", "server/internal/origin"),
 		"server": append([]string{"channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "client/wire", "pings/text", "server/internal/..."}, leaves...),
 
 		"server/people":                          {"channels/prose", "checks", "checks/audit", "checks/monitor", "checks/records", "checks/schedule", "server/internal/limit", "server/internal/secret", "server/internal/sessions"},
