@@ -38,7 +38,7 @@ func TestStatusPages(t *testing.T) {
 
 	stranger := browsertest.Open(t, s.url)
 	stranger.Go("/status/acme-status")
-	stranger.WaitText(".say", "1 of 3 services is down, 1 late.")
+	stranger.WaitText(".say", "1 of 5 services is down, 1 late.")
 	if stranger.Count("main img, main b, .services a") > 0 || browsertest.Eval[string](stranger, "document.title") != "1 down · Acme status" {
 		t.Errorf("a name has left its place: %s", browsertest.Eval[string](stranger, "document.title"))
 	}

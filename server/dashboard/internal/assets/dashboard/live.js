@@ -115,9 +115,13 @@ export function refresh() {
 // over reports whether an answer says that the page is gone, or that the viewer may no longer see it. Other refusals pass.
 const over = ({ redirected, status }) => redirected || (status >= 400 && status < 500 && ![408, 425, 429].includes(status));
 
+let left = false; // once, although the stream and a refresh may both find out
+
 // leave shows what became of a page that is over, unless it has a form that somebody has touched. The page of an error follows nothing,
 // so it is loaded once.
 function leave(answer) {
+  if (left) return;
+  left = true;
   if (got && !touched()) return location.reload();
   const gone = document.getElementById("gone");
   gone.hidden = false;
