@@ -3,7 +3,10 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/gate"
@@ -15,6 +18,9 @@ const (
 	MaxAck     = 30 * 24 * time.Hour
 	MaxAckNote = 500 // characters
 )
+
+// MaxAckChecks is how many checks an [AckQuery] may name.
+const MaxAckChecks = 10_000
 
 // AckSpec says that somebody takes the outage of a check on. Reminders and escalation stop until the check is up again, or
 // until a time.
@@ -39,6 +45,60 @@ func (s AckSpec) Validate() error {
 		return refuse("for", "is too large: %.0f, the maximum is %.0f", seconds, MaxAck.Seconds())
 	}
 	return cmp.Or(validText("by", s.By, MaxName), validText("note", s.Note, MaxAckNote))
+}
+
+// AckQuery selects the outages that [Manager.AcknowledgeMany] acknowledges: those of the checks that are down and that match all
+// fields that are set. Without any, it must have All, so that a filter that somebody forgot does not acknowledge everything.
+type AckQuery struct {
+	// Slug selects the checks with a slug, unless it is "".
+	Slug string
+	// Tags, unless nil, selects the checks with all of these tags, compared as whole words.
+	Tags []string
+	// IDs, unless nil, selects the checks with these, up to 10,000. One that is not in the project selects nothing.
+	IDs []uuid.UUID
+	// All selects all checks of the project. It excludes the other fields.
+	All bool
+}
+
+// Validate returns a *[FieldError] for a query that selects nothing or contradicts itself, by its name in the API: "slug", "tags",
+// "checks" or "all".
+func (q AckQuery) Validate() error {
+	filter := ""
+	switch {
+	case q.IDs != nil:
+		filter = "checks"
+	case q.Tags != nil:
+		filter = "tags"
+	case q.Slug != "":
+		filter = "slug"
+	}
+	switch {
+	case q.IDs != nil && len(q.IDs) == 0:
+		return refuse("checks", "is empty")
+	case len(q.IDs) > MaxAckChecks:
+		return refuse("checks", "has %d items, the maximum is %d", len(q.IDs), MaxAckChecks)
+	case q.Tags != nil && len(q.Tags) == 0, slices.Contains(q.Tags, ""):
+		return refuse("tags", "is empty")
+	case filter != "" && q.All:
+		return refuse(filter, "and all exclude each other")
+	case filter == "" && !q.All:
+		return refuse("all", "must be true if neither slug, tags nor checks is set")
+	}
+	return nil
+}
+
+// Matches reports whether the query selects a check, apart from IDs.
+func (q AckQuery) Matches(s Settings) bool {
+	return (q.Slug == "" || q.Slug == s.Slug) && s.HasTags(q.Tags)
+}
+
+// AckReport is what became of the outages that an [AckQuery] selected, each list oldest check first. Both are empty if none of the
+// checks is down.
+type AckReport struct {
+	// Acknowledged are the checks whose outages are acknowledged now, and those that the same person had already.
+	Acknowledged []Snapshot
+	// Taken are the checks whose outages somebody else has. They did not change.
+	Taken []Snapshot
 }
 
 // Acknowledge acknowledges the outage of a check that is down. The texts lose control characters and line breaks. Who has

@@ -50,6 +50,10 @@ type Manager interface {
 	// Acknowledge says who takes the outage of a check that is down on, so that reminders and escalation stop. If somebody else
 	// has it, the error is ErrAcknowledged unless the spec takes it over.
 	Acknowledge(ctx context.Context, id uuid.UUID, spec AckSpec) (Snapshot, error)
+	// AcknowledgeMany does that for all checks that are down and that the query selects, and leaves out those that somebody else has
+	// unless the spec takes them over. Checks that go down later are not covered. Without For and Note, what the same person has already
+	// keeps its end and its note. The order is that of age; with an error, the report has what was done before it.
+	AcknowledgeMany(ctx context.Context, q AckQuery, spec AckSpec) (AckReport, error)
 	// Unacknowledge gives an outage back, if anybody has it: a reminder says so, and the escalation policy begins again.
 	Unacknowledge(ctx context.Context, id uuid.UUID) (Snapshot, error)
 	// Delete removes a check with its log and returns it as it was.

@@ -95,6 +95,11 @@ func (a Ack) Active(now time.Time) bool {
 	return !a.At.IsZero() && (a.Until.IsZero() || now.Before(a.Until))
 }
 
+// Equal reports whether two acknowledgements are the same, in whatever locations their times are.
+func (a Ack) Equal(b Ack) bool {
+	return a.By == b.By && a.Note == b.Note && a.At.Equal(b.At) && a.Until.Equal(b.Until)
+}
+
 // Parent is a check that another one follows. Once it is up, the follower has its own grace time, at least [LeastFollow] and at most
 // [MostFollow], as if it had been due then: what begins after the parent is no outage. A failure that the job reports later than that
 // is one at once.

@@ -1,12 +1,15 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
@@ -21,15 +24,52 @@ func (p *Project) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.Ack
 	if err := spec.Validate(); err != nil {
 		return checks.Snapshot{}, about("check", id, err)
 	}
-	return p.change(ctx, id, false, p.acknowledging(spec, p.now()))
+	return p.change(ctx, id, false, p.acknowledging(spec, p.now(), false))
 }
 
-func (p *Project) acknowledging(spec checks.AckSpec, now time.Time) edit {
+// AcknowledgeMany acknowledges the outages of the checks that a query selects, in as few transactions as [Project.ChangeMany] needs;
+// see [checks.Manager]. The audit log has an entry for each check. Errors: *[checks.FieldError], and those of ChangeMany.
+func (p *Project) AcknowledgeMany(ctx context.Context, q checks.AckQuery, spec checks.AckSpec) (report checks.AckReport, err error) {
+	if err := cmp.Or(q.Validate(), spec.Validate()); err != nil {
+		return report, p.about(err)
+	}
+	list, err := p.List(ctx, checks.ListQuery{IDs: q.IDs, Status: []checks.Status{checks.StatusDown}, Order: checks.ListByAge})
+	if err != nil {
+		return report, err
+	}
+	var changes []Change
+	for _, c := range list {
+		if q.Matches(c.Settings) {
+			changes = append(changes, Acknowledging(c.ID, spec))
+		}
+	}
+	err = p.ChangeMany(ctx, changes, NotAcknowledged, func(_ int, c Changed) {
+		switch {
+		case c.Err == nil:
+			report.Acknowledged = append(report.Acknowledged, c.After.Snapshot(p.now()))
+		case errors.Is(c.Err, checks.ErrAcknowledged):
+			report.Taken = append(report.Taken, c.After.Snapshot(p.now()))
+		}
+	})
+	return report, err
+}
+
+// NotAcknowledged reports whether an error of [Acknowledging] is about one check alone: somebody else has its outage, the outage is
+// over, or the check is gone.
+func NotAcknowledged(err error) bool {
+	return errors.Is(err, checks.ErrAcknowledged) || errors.Is(err, checks.ErrNotDown) || errors.Is(err, checks.ErrNotFound)
+}
+
+// acknowledging acknowledges an outage. If keep is set, a spec without For and Note leaves alone what the same person has already.
+func (p *Project) acknowledging(spec checks.AckSpec, now time.Time, keep bool) edit {
 	return p.acking("check.acknowledge", now, func(ctx context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
 		spec := spec
 		if strings.TrimSpace(spec.By) == "" {
 			who := []rune(audit.ActorOf(ctx).Known())
 			spec.By = string(who[:min(len(who), checks.MaxName)])
+		}
+		if has := c.Acknowledged(now).By; keep && spec.For == 0 && spec.Note == "" && has != "" && has == prose.Name(spec.By) {
+			return c, checks.Effects{}, nil
 		}
 		return c.Acknowledge(spec, now)
 	})
@@ -38,11 +78,18 @@ func (p *Project) acknowledging(spec checks.AckSpec, now time.Time) edit {
 // Unacknowledge gives the outage of a check back, and a reminder says so; the escalation policy begins again. If nobody has it, nothing changes.
 // Error: [checks.ErrNotFound].
 func (p *Project) Unacknowledge(ctx context.Context, id uuid.UUID) (checks.Snapshot, error) {
-	now := p.now()
-	return p.change(ctx, id, false, p.acking("check.unacknowledge", now, func(_ context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
+	return p.change(ctx, id, false, p.unacknowledging(nil, p.now()))
+}
+
+// unacknowledging gives an outage back. Unless only is nil, the error is checks.ErrChanged for any other acknowledgement than that.
+func (p *Project) unacknowledging(only *gate.Ack, now time.Time) edit {
+	return p.acking("check.unacknowledge", now, func(_ context.Context, c checks.Check) (checks.Check, checks.Effects, error) {
+		if only != nil && !c.Acknowledged(now).Equal(*only) {
+			return c, checks.Effects{}, checks.ErrChanged
+		}
 		c, effects := c.Unacknowledge(now)
 		return c, effects, nil
-	}))
+	})
 }
 
 // acking changes the acknowledgement of a check.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -42,9 +43,15 @@ func Pausing(id uuid.UUID) Change { return Change{id: id, edit: (*Project).pausi
 // Resuming is [Project.Resume].
 func Resuming(id uuid.UUID) Change { return Change{id: id, edit: (*Project).resuming} }
 
-// Acknowledging is [Project.Acknowledge].
+// Acknowledging is [Project.Acknowledge], but without For and Note it leaves alone what the same person has already.
 func Acknowledging(id uuid.UUID, spec checks.AckSpec) Change {
-	return Change{id: id, edit: func(p *Project, now time.Time) edit { return p.acknowledging(spec, now) }}
+	return Change{id: id, edit: func(p *Project, now time.Time) edit { return p.acknowledging(spec, now, true) }}
+}
+
+// Unacknowledging is [Project.Unacknowledge] of one acknowledgement. Its error is [checks.ErrChanged] if the outage is over, or if it
+// has another acknowledgement or none.
+func Unacknowledging(id uuid.UUID, ack gate.Ack) Change {
+	return Change{id: id, edit: func(p *Project, now time.Time) edit { return p.unacknowledging(&ack, now) }}
 }
 
 // Restoring is [Project.Restore].
