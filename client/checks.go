@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,8 +169,35 @@ func (c *Client) Acknowledge(ctx context.Context, id uuid.UUID, spec checks.AckS
 	if err := spec.Validate(); err != nil { // the request has whole seconds
 		return checks.Snapshot{}, fmt.Errorf("client: %s: %w", name, err)
 	}
-	document := wire.AckRequest{For: int64(spec.For / time.Second), Note: spec.Note, By: spec.By, TakeOver: spec.TakeOver}
-	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id) + "/acknowledge", body: document, idempotent: true})
+	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id) + "/acknowledge", body: ackRequest(spec), idempotent: true})
+}
+
+func ackRequest(spec checks.AckSpec) wire.AckRequest {
+	return wire.AckRequest{For: int64(spec.For / time.Second), Note: spec.Note, By: spec.By, TakeOver: spec.TakeOver}
+}
+
+// AcknowledgeMany acknowledges the outages that the query selects, in one request; see [checks.Manager]. Without spec.By, the key has
+// them. The error is a *[checks.FieldError] for the query or the spec. If no response arrives, the server may have acknowledged some;
+// another call does the rest.
+func (c *Client) AcknowledgeMany(ctx context.Context, q checks.AckQuery, spec checks.AckSpec) (checks.AckReport, error) {
+	const name = "acknowledge checks"
+	if err := cmp.Or(q.Validate(), spec.Validate()); err != nil {
+		return checks.AckReport{}, fmt.Errorf("client: %s: %w", name, err)
+	}
+	document := wire.AckManyRequest{AckRequest: ackRequest(spec), Slug: q.Slug, Tags: strings.Join(q.Tags, " "), All: q.All}
+	for _, id := range q.IDs {
+		document.Checks = append(document.Checks, id.String())
+	}
+	report, _, err := do(ctx, c, call{name: name, method: http.MethodPost, path: "/api/v3/acknowledge/", body: document, idempotent: true}, ackReportOf)
+	return report, err
+}
+
+func ackReportOf(d wire.AckReport) (report checks.AckReport, err error) {
+	if report.Acknowledged, err = each("acknowledged", d.Acknowledged, checkOf); err != nil {
+		return report, err
+	}
+	report.Taken, err = each("taken", d.Taken, checkOf)
+	return report, err
 }
 
 // Unacknowledge gives the outage of a check back, if anybody has it: a reminder says so, and the escalation policy begins again. The error is [checks.ErrNotFound] if the check does not

@@ -303,6 +303,21 @@ func TestContractOfAcknowledgements(t *testing.T) {
 			}
 		}
 		for side, p := range sides {
+			q := checks.AckQuery{IDs: []uuid.UUID{c.ID, uuid.New()}}
+			report, err := p.AcknowledgeMany(t.Context(), q, checks.AckSpec{By: "Bert"})
+			if err != nil || len(report.Acknowledged) != 0 || len(report.Taken) != 1 || report.Taken[0].ID != c.ID || report.Taken[0].Ack.By == "Bert" {
+				t.Errorf("%s: what somebody else has: %+v, error %v", side, report, err)
+			}
+			report, err = p.AcknowledgeMany(t.Context(), q, checks.AckSpec{By: side, Note: "all", TakeOver: true})
+			if err != nil || len(report.Taken) != 0 || len(report.Acknowledged) != 1 || report.Acknowledged[0].Ack.By != side || report.Acknowledged[0].Ack.Note != "all" {
+				t.Errorf("%s: taken over: %+v, error %v", side, report, err)
+			}
+			q = checks.AckQuery{Tags: []string{"none", "of these"}}
+			if report, err := p.AcknowledgeMany(t.Context(), q, checks.AckSpec{}); err != nil || len(report.Acknowledged)+len(report.Taken) != 0 {
+				t.Errorf("%s: nothing: %+v, error %v", side, report, err)
+			}
+		}
+		for side, p := range sides {
 			if c, err := p.Unacknowledge(t.Context(), c.ID); err != nil || c.Ack != (gate.Ack{}) {
 				t.Errorf("%s: %+v, error %v", side, c.Ack, err)
 			}
@@ -380,10 +395,13 @@ func (w world) everything(ctx context.Context) map[string]func(p project) error 
 	calls := w.unknown(ctx, w.check.ID, w.channel.ID, w.page.ID)
 	maps.DeleteFunc(calls, func(name string, _ func(project) error) bool { return strings.Contains(name, " ") })
 	maps.Copy(calls, map[string]func(p project) error{
-		"Checks":               func(p project) error { return second(p.Checks(ctx, checks.Query{})) },
-		"CheckBySlug":          func(p project) error { return second(p.CheckBySlug(ctx, "job")) },
-		"Create":               func(p project) error { return second(p.Create(ctx, checks.Spec{})) },
-		"Upsert":               func(p project) error { return third(p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)) },
+		"Checks":      func(p project) error { return second(p.Checks(ctx, checks.Query{})) },
+		"CheckBySlug": func(p project) error { return second(p.CheckBySlug(ctx, "job")) },
+		"Create":      func(p project) error { return second(p.Create(ctx, checks.Spec{})) },
+		"Upsert":      func(p project) error { return third(p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)) },
+		"AcknowledgeMany": func(p project) error {
+			return second(p.AcknowledgeMany(ctx, checks.AckQuery{All: true}, checks.AckSpec{}))
+		},
 		"Channels":             func(p project) error { return second(p.Channels(ctx)) },
 		"ChannelsWithSettings": func(p project) error { return second(p.ChannelsWithSettings(ctx)) },
 		"EditChecks, new": func(p project) error {
@@ -446,6 +464,15 @@ func (w world) refusedChecks(ctx context.Context) map[string]refusal {
 		"acknowledge":      {"not down", func(p project) error { return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{By: "Anna"})) }},
 		"acknowledge for a second": {"field: for is too small: 1, the minimum is 60", func(p project) error {
 			return second(p.Acknowledge(ctx, w.check.ID, checks.AckSpec{For: time.Second}))
+		}},
+		"acknowledge nothing": {"field: all must be true if neither slug, tags nor checks is set", func(p project) error {
+			return second(p.AcknowledgeMany(ctx, checks.AckQuery{}, checks.AckSpec{By: "Anna"}))
+		}},
+		"acknowledge an empty list": {"field: checks is empty", func(p project) error {
+			return second(p.AcknowledgeMany(ctx, checks.AckQuery{IDs: []uuid.UUID{}}, checks.AckSpec{By: "Anna"}))
+		}},
+		"acknowledge many for a second": {"field: for is too small: 1, the minimum is 60", func(p project) error {
+			return second(p.AcknowledgeMany(ctx, checks.AckQuery{All: true}, checks.AckSpec{For: time.Second}))
 		}},
 		"pause without tag": {"field: tag is empty", func(p project) error { return p.PauseExcept(ctx, "", []string{"a"}) }},
 		"pause all":         {"field: slugs is empty: that would pause every check with the tag", func(p project) error { return p.PauseExcept(ctx, "a", nil) }},

@@ -18,7 +18,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 const (
@@ -293,7 +292,11 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 	done, err := s.takeAll(ctx, l.project, spec, &o)
 	page.Says = "Nothing was acknowledged."
 	if page.Down, page.Taken, page.Up = named(done), named(o.taken), named(o.over); len(done) > 0 {
-		until := strings.ReplaceAll(untilOf(done[0].Ack, "UTC"), "it is", "they are")
+		var ack gate.Ack // what they have now; those that were theirs before may keep another end
+		if spec.For > 0 {
+			ack.Until = s.mon.Now().Add(spec.For)
+		}
+		until := strings.ReplaceAll(untilOf(ack, "UTC"), "it is", "they are")
 		page.Says = "You have " + prose.Count(len(done), "outage") + ". Reminders and escalation stop " + until + "."
 	}
 	return http.StatusOK, page, err
@@ -301,24 +304,29 @@ func (s *Server) applyAckAll(w http.ResponseWriter, r *http.Request, l ackLink) 
 
 // takeAll acknowledges the outages that go on, and returns the checks. It notes which others somebody has, and which have come up since.
 func (s *Server) takeAll(ctx context.Context, project uuid.UUID, spec checks.AckSpec, o *outages) (done []checks.Check, err error) {
-	changes := make([]monitor.Change, len(o.down))
+	ids := make([]uuid.UUID, len(o.down))
 	for i, c := range o.down {
-		changes[i] = monitor.Acknowledging(c.ID, spec)
+		ids[i] = c.ID
 	}
-	skip := func(err error) bool {
-		return errors.Is(err, checks.ErrNotDown) || errors.Is(err, checks.ErrAcknowledged) || errors.Is(err, checks.ErrNotFound)
+	report, err := s.mon.Project(project).AcknowledgeMany(ctx, checks.AckQuery{IDs: ids}, spec)
+	took := make(map[uuid.UUID]checks.Check)
+	for _, c := range report.Acknowledged {
+		took[c.ID] = *c.Check
+	}
+	taken := make(map[uuid.UUID]bool)
+	for _, c := range report.Taken {
+		taken[c.ID] = true
 	}
 	o.taken = nil
-	err = s.mon.Project(project).ChangeMany(ctx, changes, skip, func(i int, c monitor.Changed) {
-		switch {
-		case c.Err == nil:
-			done = append(done, c.After)
-		case errors.Is(c.Err, checks.ErrAcknowledged):
-			o.taken = append(o.taken, o.down[i])
-		default:
-			o.over = append(o.over, o.down[i])
+	for _, c := range o.down {
+		if acked, ok := took[c.ID]; ok {
+			done = append(done, acked)
+		} else if taken[c.ID] {
+			o.taken = append(o.taken, c)
+		} else {
+			o.over = append(o.over, c)
 		}
-	})
+	}
 	return done, err
 }
 

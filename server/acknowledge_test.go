@@ -60,6 +60,84 @@ func TestAcknowledge(t *testing.T) {
 	})
 }
 
+// TestAcknowledgeMany acknowledges what a request selects, and nothing of another project, whatever the request names.
+func TestAcknowledgeMany(t *testing.T) {
+	both(t, nil, func(s *site) {
+		const at = "/api/v3/acknowledge/"
+		victim := *s
+		victim.project, victim.keys = s.otherProject("Victim")
+		theirs := victim.create(object{"slug": "a", "tags": "db eu"})
+		victim.ping(theirs, "/fail")
+		before := victim.get(theirs)
+		slugs := func(list any) (slugs []string) {
+			for _, c := range list.([]any) {
+				slugs = append(slugs, c.(map[string]any)["slug"].(string))
+			}
+			return slugs
+		}
+		many := func(body any, acknowledged, taken []string) {
+			s.Helper()
+			answer := s.api("POST", at, body).object(200)
+			s.equal(fmt.Sprint(body), []any{slugs(answer["acknowledged"]), slugs(answer["taken"])}, []any{acknowledged, taken})
+		}
+		many(object{"all": true}, nil, nil)
+		ids := make(map[string]string)
+		for slug, tags := range map[string]string{"a": "db eu", "b": "db", "c": "db-2 eu"} {
+			check := s.create(object{"slug": slug, "tags": tags})
+			ids[slug] = check["uuid"].(string)
+			s.ping(check, "/fail")
+		}
+		s.create(object{"slug": "up", "tags": "db"})
+		for body, want := range map[string]string{
+			``: "all must be true", `{}`: "all must be true", `{"all": false}`: "all must be true", `{"all": 1}`: "all is not a boolean",
+			`{"all": "true"}`: "all is not a boolean", `{"note": "x", "ALL": true, "tag": "db"}`: "all must be true",
+			`{"tags": ""}`: "tags is empty", `{"tags": " \t\u0085"}`: "tags is empty", `{"tags": ["db"]}`: "tags is not a string", `{"slug": "", "tags": "db"}`: "slug is empty",
+			`{"checks": []}`: "checks is empty", `{"checks": "x"}`: "checks is not an array", `{"checks": ["x"]}`: `checks has an item that is not a UUID: "x"`,
+			`{"checks": ["{` + ids["a"] + `}"]}`: "checks has an item that is not a UUID", `{"checks": ["` + strings.ReplaceAll(ids["a"], "-", "") + `"]}`: "checks has an item that is not a UUID",
+			`{"checks": [` + strings.Repeat(`"`+unknownUUID+`",`, checks.MaxAckChecks) + `"` + unknownUUID + `"]}`: "checks has 10001 items, the maximum is 10000",
+			`{"all": true, "tags": "db"}`: "tags and all exclude each other", `{"all": true, "checks": ["` + ids["a"] + `"]}`: "checks and all exclude each other",
+			`{"all": true, "for": 59}`: "for is too small", `{"all": true, "by": "` + strings.Repeat("x", 101) + `"}`: "by is too long", `{"all": true, "take_over": 1}`: "take_over is not a boolean",
+		} {
+			r := s.api("POST", at, body).is(400)
+			if got := r.object(400); !strings.HasPrefix(fmt.Sprint(got["error"]), want) || got["field"] != strings.Split(want, " ")[0] {
+				t.Errorf("%.200s: %v, want %s", body, got, want)
+			}
+		}
+		s.api("POST", at+"?tag=db&all=1", object{}).refusedField("all", "all must be true if neither slug, tags nor checks is set")
+		s.api("POST", at, object{"all": true, "note": strings.Repeat("x", 1_000_000)}).is(413)
+		for _, method := range []string{"GET", "DELETE", "PUT"} {
+			s.undocumented(method, at, "X-Api-Key", s.keys.ReadWrite).is(405)
+		}
+		s.api("POST", "/api/v3/checks/acknowledge", object{"all": true}).is(404)
+		for _, key := range [][]string{
+			{"X-Api-Key", s.keys.ReadOnly}, {"X-Api-Key", s.newKey(s.project.ID, checks.ReadIDs)}, {"X-Ping-Key", s.project.PingKey}, {"X-Api-Key", s.project.PingKey},
+		} {
+			if r := s.send("POST", at, object{"all": true}, key...); r.status != 401 && r.status != 403 {
+				t.Errorf("with %s: %d %s", key[0], r.status, r.body)
+			}
+		}
+		many(object{"slug": "\x00", "tags": "\x00 db"}, nil, nil)
+		many(object{"checks": []string{theirs["uuid"].(string), unknownUUID}}, nil, nil)
+		many(object{"checks": []string{theirs["uuid"].(string), strings.ToUpper(ids["a"])}, "tags": " eu  db "}, []string{"a"}, nil)
+		s.equal("the field of the check", s.get(object{"uuid": ids["a"]})["acknowledged"].(map[string]any)["by"], any("the API key "+s.keys.ReadWrite[:8]+"…"))
+		for slug := range ids {
+			if _, some := s.get(object{"uuid": ids[slug]})["acknowledged"]; some != (slug == "a") {
+				t.Errorf("%s is acknowledged: %v", slug, some)
+			}
+		}
+		many(object{"tags": "db", "by": "Anna", "for": 3600}, []string{"b"}, []string{"a"})
+		many(object{"tags": "db", "by": "Anna"}, []string{"b"}, []string{"a"}) // once more
+		if until := s.get(object{"uuid": ids["b"]})["acknowledged"].(map[string]any)["until"]; until != "2026-03-15T13:00:00+00:00" {
+			t.Errorf("a repeated request sets the end to %v", until)
+		}
+		many(object{"slug": "a", "by": "Anna", "take_over": true}, []string{"a"}, nil)
+		answer := s.api("POST", at, object{"all": true, "by": "Bert"}).object(200)
+		s.equal("all", slugs(answer["acknowledged"]), []string{"c"})
+		s.equal("who has the rest", answer["taken"].([]any)[0].(map[string]any)["acknowledged"].(map[string]any)["by"], any("Anna"))
+		s.equal("the other project", victim.get(theirs), before)
+	})
+}
+
 // TestAcknowledgeLink follows the link of an alert as mail scanners and people do.
 func TestAcknowledgeLink(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://rollcall.example.org/ops", AccessLog: true}, func(s *site) {

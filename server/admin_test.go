@@ -68,6 +68,7 @@ func bodies(n int) map[[2]string]any {
 		{"POST", "/api/v3/status-pages"}:    page,
 		{"PUT", "/api/v3/status-pages/:id"}: page,
 		{"PUT", "/api/v3/escalation"}:       object{"steps": []object{}},
+		{"POST", "/api/v3/acknowledge"}:     object{"all": true},
 		{"POST", "/api/v3/windows"}:         object{"kind": "maintenance", "duration": 60},
 	}
 }

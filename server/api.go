@@ -62,6 +62,7 @@ func endpoints() []endpoint {
 		// Beyond the specification.
 		{http.MethodPost, "/api/v3/checks/:id/acknowledge", write403, byUUID, (*call).acknowledgeCheck, true},
 		{http.MethodDelete, "/api/v3/checks/:id/acknowledge", write403, byUUID, (*call).unacknowledgeCheck, true},
+		{http.MethodPost, "/api/v3/acknowledge", write403, noCheck, (*call).acknowledgeMany, true},
 		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats, true},
 		{http.MethodPost, "/api/v3/channels", admin, noCheck, (*call).createChannel, true},
 		{http.MethodGet, "/api/v3/channels/:id", admin, byChannel, (*call).getChannel, true},

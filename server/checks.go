@@ -137,6 +137,29 @@ func (c *call) acknowledgeCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
+// acknowledgeMany acknowledges the outages that a request selects.
+func (c *call) acknowledgeMany() error {
+	wanted, err := requested(c, request.Body.AckMany)
+	if err != nil {
+		return err
+	}
+	if c.signed {
+		wanted.By = ""
+	}
+	report, err := c.mon.Project(c.key.ProjectID).AcknowledgeMany(c.r.Context(), wanted.AckQuery, wanted.AckSpec)
+	if err != nil {
+		return err
+	}
+	document := wire.AckReport{Acknowledged: make([]wire.Check, len(report.Acknowledged)), Taken: make([]wire.Check, len(report.Taken))}
+	for i, check := range report.Acknowledged {
+		document.Acknowledged[i] = *c.inCurrent(check)
+	}
+	for i, check := range report.Taken {
+		document.Taken[i] = *c.inCurrent(check)
+	}
+	return c.answer(http.StatusOK, document)
+}
+
 // unacknowledgeCheck gives an outage back.
 func (c *call) unacknowledgeCheck() error {
 	check, err := c.mon.Project(c.check.ProjectID).Unacknowledge(c.r.Context(), c.check.ID)

@@ -236,9 +236,10 @@ func (s *site) empty() {
 	}
 }
 
-// example returns a valid request: the first example if some field is required, as one of two that a window ends by.
+// example returns a valid request: the first example if some field is required, as one of two that a window ends by, or one that selects
+// outages.
 func example(media media) object {
-	if len(media.Schema.Required) > 0 || media.Schema.Properties["end"] != nil {
+	if len(media.Schema.Required) > 0 || media.Schema.Properties["end"] != nil || media.Schema.Properties["all"] != nil {
 		for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 			return media.Examples[name].Value.(object)
 		}

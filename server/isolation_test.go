@@ -41,6 +41,7 @@ var accessTable = map[[2]string]accessRow{
 	{"POST", "/api/v3/checks/:id/resume"}:        {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
 	{"POST", "/api/v3/checks/:id/acknowledge"}:   {401, 401, 403, 403, 403, 409, 403, 403, 409, 409},
 	{"DELETE", "/api/v3/checks/:id/acknowledge"}: {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
+	{"POST", "/api/v3/acknowledge"}:              {401, 401, 400, 403, 403, 200, 400, 403, 200, 200},
 	{"DELETE", "/api/v3/checks/:id"}:             {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
 	{"GET", "/api/v3/checks/:id/pings"}:          {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},
 	{"GET", "/api/v3/checks/:id/pings/:n/body"}:  {401, 401, 403, 403, 403, 200, 403, 403, 200, 200},

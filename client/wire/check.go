@@ -79,6 +79,22 @@ type AckRequest struct {
 	TakeOver bool   `json:"take_over,omitempty"`
 }
 
+// AckManyRequest is the body of a request that acknowledges the outages of many checks: of those that are down and that match all
+// fields that are set.
+type AckManyRequest struct {
+	AckRequest
+	Slug   string   `json:"slug,omitempty"`
+	Tags   string   `json:"tags,omitempty"`   // all of them, separated by spaces
+	Checks []string `json:"checks,omitempty"` // UUIDs
+	All    bool     `json:"all,omitempty"`    // without the others
+}
+
+// AckReport is the response to it.
+type AckReport struct {
+	Acknowledged []Check `json:"acknowledged"`
+	Taken        []Check `json:"taken"` // what somebody else has
+}
+
 // Checks is the response of section 4.1 of the API.
 type Checks struct {
 	Checks []Check `json:"checks"`

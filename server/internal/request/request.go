@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
@@ -78,12 +82,52 @@ func (b Body) Create() (CheckCreate, error) {
 // Ack reads the fields of a request that acknowledges an outage, under the rules of [Body.Create].
 func (b Body) Ack() (checks.AckSpec, error) {
 	r := reader{body: b}
-	var spec checks.AckSpec
+	spec := r.ack()
+	return spec, r.err
+}
+
+// AckMany is what a request that acknowledges many outages says.
+type AckMany struct {
+	checks.AckQuery
+	checks.AckSpec
+}
+
+// AckMany reads the fields of a request that acknowledges many outages, under the rules of [Body.Create]. A filter that is there must
+// select something: an empty one is that of a script whose variable is not set.
+func (b Body) AckMany() (m AckMany, err error) {
+	r := reader{body: b}
+	if slug := r.text("slug"); slug != nil {
+		if m.Slug = *slug; m.Slug == "" {
+			r.refuse("slug", "is empty")
+		}
+	}
+	if tags := r.text("tags"); tags != nil {
+		m.Tags = append([]string{}, strings.Fields(*tags)...)
+	}
+	if names := r.texts("checks"); names != nil {
+		m.IDs = make([]uuid.UUID, 0, len(names))
+		for _, name := range names {
+			id, err := uuid.Parse(name)
+			if len(name) != len(uuid.UUID{}.String()) || err != nil {
+				r.refuse("checks", "has an item that is not a UUID: %s", shorten(strconv.Quote(name)))
+				break
+			}
+			m.IDs = append(m.IDs, id)
+		}
+	}
+	all := r.boolean("all")
+	m.All = all != nil && *all
+	m.AckSpec = r.ack()
+	return m, r.err
+}
+
+// ack reads the fields of an acknowledgement, and api_key, which it only checks.
+func (r *reader) ack() (spec checks.AckSpec) {
 	seconds := r.number(checks.Setting{Name: "for", Min: int64(checks.MinAck / time.Second), Max: int64(checks.MaxAck / time.Second), Optional: true})
 	note, by, over := r.text("note"), r.text("by"), r.boolean("take_over")
 	r.text("api_key")
 	if r.err != nil {
-		return spec, r.err
+		return spec
 	}
 	if seconds != nil {
 		spec.For = time.Duration(*seconds) * time.Second
@@ -94,7 +138,7 @@ func (b Body) Ack() (checks.AckSpec, error) {
 		}
 	}
 	spec.TakeOver = over != nil && *over
-	return spec, nil
+	return spec
 }
 
 // Update reads the fields of a request that updates a check, under the rules of [Body.Create].

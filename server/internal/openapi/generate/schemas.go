@@ -17,7 +17,7 @@ import (
 // schema: which fields are required, which are empty by default, and what texts may contain.
 var answers = typesOf(map[string]any{
 	"Error": wire.Error{}, "Status": wire.Status{},
-	"Checks": wire.Checks{}, "CheckFields": wire.Check{}, "Acknowledgement": wire.Ack{},
+	"Checks": wire.Checks{}, "CheckFields": wire.Check{}, "Acknowledgement": wire.Ack{}, "AckReport": wire.AckReport{},
 	"Pings": wire.Pings{}, "Ping": wire.Ping{}, "Flip": wire.Flip{},
 	"Stats": wire.Stats{}, "StatsSum": wire.StatsSum{}, "StatsDay": wire.StatsDay{}, "Durations": wire.Durations{},
 	"Channels": wire.Channels{}, "Channel": wire.Channel{}, "ChannelDetail": wire.ChannelDetail{},
