@@ -46,7 +46,7 @@ type Commands struct {
 		Pause    checkPauseCmd    `cmd:"" help:"Pause a check: it is not watched until it is resumed or its next ping arrives."`
 		Resume   checkResumeCmd   `cmd:"" help:"Resume a paused check, which is new until its next ping."`
 		Snooze   checkSnoozeCmd   `cmd:"" help:"Keep alerts about a check back for a time."`
-		Ack      checkAckCmd      `cmd:"" help:"Acknowledge the outage of a check, so that its reminders and its escalation stop."`
+		Ack      checkAckCmd      `cmd:"" help:"Acknowledge outages, of a check, of a tag or all, so that their reminders and their escalation stop."`
 		Unack    checkUnackCmd    `cmd:"" help:"Give an acknowledged outage back, so that its reminders and its escalation go on."`
 		Set      checkSetCmd      `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
