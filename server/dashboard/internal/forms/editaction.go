@@ -181,7 +181,7 @@ func acknowledge(q *ui.Request) error {
 	if hours, err := strconv.Atoi(q.R.PostForm.Get("hours")); err == nil {
 		spec.For = time.Duration(min(max(hours, 0), 1000)) * time.Hour
 	}
-	_, err := q.Mon.Project(q.Check.ProjectID).Acknowledge(q.Ctx(), q.Check.ID, spec)
+	acked, err := q.Mon.Project(q.Check.ProjectID).Acknowledge(q.Ctx(), q.Check.ID, spec)
 	switch {
 	case errors.Is(err, checks.ErrNotDown):
 		q.Notice("The check is not down.")
@@ -190,7 +190,13 @@ func acknowledge(q *ui.Request) error {
 	case err != nil:
 		return err
 	default:
-		q.Notice("Acknowledged: you have it.")
+		var undo ui.Undo
+		if q.Check.Acknowledged(q.Mon.Now()).By == "" {
+			undo.Acknowledged(*acked.Check)
+		}
+		if err := q.NoticeUndo("Acknowledged: you have it.", undo); err != nil {
+			return err
+		}
 		switch q.R.URL.Query().Get("to") {
 		case "list":
 			return q.Redirect("/projects/%s/", q.Check.ProjectID)

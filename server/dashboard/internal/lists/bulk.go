@@ -30,7 +30,7 @@ func bulk(q *ui.Request) error {
 	action := q.R.PostForm.Get("action")
 	change, isChange := bulkChanges[action]
 	switch {
-	case action != "edit" && action != "delete" && action != "snooze" && !isChange:
+	case action != "edit" && action != "delete" && action != "snooze" && action != "acknowledge" && !isChange:
 		return ui.ErrBadForm
 	case len(list) == 0:
 		q.Notice("Select at least one check.")
@@ -42,6 +42,8 @@ func bulk(q *ui.Request) error {
 			return err
 		}
 		return backToList(q)
+	case action == "acknowledge":
+		return acknowledge(q, list)
 	case action == "delete":
 		return q.Render("bulkdelete", "Delete "+prose.Count(len(list), "check"), bulkViewOf(q, list))
 	}
@@ -68,6 +70,53 @@ func bulk(q *ui.Request) error {
 		return err
 	}
 	return backToList(q)
+}
+
+// acknowledge acknowledges the outages of those of the checks that are down, in the name of the viewer, and leads back to the page with
+// the button. It says who has the others.
+func acknowledge(q *ui.Request, list []checks.Check) error {
+	now := q.Mon.Now()
+	var changes []monitor.Change
+	for _, c := range list {
+		if c.Status(now) == checks.StatusDown {
+			changes = append(changes, monitor.Acknowledging(c.ID, checks.AckSpec{}))
+		}
+	}
+	o, err := q.ChangeMany(changes)
+	if err != nil {
+		return err
+	}
+	unchanged := o.Same - o.Up
+	o.Up += len(list) - len(changes)
+	if err := q.NoticeUndo(ackNotice(o, unchanged), o.Undo); err != nil {
+		return err
+	}
+	if q.R.URL.Query().Get("to") == "overview" {
+		return q.Redirect("/projects/%s/overview", q.Project.ID)
+	}
+	return backToList(q)
+}
+
+// ackNotice says how many outages the viewer has now, and who has the others. unchanged counts those that are down and did not change.
+func ackNotice(o ui.Outcome, unchanged int) string {
+	text := "Acknowledged: you have " + prose.Count(o.Done, "check") + "."
+	if o.Done == 0 {
+		text = "Nothing was acknowledged."
+	}
+	for _, owner := range slices.Sorted(maps.Keys(o.Taken)) {
+		text += fmt.Sprintf(" %s has %d.", words.Short(owner), o.Taken[owner])
+		unchanged -= o.Taken[owner]
+	}
+	if unchanged > 0 {
+		text += fmt.Sprintf(" You had %d already.", unchanged)
+	}
+	switch {
+	case o.Up == 1:
+		text += " 1 is not down."
+	case o.Up > 1:
+		text += fmt.Sprintf(" %d are not down.", o.Up)
+	}
+	return text + o.Rest()
 }
 
 // bulkNotice says how many checks an action has changed, and what about the others.

@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -42,6 +44,90 @@ func TestBulkMany(t *testing.T) {
 	b.Post(s.Path("bulk"), url.Values{"action": {"tag"}, "tag": {" "}, "check": pagetest.IDs(first)}).Is(http.StatusSeeOther)
 	b.Get(s.Path("")).Has("Enter a tag. Nothing was changed.").HasNo(">Undo<")
 	b.Post(s.Path("bulk"), url.Values{"action": {"untag"}, "tag": {numbers(100_000)}, "check": pagetest.IDs(first)}).Is(http.StatusBadRequest).Has("tags is too long")
+}
+
+// TestBulkAcknowledge acknowledges a selection, and all that match, in the name of the viewer. It says who has the others; Undo gives
+// back what the button took, and nothing that somebody has taken since.
+func TestBulkAcknowledge(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	var list []checks.Check
+	for i := range 130 { // more than a page
+		c := s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%03d", i)), Tags: []string{[]string{"db", "web"}[i%2]}})
+		if i != 0 {
+			s.Ping(c, pings.Signal{Kind: pings.Failure})
+		}
+		list = append(list, c)
+	}
+	late := s.Create(checks.Spec{Name: new("overdue"), Tags: []string{"db"}, Timeout: new(time.Hour), Grace: new(time.Minute)})
+	s.Ping(late, pings.Signal{})
+	s.Advance(2 * time.Hour) // down, though no sweep has judged it
+	project := s.Mon.Project(s.Project.ID)
+	owned := func() map[string]int {
+		counts := map[string]int{}
+		for _, c := range stored(t, s) {
+			counts[c.Acknowledged(s.Now()).By]++
+		}
+		return counts
+	}
+	act := func(query string, form url.Values) *pagetest.Answer {
+		t.Helper()
+		form.Set("action", "acknowledge")
+		b.Post(s.Path("bulk"+query), form).Is(http.StatusSeeOther)
+		return b.Get(s.Path(""))
+	}
+	b.Get(s.Path("")).Has(">I have these</button>")
+	act("", url.Values{}).Has("Select at least one check.")
+	act("", url.Values{"check": pagetest.IDs(list[0])}).Has("Nothing was acknowledged. 1 is not down.").HasNo(">Undo<")
+	_, err := project.Acknowledge(t.Context(), list[1].ID, checks.AckSpec{By: "Bert <b>", Note: "mine"})
+	pagetest.NoError(t, err)
+	act("", url.Values{"check": pagetest.IDs(list[0], list[1], list[2], list[3])}).Has("Acknowledged: you have 2 checks. Bert &lt;b&gt; has 1. 1 is not down.")
+	page := act("?tag=db", url.Values{"all": {"1"}}).Has("Acknowledged: you have 64 checks. You had 1 already. 1 is not down.")
+	who := s.Check(list[2]).Ack.By
+	if counts := owned(); counts[who] != 66 || counts["Bert <b>"] != 1 {
+		t.Errorf("outages by who has them: %v", counts)
+	}
+	// Somebody takes one over, and another outage ends and begins again: Undo leaves both alone.
+	_, err = project.Acknowledge(t.Context(), list[4].ID, checks.AckSpec{By: "Bert <b>", TakeOver: true})
+	pagetest.NoError(t, err)
+	s.Ping(list[6], pings.Signal{})
+	s.Ping(list[6], pings.Signal{Kind: pings.Failure})
+	b.Undo(page).Has("Undone for 62 checks. 2 checks changed since, and stay as now.")
+	if counts := owned(); counts[who] != 2 || counts["Bert <b>"] != 2 {
+		t.Errorf("outages by who has them after Undo: %v", counts)
+	}
+	if c := s.Check(late); c.Stored != checks.StatusDown || c.Alerting.Returned.IsZero() {
+		t.Errorf("an overdue check after Undo: %s, %+v", c.Stored, c.Alerting)
+	}
+	log, err := s.Mon.Installation().Audit(t.Context(), audit.Query{Project: s.Project.ID, Check: list[8].ID})
+	pagetest.NoError(t, err)
+	var actions []string
+	for _, e := range log {
+		actions = append(actions, e.Action)
+	}
+	if diff := cmp.Diff([]string{"check.unacknowledge", "check.acknowledge", "check.create"}, actions); diff != "" {
+		t.Errorf("the audit log (-want +got):\n%s", diff)
+	}
+	act("", url.Values{"all": {"1"}}).Has("Acknowledged: you have 126 checks. Bert &lt;b&gt; has 2. You had 2 already. 1 is not down.")
+	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("bulk"), url.Values{"action": {"acknowledge"}, "all": {"1"}}).Is(http.StatusForbidden)
+}
+
+// TestAcknowledgeUndo: the button of one check has Undo too, unless it changed what the check had before.
+func TestAcknowledgeUndo(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	c := s.Create(checks.Spec{Name: new("job")})
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	at := "/checks/" + c.UniqueKey() + "/acknowledge"
+	b.Post(at, url.Values{}).Is(http.StatusSeeOther)
+	b.Undo(b.Get("/checks/" + c.UniqueKey()).Has("Acknowledged: you have it.")).Has("Undone for 1 check.")
+	if a := s.Check(c).Ack; a.By != "" {
+		t.Errorf("after Undo: %+v", a)
+	}
+	for range 2 {
+		b.Post(at, url.Values{"note": {"disk"}}).Is(http.StatusSeeOther)
+	}
+	b.Get("/checks/" + c.UniqueKey()).Has("Acknowledged: you have it.").HasNo(">Undo<")
 }
 
 // numbers are n different words.

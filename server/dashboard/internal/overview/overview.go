@@ -87,16 +87,6 @@ func (r row) Kind() string { return string(r.kind) }
 // At is when the run went wrong.
 func (r row) At() time.Time { return r.at }
 
-// group is checks that failed with a like cause, or others.
-type group struct {
-	Title string
-	Alike bool
-	Rows  []row
-}
-
-// The titles of groups without a like cause.
-const stillDown, upAgain = "Down", "Up again"
-
 // slowRow is a check whose last run took unusually long.
 type slowRow struct {
 	ui.Row
@@ -245,40 +235,6 @@ func addReasons(q *ui.Request, rows []row) error {
 	return err
 }
 
-// grouped puts checks that failed with a like cause together, before those that are down for other reasons and those that are up
-// again.
-func grouped(rows []row) (groups []group) {
-	byCause := map[string][]row{}
-	for _, r := range rows {
-		if key, _ := verdict.CauseKey(r.cause); key != "" {
-			byCause[key] = append(byCause[key], r)
-		}
-	}
-	down, up := group{Title: stillDown}, group{Title: upAgain}
-	for _, r := range rows {
-		key, known := verdict.CauseKey(r.cause)
-		switch alike := byCause[key]; {
-		case len(alike) > 1 && alike[0].Key == r.Key:
-			title := r.cause
-			if known {
-				title = key
-			}
-			groups = append(groups, group{title, true, alike})
-		case len(alike) > 1: // it is there already
-		case r.Status == checks.StatusDown:
-			down.Rows = append(down.Rows, r)
-		default:
-			up.Rows = append(up.Rows, r)
-		}
-	}
-	for _, g := range []group{down, up} {
-		if len(g.Rows) > 0 {
-			groups = append(groups, g)
-		}
-	}
-	return groups
-}
-
 // step is a step for a person who begins.
 type step struct {
 	Done              bool
@@ -313,10 +269,10 @@ func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
 	}, nil
 }
 
-// listed joins names.
-func listed(names []string) string {
-	if n := len(names); n > maxNames {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n-maxNames)
+// listed joins names, the first of them if there are more than a number.
+func listed(names []string, most int) string {
+	if n := len(names); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
 	}
 	return strings.Join(names, ", ")
 }
@@ -328,7 +284,7 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 	say := func(state string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
-			parts = append(parts, listed(names)+state)
+			parts = append(parts, listed(names, maxNames)+state)
 		}
 	}
 	for _, d := range deliveries {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +80,62 @@ func TestOverviewNight(t *testing.T) {
 	}
 	s.Advance(8 * time.Hour) // past noon
 	b.Get(s.Path("overview")).Has("<strong>Since yesterday 18:00:</strong> ")
+}
+
+// TestOverviewGroups shows checks that went wrong alike as one row: with a like cause, or without one for the same reason. One button
+// takes on what nobody has of the group, and leads back with Undo.
+func TestOverviewGroups(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	add := func(name string, n int, fail func(i int, c checks.Check)) (list []checks.Check) {
+		for i := range n {
+			c := s.Create(checks.Spec{Name: new(fmt.Sprint(name, "-", i)), Timeout: new(time.Hour), Grace: new(time.Minute)})
+			s.Ping(c, pings.Signal{})
+			fail(i, c)
+			list = append(list, c)
+		}
+		return list
+	}
+	const down = pings.Failure
+	full := add("full <b>", 60, func(i int, c checks.Check) {
+		s.Ping(c, pings.Signal{Kind: down, Body: []byte(fmt.Sprintf("tar: /backup/%d: No space left on device\n", i))})
+	})
+	add("exit", 4, func(_ int, c checks.Check) { s.Ping(c, pings.Signal{Kind: down, ExitStatus: new(9)}) })
+	add("few", 3, func(_ int, c checks.Check) { s.Ping(c, pings.Signal{Kind: down, ExitStatus: new(8)}) })
+	s.Advance(time.Hour)
+	add("fine", 3, func(int, checks.Check) {})
+	late := add("late", 5, func(int, checks.Check) {})
+	s.Advance(50 * time.Minute)
+	for _, c := range late[:1] {
+		s.Ping(c, pings.Signal{})
+	}
+	_, err := s.Mon.Project(s.Project.ID).Acknowledge(t.Context(), full[7].ID, checks.AckSpec{By: "Anna"})
+	pagetest.NoError(t, err)
+	s.Ping(full[8], pings.Signal{})
+	s.Advance(20 * time.Minute)
+	page := b.Get(s.Path("overview")).Is(http.StatusOK).Has(
+		"<h2>No space left on device: 60 jobs</h2>", "59 down</span>", ">I have all 58</button>", "acknowledged by Anna (1)", "Show all 60", "full &lt;b&gt;-", " and 57 more</span>",
+		"<h2>Exit 9: 4 jobs</h2>", ">I have all 4</button>", "<h2>A run was missed: 7 jobs</h2>", ">I have all 7</button>", "Show all 7", "<h2>Down</h2>")
+	if page.HasNo("Exit 8"); strings.Count(page.Body, `aria-label="I have it: few-`) != 3 {
+		t.Error("three checks without a cause are a group")
+	}
+	pagetest.WellFormed(t, page.Body)
+	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).Has("No space left on device: 60 jobs", "acknowledged by somebody (1)").HasNo("I have", `name="check"`)
+	var free []checks.Check
+	for i, c := range full {
+		if i != 7 && i != 8 {
+			free = append(free, c)
+		}
+	}
+	_, err = s.Mon.Project(s.Project.ID).Acknowledge(t.Context(), full[9].ID, checks.AckSpec{By: "Bert"}) // since the page was read
+	pagetest.NoError(t, err)
+	to := b.Post(s.Path("bulk?to=overview"), url.Values{"action": {"acknowledge"}, "check": pagetest.IDs(free...)}).Is(http.StatusSeeOther).Header.Get("Location")
+	if to != s.Path("overview") {
+		t.Errorf("leads to %s", to)
+	}
+	page = b.Get(to).Has("Acknowledged: you have 57 checks. Bert has 1.", "Anna (1)", "Bert (1)", ">Undo<").HasNo("I have all 58")
+	b.Undo(page).Has("Undone for 57 checks.")
+	b.Get(to).Has(">I have all 57</button>")
 }
 
 // TestOverviewNotified names the integrations that were notified, and those that cannot be.

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // manyTime bounds an action on many checks, from the beginning of the request, so that there is time to say how far it came.
@@ -22,6 +23,10 @@ type Outcome struct {
 	// Done counts the checks that have changed, and Same those that stayed as they were: they were like that already, somebody has
 	// changed them since, or they are gone.
 	Done, Same int
+	// Taken counts those of Same whose outage somebody else has, by who has it, and Up those that are not down or are gone, of an
+	// acknowledgement.
+	Taken map[string]int
+	Up    int
 	// Left counts those that it did not reach, because of Err.
 	Left int
 	Err  error
@@ -31,7 +36,7 @@ type Outcome struct {
 
 // skipped reports whether an error is about one check alone, which an action on many leaves as it is.
 func skipped(err error) bool {
-	return errors.Is(err, errSame) || errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrNotPaused) || errors.Is(err, checks.ErrChanged)
+	return errors.Is(err, errSame) || errors.Is(err, checks.ErrNotPaused) || errors.Is(err, checks.ErrChanged) || monitor.NotAcknowledged(err)
 }
 
 // ChangeMany makes changes of as many checks of the project. If it cannot make all, Outcome.Err says why; the error is the same if it
@@ -46,8 +51,17 @@ func (q *Request) changeMany(list []monitor.Change, skip func(error) bool) (o Ou
 	o.Err = q.Mon.Project(q.Project.ID).ChangeMany(ctx, list, skip, func(_ int, c monitor.Changed) {
 		if c.Err == nil && o.Undo.add(c) {
 			o.Done++
-		} else {
-			o.Same++
+			return
+		}
+		o.Same++
+		switch {
+		case errors.Is(c.Err, checks.ErrNotDown), errors.Is(c.Err, checks.ErrNotFound):
+			o.Up++
+		case errors.Is(c.Err, checks.ErrAcknowledged):
+			if o.Taken == nil {
+				o.Taken = make(map[string]int)
+			}
+			o.Taken[words.Name(c.After.Ack.By, words.Somebody)]++
 		}
 	})
 	o.Left = len(list) - o.Done - o.Same
@@ -99,8 +113,14 @@ func (u *Undo) add(c monitor.Changed) bool {
 	if c.After.ID == uuid.Nil { // deleted, for good
 		return true
 	}
-	if c.Before.Stored != c.After.Stored {
+	switch was, is := c.Before.Ack, c.After.Ack; {
+	case is != was && !is.At.IsZero(): // the check may have gone down by the same change
+		u.Acknowledged(c.After)
+		return true
+	case c.Before.Stored != c.After.Stored:
 		return u.State(c.Before, c.After)
+	case is != was: // given back
+		return true
 	}
 	was, is := specOf(c.Before), specOf(c.After)
 	before, _ := less(was, is)

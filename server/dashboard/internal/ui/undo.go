@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -31,11 +32,12 @@ type undoRecord struct {
 	Changes []undoGroup
 }
 
-// undoGroup is one change of some checks: of settings, or of the state, which a pause or a resume has changed.
+// undoGroup is one change of some checks: of settings, of the state, which a pause or a resume has changed, or an acknowledgement.
 type undoGroup struct {
 	Before, After *checks.Spec  `json:",omitempty"` // the settings that differ
 	State         *checks.State `json:",omitempty"`
-	At            time.Time     `json:",omitzero"` // of the pause or the resume
+	At            time.Time     `json:",omitzero"`  // of the pause or the resume
+	Ack           *gate.Ack     `json:",omitempty"` // what the checks have since
 	IDs           []uuid.UUID
 }
 
@@ -98,6 +100,11 @@ func (u *Undo) State(before, after checks.Check) bool {
 	s.History, s.Ended, s.Runs = checks.History{}, nil, s.Runs.Open() // a pause leaves the rest alone
 	u.changes = append(u.changes, undoGroup{State: &s, At: after.StoredSince, IDs: []uuid.UUID{after.ID}})
 	return true
+}
+
+// Acknowledged adds an acknowledgement of an outage that nobody had. Undo gives the outage back, so a reminder says so.
+func (u *Undo) Acknowledged(after checks.Check) {
+	u.changes = append(u.changes, undoGroup{Ack: &after.Ack, IDs: []uuid.UUID{after.ID}})
 }
 
 // undoAge is how long an action can be undone.
@@ -275,6 +282,9 @@ func openUndo(q *Request) (record undoRecord, err error) {
 func (g undoGroup) undoing(id uuid.UUID) monitor.Change {
 	if g.State != nil {
 		return monitor.Restoring(id, *g.State, g.At)
+	}
+	if g.Ack != nil {
+		return monitor.Unacknowledging(id, *g.Ack)
 	}
 	return monitor.Updating(id, func(c checks.Check) (checks.Spec, error) {
 		if _, changed := less(*g.After, specOf(c)); changed {

@@ -55,9 +55,12 @@ func Short(name string) string {
 }
 
 // Sentence gives a text, such as that of an error, a capital letter and a full stop.
-func Sentence(text string) string {
+func Sentence(text string) string { return Capital(text) + "." }
+
+// Capital gives a text a capital letter.
+func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(string(first)) + text[size:] + "."
+	return strings.ToUpper(string(first)) + text[size:]
 }
 
 // Value reads what a person typed for a setting, or the value of a checkbox, which is "" unless it is ticked. A period is as

@@ -1,0 +1,162 @@
+package overview
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// group is checks that went wrong alike, which the page shows as one row, or others.
+type group struct {
+	Title string
+	Alike bool
+	Rows  []row
+}
+
+// The titles of groups of checks that are not alike.
+const stillDown, upAgain = "Down", "Up again"
+
+// leastAlike is how many checks without a cause make a group if they are down for the same reason. With a like cause, two do.
+const leastAlike = 4
+
+// likeness returns what checks that went wrong alike share, how many make a group, and its title: a like cause in the output, or else
+// the reason why they are down. It is "" for those that have neither.
+func likeness(r row) (key string, least int, title string) {
+	if key, known := verdict.CauseKey(r.cause); known {
+		return "cause " + key, 2, key
+	} else if key != "" {
+		return "cause " + key, 2, r.cause
+	}
+	switch {
+	case r.Status != checks.StatusDown:
+		return "", 0, ""
+	case r.kind == missed:
+		return "missed", leastAlike, words.Capital(flips.Overdue.Words())
+	case r.kind == timedOut:
+		return "timed out", leastAlike, words.Capital(flips.Overrun.Words())
+	}
+	return "failed " + r.Why, leastAlike, words.Capital(r.Why)
+}
+
+// grouped puts checks together that went wrong alike, before those that are down for other reasons and those that are up again.
+func grouped(rows []row) (groups []group) {
+	alike := map[string][]row{}
+	for _, r := range rows {
+		key, _, _ := likeness(r)
+		alike[key] = append(alike[key], r)
+	}
+	down, up := group{Title: stillDown}, group{Title: upAgain}
+	for _, r := range rows {
+		key, least, title := likeness(r)
+		switch list := alike[key]; {
+		case key != "" && len(list) >= least && list[0].Key == r.Key:
+			groups = append(groups, group{title, true, list})
+		case key != "" && len(list) >= least: // it is there already
+		case r.Status == checks.StatusDown:
+			down.Rows = append(down.Rows, r)
+		default:
+			up.Rows = append(up.Rows, r)
+		}
+	}
+	for _, g := range []group{down, up} {
+		if len(g.Rows) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// ID identifies the group on the page, so that an open page keeps it unfolded.
+func (g group) ID() string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(g.Title))
+	return "g-" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+// First is the newest check of the group, a check that is down if there is one.
+func (g group) First() row { return g.Rows[0] }
+
+// Down counts the checks that are down.
+func (g group) Down() int { return g.count(func(r row) bool { return r.Status == checks.StatusDown }) }
+
+// Free are the checks that are down and that nobody has.
+func (g group) Free() (free []row) {
+	for _, r := range g.Rows {
+		if r.Status == checks.StatusDown && r.Owner == "" {
+			free = append(free, r)
+		}
+	}
+	return free
+}
+
+// Names names the first checks.
+func (g group) Names() string {
+	names := make([]string, len(g.Rows))
+	for i, r := range g.Rows {
+		names[i] = r.Name
+	}
+	return listed(names, groupNames)
+}
+
+// groupNames bounds the names in the row of a group.
+const groupNames = 3
+
+// From and To are when the first and the last check went wrong.
+func (g group) From() time.Time { return slices.MinFunc(g.Rows, byTrouble).at }
+
+func (g group) To() time.Time { return slices.MaxFunc(g.Rows, byTrouble).at }
+
+func byTrouble(a, b row) int { return a.at.Compare(b.at) }
+
+// Told says who was notified, if that is the same for all checks, or else about how many nobody was.
+func (g group) Told() string {
+	told := g.Rows[0].Told
+	switch untold := g.count(func(r row) bool { return r.Untold }); {
+	case g.count(func(r row) bool { return r.Told == told }) == len(g.Rows):
+		return told
+	case untold > 0:
+		return fmt.Sprintf("nobody notified of %d", untold)
+	}
+	return ""
+}
+
+// Untold reports that nobody was notified of some check.
+func (g group) Untold() bool { return g.count(func(r row) bool { return r.Untold }) > 0 }
+
+// Owners says who has acknowledged how many outages.
+func (g group) Owners() string {
+	counts := map[string]int{}
+	for _, r := range g.Rows {
+		if r.Owner != "" {
+			counts[r.Owner]++
+		}
+	}
+	owners := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	for i, owner := range owners {
+		if counts[owner] < len(g.Rows) {
+			owners[i] = fmt.Sprintf("%s (%d)", owner, counts[owner])
+		}
+	}
+	return listed(owners, groupNames)
+}
+
+func (g group) count(is func(row) bool) (n int) {
+	for _, r := range g.Rows {
+		if is(r) {
+			n++
+		}
+	}
+	return n
+}
