@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
@@ -45,4 +47,65 @@ func TestOverview(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBadNight is a night in which 100 jobs failed alike. On a phone the overview is one screen, and one button takes all on. What is
+// unfolded stays so while the page follows. In the list, Enter in the field for a tag acknowledges nothing.
+func TestBadNight(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	list := s.badNight(t, 100)
+	page := s.browser(s.keys.ReadWrite)
+	page.Resize(phone)
+	page.Go(s.path("overview"))
+	page.WaitText(".happened button", "I have all 100")
+	page.Fits()
+	page.Targets()
+	if n := browsertest.Eval[float64](page, "document.querySelector('.happened').getBoundingClientRect().bottom / innerHeight"); n > 1 {
+		t.Errorf("100 equal failures take %.2f screens", n)
+	}
+	if n := browsertest.Eval[float64](page, "document.documentElement.scrollHeight / innerHeight"); n > 2 {
+		t.Errorf("the overview takes %.2f screens", n)
+	}
+	if n := page.Count("details.steps li"); n != 100 {
+		t.Errorf("%d checks are folded", n)
+	}
+	stay(page)
+	page.Click("details.steps summary")
+	_, err := s.mon.Project(s.project.ID).Acknowledge(t.Context(), list[0], checks.AckSpec{By: "Anna"})
+	s.must(err)
+	page.WaitText(".happened button", "I have all 99")
+	if !browsertest.Eval[bool](page, "document.querySelector('details.steps').open") {
+		t.Error("the group was folded while the page followed")
+	}
+	page.Submit(".happened button")
+	page.WaitText(".notice", "Acknowledged: you have 99 checks.")
+	page.WaitText(".owner", "acknowledged by the API key")
+	if n := page.Count("form.have"); n != 0 {
+		t.Errorf("%d buttons are left", n)
+	}
+	page.Submit(".notice button")
+	page.WaitText(".notice", "Undone for 99 checks.")
+
+	page.Go(s.path(""))
+	page.Click("#rows tr:first-child input")
+	page.Type("#bulkbar input[name=tag]", "harbor")
+	page.Leave(func() { page.Press("\r") })
+	page.WaitText(".notice", "Tagged 1 check.")
+	page.Click("#allmatches")
+	page.Submit("#bulkbar button[value=acknowledge]:not([hidden])")
+	page.WaitText(".notice", "Acknowledged: you have 99 checks. Anna has 1.")
+}
+
+// badNight creates jobs that fail alike.
+func (s *site) badNight(t *testing.T, n int) (ids []uuid.UUID) {
+	t.Helper()
+	for i := range n {
+		c := s.create(checks.Spec{Name: new(fmt.Sprintf("backup-%03d-of-the-harbor", i)), Timeout: new(24 * time.Hour)})
+		_, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(fmt.Sprintf("tar: /backup/%d: No space left on device\n", i))})
+		s.must(err)
+		s.advance(time.Second)
+		ids = append(ids, c.ID)
+	}
+	return ids
 }

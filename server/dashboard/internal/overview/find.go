@@ -70,7 +70,8 @@ func (v *view) read(q *ui.Request, now time.Time) (list, late []checks.Check, wh
 	return list, late, whole, nil
 }
 
-// sort finds the checks that went wrong, the newest that is down first, and those that are slow, late or due.
+// sort finds the checks that went wrong, first those that are down and that nobody has, the newest first, and those that are slow, late or
+// due.
 func (v *view) sort(q *ui.Request, now time.Time) (bad []row, err error) {
 	list, late, whole, err := v.read(q, now)
 	if err != nil {
@@ -113,7 +114,8 @@ func (v *view) sort(q *ui.Request, now time.Time) (bad []row, err error) {
 		wrong[c.ID], bad = true, append(bad, r)
 	}
 	slices.SortStableFunc(bad, func(a, b row) int {
-		return cmp.Or(ui.TrueFirst(a.Status == checks.StatusDown, b.Status == checks.StatusDown), b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
+		return cmp.Or(ui.TrueFirst(a.Status == checks.StatusDown, b.Status == checks.StatusDown), ui.TrueFirst(a.Owner == "", b.Owner == ""),
+			b.at.Compare(a.at), cmp.Compare(a.Lower, b.Lower))
 	})
 	byNext := func(a, b ui.Row) int { return a.Next.Compare(b.Next) }
 	slices.SortStableFunc(v.Late, byNext)

@@ -83,7 +83,7 @@ func (g group) ID() string {
 	return "g-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// First is the newest check of the group, a check that is down if there is one.
+// First is the first check of the group: one that is down and that nobody has, if there is one.
 func (g group) First() row { return g.Rows[0] }
 
 // Down counts the checks that are down.
