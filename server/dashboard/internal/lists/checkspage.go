@@ -1,9 +1,12 @@
 package lists
 
 import (
+	"cmp"
 	"html/template"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -31,11 +34,24 @@ type checksView struct {
 	folded     int // on any page
 	// Nobody counts the checks of the project that alert nobody.
 	Nobody int
-	Tags   []string
+	// Chips are the tags that most checks have, with their counts, and Tags are the others.
+	Chips []tagChip
+	Tags  []string
+	Views []savedView
 
 	available []channels.Channel
 	reach     map[uuid.UUID]verdict.Reach
 }
+
+// tagChip is a tag to filter by. Query leads to the list with this filter, or without it if it is On.
+type tagChip struct {
+	Name, Query string
+	Count       int
+	On          bool
+}
+
+// maxChips is how many tags the list shows as chips.
+const maxChips = 12
 
 const (
 	// pageSize is how many checks a page of the list shows, and allSize how many if the viewer asks for all.
@@ -111,11 +127,14 @@ func find(q *ui.Request) (view checksView, err error) {
 		}
 		view.Nobody = max(all.Total()-reached, 0)
 	}
-	tags, err := project.Tags(q.Ctx())
+	sets, err := project.TagSets(q.Ctx(), nil)
 	if err != nil {
 		return view, err
 	}
-	view.Summary, view.Query, view.Tags = ui.SummaryOf(all), parseListQuery(q.R.URL.Query()), slices.Compact(slices.Sorted(slices.Values(words.Names(tags))))
+	byTag := checks.CountByTag(sets)
+	tags := slices.Sorted(maps.Keys(byTag))
+	view.Summary, view.Query, view.Views = ui.SummaryOf(all), parseListQuery(q.R.URL.Query()), savedViews(q)
+	view.addTags(byTag)
 	var none bool
 	view.list, none = view.Query.list(q.Project.PingKey, tags)
 	view.list.Now = now
@@ -132,6 +151,32 @@ func find(q *ui.Request) (view checksView, err error) {
 		view.matching = all.Total()
 	}
 	return view, nil
+}
+
+// addTags adds the tags that the list can be filtered by.
+func (v *checksView) addTags(byTag map[string]checks.Counts) {
+	counts := map[string]int{} // by what pages call the tag
+	for tag, n := range byTag {
+		if name := words.Name(tag, ""); name != "" {
+			counts[name] += n.Total()
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	shown := names[:min(len(names), maxChips)]
+	slices.Sort(shown)
+	for _, name := range shown {
+		chip := tagChip{Name: name, Query: v.Query.With("tag", name), Count: counts[name], On: name == v.Query.Tag}
+		if chip.On {
+			chip.Query = v.Query.With("tag", "")
+		}
+		v.Chips = append(v.Chips, chip)
+	}
+	v.Tags = slices.Sorted(slices.Values(names[len(shown):]))
+}
+
+// Chosen reports whether a chip shows the tag of the query.
+func (v checksView) Chosen() bool {
+	return slices.ContainsFunc(v.Chips, func(c tagChip) bool { return c.On })
 }
 
 // rows returns the rows of checks.

@@ -23,6 +23,7 @@ type listQuery struct {
 	Sort   string // one of the keys of orders, after "-" for the other way; "" for that of a list that nobody has sorted
 	All    bool   // healthy checks are not folded
 	Page   int    // from 1 on
+	Name   string // what somebody calls this filter, or ""
 
 	id, pingKey, slug string // what the text names if it has an identifier or the address of a check
 }
@@ -32,7 +33,8 @@ func parseListQuery(v url.Values) listQuery {
 	if _, ok := orders[strings.TrimPrefix(q.Sort, "-")]; !ok || q.Sort == "state" {
 		q.Sort = ""
 	}
-	q.Nobody, q.All = v.Get("reach") == "nobody", v.Get("all") == "1"
+	q.Nobody, q.All, q.Name = v.Get("reach") == "nobody", v.Get("all") == "1", words.Start(words.Name(v.Get("view"), ""), maxViewName)
+	q.operators()
 	text := strings.ToLower(q.Text)
 	if q.id = identifier.FindString(text); q.id == "" {
 		if found := slugAddress.FindStringSubmatch(text); found != nil {
@@ -41,6 +43,27 @@ func parseListQuery(v url.Values) listQuery {
 	}
 	q.Page = ui.PageNumber(v.Get("page"))
 	return q
+}
+
+// operators moves what the text says with an operator, such as "tag:prod", to where the form has it.
+func (q *listQuery) operators() {
+	var rest []string
+	for _, word := range strings.Fields(q.Text) {
+		name, value, _ := strings.Cut(word, ":")
+		switch _, state := states[value]; {
+		case name == "tag" && value != "":
+			q.Tag = value
+		case name == "is" && state:
+			q.State = value
+		case name == "is" && value == "silent":
+			q.Nobody = true
+		default:
+			rest = append(rest, word)
+		}
+	}
+	if len(rest) < len(strings.Fields(q.Text)) {
+		q.Search = ui.NewSearch(strings.Join(rest, " "))
+	}
 }
 
 // identifier is the UUID or the unique key of a check. slugAddress is the end of its address with a slug, also by e-mail.
@@ -67,6 +90,7 @@ func (q listQuery) With(name, value string) string {
 	if q.Nobody {
 		set("reach", "nobody")
 	}
+	set("view", q.Name)
 	set("sort", q.Sort)
 	if q.All {
 		set("all", "1")

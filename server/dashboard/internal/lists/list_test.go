@@ -150,3 +150,34 @@ func TestListDifference(t *testing.T) {
 		t.Errorf("an unknown page gets %d rows", n)
 	}
 }
+
+// TestSavedViews keeps a filter under a name, in one browser, as a link.
+func TestSavedViews(t *testing.T) {
+	s := pagetest.New(t)
+	for i := range 14 {
+		s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i)), Tags: []string{fmt.Sprintf("t%02d", i), "prod"}})
+	}
+	s.Create(checks.Spec{Name: new("other")})
+	b, stranger := s.SignedIn(s.Keys.ReadOnly), s.SignedIn(s.Keys.ReadOnly)
+	b.Get(s.Path("")).Has(`href="?tag=prod">prod <span class="soft">14</span>`, "<option>t13</option>", "tag:prod").HasNo("Save view", "Saved views")
+	b.Get(s.Path("?q=tag:prod+is:new+job-03")).Has("1 check found", ">job-03<", `href="?q=job-03&amp;state=new" aria-current="true">prod`, "Save view").HasNo(">job-04<")
+	b.Get(s.Path("?q=is:silent+other")).Has(`value="other"`, `name="reach" value="nobody"`)
+
+	saved := b.Post(s.Path("view?state=new&tag=prod&page=7"), url.Values{"name": {" Mine <b> "}}).Is(http.StatusSeeOther)
+	link := saved.Header.Get("Location")
+	if link != s.Path("?state=new&tag=prod&view=Mine+%3Cb%3E") {
+		t.Errorf("saved as %s", link)
+	}
+	b.Get(link).Has("Saved in this browser", "<h1>Mine &lt;b&gt;</h1>", `aria-current="true">Mine &lt;b&gt;</a>`, "Forget view").HasNo("Save view", "Mine <b>")
+	b.Get(s.Path("")).Has("Saved views", "Mine &lt;b&gt;")
+	stranger.Get(s.Path("")).HasNo("Saved views")
+	stranger.Get(link).Has("<h1>Mine &lt;b&gt;</h1>", ">job-03<")
+	for i := range 12 {
+		b.Post(s.Path("view?state=down"), url.Values{"name": {fmt.Sprint("view ", i)}}).Is(http.StatusSeeOther)
+	}
+	b.Get(s.Path("")).Has("keeps 12 views", ">view 10<").HasNo(">view 11<")
+	b.Post(s.Path("view?state=new&tag=prod&view=Mine+%3Cb%3E"), url.Values{"name": {"Mine <b>"}, "forget": {"1"}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("?view=x")).Has(">view 10<").HasNo("Mine")
+	b.Post(s.Path("view?state=down"), url.Values{"name": {" \x01 "}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Give the view a name")
+}

@@ -15,6 +15,7 @@ func Register(s *ui.Site) {
 	s.AddTemplates(templates, nil)
 
 	s.Look("GET /projects/{project}/", new(openLists).checksPage)
+	s.Look("POST /projects/{project}/view", saveView)
 	s.Change("POST /projects/{project}/bulk", bulk)
 	s.Change("POST /projects/{project}/bulk/edit", bulkSave)
 	s.Change("POST /projects/{project}/bulk/delete", bulkDelete)
