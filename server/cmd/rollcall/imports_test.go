@@ -142,7 +142,7 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/overview":     append(inDashboard("ui", "words"), "channels", "channels/prose", "checks", "checks/monitor", "checks/verdict", "flips"),
 		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "channels", "channels/prose", "checks", "checks/gate", "checks/monitor", "checks/schedule", "checks/verdict", "flips", "pings"),
 		"server/dashboard/internal/changes":      append(inDashboard("ui", "words"), "channels/prose", "checks/audit"),
-		"server/dashboard/internal/check":        append(inDashboard("changes", "snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/verdict", "channels/prose", "pings", "pings/email", "pings/text"),
+		"server/dashboard/internal/check":        append(inDashboard("changes", "snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/verdict", "channels/prose", "flips", "pings", "pings/email", "pings/text"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "channels/prose", "checks", "checks/monitor", "checks/verdict"), leaves...),
 		"server/dashboard/internal/integrations": append(inDashboard("changes", "ui", "words"), "channels", "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),

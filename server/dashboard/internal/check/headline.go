@@ -36,7 +36,7 @@ var verbs = map[checks.Status]string{
 
 // headlineOf returns the headline of a view whose other fields are set.
 func headlineOf(q *ui.Request, v *checkView) headline {
-	f := factory{clock: q.Clock(), now: q.Mon.Now(), own: q.OwnZone(), v: v}
+	f := factory{clock: q.Clock(), now: q.Mon.Now(), own: q.OwnZone(), edits: q.Right.Edits(), v: v}
 	h := headline{Text: template.HTML(verbs[v.Row.Status]) + words.For(v.Row.Since, f.now)}
 	switch v.Row.Status {
 	case checks.StatusDown:
@@ -62,6 +62,7 @@ type factory struct {
 	clock words.Clock
 	now   time.Time
 	own   *time.Location // of the check
+	edits bool           // the viewer may
 	v     *checkView
 }
 
@@ -151,8 +152,12 @@ func (f factory) next() fact {
 }
 
 func (f factory) owner() fact {
-	if f.v.Row.Owner == "" {
+	switch {
+	case f.v.Row.Owner != "":
+	case f.edits:
 		return fact{Label: "Who has it", Value: "not acknowledged", Note: "“I have it” stops reminders and steps"}
+	default:
+		return fact{Label: "Who has it", Value: "not acknowledged"}
 	}
 	r := fact{Label: "Who has it", Value: template.HTML(template.HTMLEscapeString(f.v.Row.Owner)), Note: "since " + f.clock.When(f.v.Row.Owned, f.now)}
 	ack := f.v.Check.Acknowledged(f.now)
