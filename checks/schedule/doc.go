@@ -93,6 +93,33 @@
 // Parse refuses some of what systemd accepts: fractions of seconds, timestamps such as @1700000000, and zone
 // abbreviations such as EEST. The last year of a result is 2199.
 //
+// # Words
+//
+// [FromWords] reads what people type, such as "every day at 3" or "1st and 15th of the month at 6 pm", and returns an expression
+// or an interval. What is an expression already stays one: "weekly" and "Mon 07:30" are OnCalendar. Case does not matter, nor do
+// blanks; "and", "&" and commas are the same. A phrase has parts in any order, each at most once:
+//
+//	part       forms
+//	how often  every minute, hour, day, week, month, quarter, year; hourly, daily, nightly, weekly, monthly, quarterly, yearly
+//	           every 15 minutes, every 2 h 30 min, every half hour, every other hour, every 3 months
+//	           once a day, twice a day, 3 times a week: with as many times or days
+//	days       Monday, mondays, mon., Monday to Friday, Mon-Fri; weekdays, work days, weekends; every day except Sunday
+//	           1st and 15th, last day, first Monday, 1st & 3rd Monday, last Friday, first or last workday, each of the month
+//	           1 March, March 1st, last day of the quarter
+//	months     in January, of March and September, from June to August
+//	times      at 3, at 3:00, 7.30, 0730, 3 pm, 12 o'clock, noon, midnight, half past 7, at 7 in the evening; several of them
+//	minute     15 minutes past every hour, every hour at :15
+//	from, to   every 15 minutes from 9:00 to 17:00, every hour between 9 and 17, 9am-5pm
+//
+// Numbers may be words up to twelve, and 15, 20, 30 and on. Without a frequency, days or times repeat for ever: "noon" is every noon.
+//
+// An interval follows where no expression says the same: "every 90 minutes" and "every 7 minutes" (a step of 7 in cron starts again
+// each hour), "every 2 days", "every 2 weeks". It counts from the last ping, and takes no days and no times.
+//
+// Where a phrase leaves something open that has a usual reading, [Understood.Taken] says which one it got: 3 is 03:00, a missing time
+// 00:00, a missing day the first of the month or Monday. Where it has none, the error asks: "every other day", "3/4", "at 6 and 9 pm",
+// "biweekly", a part of the day from 9 to 5.
+//
 // # When clocks change
 //
 // A clock that is set forward leaves a gap: times that it does not show on that day. A clock that is set back makes an

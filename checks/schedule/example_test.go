@@ -169,3 +169,22 @@ func ExampleLoadLocation() {
 	// UTC
 	// tz: "localtime" is not a time zone of the IANA database
 }
+
+func ExampleFromWords() {
+	for _, text := range []string{"weekdays 7:30", "every day at 3", "every 90 minutes", "0 3 * * *", "every other day"} {
+		switch u, err := schedule.FromWords(text); {
+		case err != nil:
+			fmt.Println(err)
+		case u.Every != 0:
+			fmt.Println("an interval of", u.Every)
+		default:
+			fmt.Printf("%q, taken: %q\n", u.Expression, u.Taken)
+		}
+	}
+	// Output:
+	// "30 7 * * MON-FRI", taken: ""
+	// "0 3 * * *", taken: "The time was read as 03:00, on a 24-hour clock; write pm for 15:00."
+	// an interval of 1h30m0s
+	// "0 3 * * *", taken: ""
+	// schedule: days cannot be counted from one month into the next: write "every 2 days" for the time since the last ping, or name the weekdays
+}
