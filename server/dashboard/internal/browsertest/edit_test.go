@@ -95,6 +95,51 @@ func TestEditWithPreview(t *testing.T) {
 	}
 }
 
+// TestScheduleInWords types a schedule in words, on a phone too. The preview says how it is understood, and what it has said is
+// saved without a question.
+func TestScheduleInWords(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.Tolerate("status of 404")
+	for i, size := range []browsertest.Size{browsertest.Wide, phone} {
+		page.Resize(size)
+		page.Go(s.path("checks/new"))
+		page.Click("#kind-schedule")
+		page.Click("#schedule")
+		page.Press("evry day at 3")
+		page.WaitText(".field:has(#schedule) .wrong", "did you mean every?")
+		browsertest.Eval[any](page, "document.getElementById('schedule').value = '', 0")
+		page.Press("every day at 3")
+		page.WaitText(".field:has(#schedule)", "“every day at 3” is understood as 0 3 * * *. The time was read as 03:00, on a 24-hour clock; write pm for 15:00.")
+		page.WaitText("#times", "A ping is expected at 03:00 every day")
+		page.WaitText("#say", "understood as 0 3 * * *")
+		if !page.InView(".field:has(#schedule) [data-at]") {
+			t.Errorf("at %v, how the words are understood is out of sight", size)
+		}
+		page.Wait("!document.querySelector('.field:has(#schedule) .wrong')")
+		page.Wait("document.querySelectorAll('#times tbody tr').length == 10")
+		page.Fits()
+		page.Axe()
+		page.Submit(".actions .primary")
+		page.WaitText("main", "“every day at 3” is stored as 0 3 * * *: at 03:00 every day.")
+		list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))
+		s.must(err)
+		if len(list) != i+1 || list[i].Schedule != "0 3 * * *" {
+			t.Fatalf("the page made %+v", list)
+		}
+	}
+	page.Go(s.path("checks/new"))
+	page.Click("#kind-schedule")
+	page.Click("#schedule")
+	page.Press("every 90 minutes")
+	page.WaitText(".field:has(#schedule)", "is understood as an interval of 1 h 30 min.")
+	page.WaitText("#times", "A ping is expected within 1 h 30 min of the last one.")
+	page.Press("x") // an error takes the place of what was understood
+	page.WaitText(".field:has(#schedule) .wrong", "did you mean minutes?")
+	page.Wait("!document.querySelector('[name=seen]') && !document.querySelector('.field [data-at]')")
+}
+
 // TestEditWithoutScript makes and changes a check in a browser that runs no scripts.
 func TestEditWithoutScript(t *testing.T) {
 	t.Parallel()
@@ -110,6 +155,11 @@ func TestEditWithoutScript(t *testing.T) {
 	page.Press("15 4 * * *")
 	page.Submit("button[name=preview]")
 	page.WaitText("#times", "at 04:15 every day")
+	page.Click("#schedule")
+	browsertest.Eval[any](page, "document.getElementById('schedule').value = '', 0")
+	page.Press("every day at 4:15")
+	page.Submit("button[name=preview]")
+	page.WaitText("#times", "“every day at 4:15” is understood as 15 4 * * *.")
 	page.Click("#name")
 	page.Leave(func() { page.Press(kb.Enter) })
 	list, err := checks.Stored(s.mon.Project(s.project.ID).Checks(t.Context(), checks.Query{}))

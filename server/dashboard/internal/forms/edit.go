@@ -179,7 +179,7 @@ func createCheck(q *ui.Request) error {
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	if v.Fields.Refused() {
+	if v.confirm(q.R.PostForm); v.Fields.Refused() {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	spec.ID = id
@@ -192,7 +192,7 @@ func createCheck(q *ui.Request) error {
 	if err != nil {
 		return refused(q, v, err)
 	}
-	q.Notice("Check created. Waiting for its first ping.")
+	q.Notice(strings.TrimSpace("Check created. Waiting for its first ping. " + v.Form["stored"]))
 	return q.Redirect("/checks/%s", c.UniqueKey)
 }
 
@@ -226,7 +226,7 @@ func saveCheck(q *ui.Request) error {
 	if q.R.PostForm.Has("preview") {
 		return showEdit(q, http.StatusOK, v)
 	}
-	if v.Fields.Refused() {
+	if v.confirm(q.R.PostForm); v.Fields.Refused() {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	if len(mine) == 0 {
@@ -248,7 +248,7 @@ func saveCheck(q *ui.Request) error {
 	case err != nil:
 		return refused(q, v, err)
 	}
-	q.Notice(savedText(theirs.changed(was), mine))
+	q.Notice(strings.TrimSpace(savedText(theirs.changed(was), mine) + " " + v.Form["stored"]))
 	return q.Redirect("/checks/%s", q.Check.UniqueKey())
 }
 

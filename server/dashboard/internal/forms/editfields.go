@@ -36,7 +36,7 @@ const periodBounds = "1 min to 365 days"
 var inputs = []input{
 	{Name: "name", Placeholder: "Nightly backup"},
 	{Name: "timeout", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
-	{Name: "schedule", Mono: true, Rows: 1, Max: maxEntry, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
+	{Name: "schedule", Mono: true, Rows: 1, Max: maxEntry, Placeholder: "weekdays 7:30", Hint: "In words, such as every Monday at 9:00 or last day of the month at 23:30; or cron, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00. Paste a whole line of a crontab if you like."},
 	{Name: "tz", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
 	{Name: "grace", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
 	{Name: "channels"},

@@ -67,6 +67,7 @@ func readForm(sent url.Values, missing form) form {
 	}
 	f = f.clean()
 	f.takeEntry()
+	f.takeWords()
 	return f
 }
 
@@ -87,6 +88,30 @@ func (f form) takeEntry() {
 		f["entry"] += ", and its command becomes the description"
 	}
 	f["entry"] += "."
+}
+
+// takeWords replaces a schedule in words by its expression, or by its interval. The text "entry" says so in the preview. "words" are
+// those that leave something open, and "stored" is for the notice of what was stored.
+func (f form) takeWords() {
+	p, ok, _ := ui.ReadPhrase(f["schedule"])
+	if f["kind"] != kindSchedule || !ok {
+		return
+	}
+	if f["entry"], f["stored"] = p.Read(), p.Stored(); p.Taken != "" {
+		f["words"] = p.Text
+	}
+	if p.Every != 0 {
+		f["kind"], f["timeout"] = kindSimple, words.SpellPeriod(p.Every)
+		return
+	}
+	f["schedule"] = p.Expression
+}
+
+// confirm asks whether words that leave something open were understood as they were meant, unless the viewer has seen it.
+func (v *editView) confirm(sent url.Values) {
+	if text := v.Form["words"]; text != "" && sent.Get("seen") != text && !v.Fields.Refused() {
+		v.Fields.Wrong(v.inputOf(whenSetting.name), v.Form["entry"]+" Save again to use it.")
+	}
 }
 
 // encode writes the settings of a form for a hidden input, from which decodeForm reads them again.
@@ -218,7 +243,8 @@ var whenSetting = formSetting{"when", []string{"kind", "timeout", "schedule"}, f
 			return &checks.FieldError{Field: "schedule", Reason: "is missing: write it like 0 3 * * *"}
 		}
 		s.Schedule = new(f["schedule"])
-		return nil
+		_, _, err := ui.ReadPhrase(f["schedule"])
+		return err
 	}
 	d, err := words.Period(checks.SettingNamed("timeout"), f["timeout"])
 	if err == nil {

@@ -107,6 +107,70 @@ func TestCrontabLine(t *testing.T) {
 	b.Post(path, form).Is(http.StatusUnprocessableEntity).Has("Time zone is not a valid time zone", `value="Nowhere/City"`)
 }
 
+// TestWords creates and changes checks with schedules in words. What words leave open is asked before it is stored, unless the
+// preview has shown it.
+func TestWords(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	preview := func(schedule string) *pagetest.Answer {
+		t.Helper()
+		return b.Post(s.Path("preview/schedule"), url.Values{"kind": {"schedule"}, "schedule": {schedule}, "tz": {"UTC"}, "grace": {"20 min"}}).Is(http.StatusOK)
+	}
+	preview("weekdays 7:30").Has("“weekdays 7:30” is understood as 30 7 * * MON-FRI.", "A ping is expected at 07:30, Monday to Friday.", "Mon 23 Nov 07:30").HasNo("seen", "data-problem")
+	preview("every day at 3").Has("is understood as 0 3 * * *. The time was read as 03:00, on a 24-hour clock; write pm for 15:00.", `name="seen" value="every day at 3"`)
+	preview("every 90 minutes").Has("is understood as an interval of 1 h 30 min.", "A ping is expected within 1 h 30 min of the last one.").HasNo("<table")
+	preview("every day at 6:00, 12:30 and 18:00").Has("is understood as 6,18:00 and 12:30.", "Sun 22 Nov 12:30")
+	preview("every 7 seconds").Has(`data-problem="schedule"`, "Interval is too short: 7 s")
+	preview("every other day").Has(`data-problem="schedule"`, "Schedule: days cannot be counted from one month into the next", "every <mark>other</mark> day")
+	preview("evry day at 3").Has(`data-problem="schedule"`, "did you mean every?", "<mark>evry</mark> day at 3")
+	preview("every <b>day").Has("data-problem").HasNo("<b>")
+	preview("daily").Has("at 00:00 every day").HasNo("understood")
+
+	create := func(schedule string, more ...string) *pagetest.Answer {
+		t.Helper()
+		form := inputs(b.Get(s.Path("checks/new")), "edit")
+		form.Set("kind", "schedule")
+		form.Set("schedule", schedule)
+		for i := 0; i < len(more); i += 2 {
+			form.Set(more[i], more[i+1])
+		}
+		return b.Post(s.Path("checks/new"), form)
+	}
+	c := checkAt(s, create("weekdays 7:30"))
+	if c.Schedule != "30 7 * * MON-FRI" {
+		t.Errorf("stored %q", c.Schedule)
+	}
+	b.Get("/checks/" + c.ID.String()).Has("“weekdays 7:30” is stored as 30 7 * * MON-FRI: at 07:30, Monday to Friday.")
+	if c = checkAt(s, create("every 90 minutes")); c.Schedule != "" || c.Timeout != 90*time.Minute {
+		t.Errorf("stored %q, %v", c.Schedule, c.Timeout)
+	}
+	b.Get("/checks/" + c.ID.String()).Has("“every 90 minutes” is stored as an interval of 1 h 30 min.")
+	create("every other day").Is(http.StatusUnprocessableEntity).Has("Schedule is not understood: days cannot be counted", ">\nevery other day</textarea>")
+
+	// The page comes back with the expression, and saves that.
+	asked := create("every day at 3").Is(http.StatusUnprocessableEntity).Has("is understood as 0 3 * * *. The time was read as 03:00", "Save again to use it.", ">\n0 3 * * *</textarea>")
+	if c = checkAt(s, b.Post(s.Path("checks/new"), inputs(asked, "edit"))); c.Schedule != "0 3 * * *" {
+		t.Errorf("stored %q", c.Schedule)
+	}
+	// Somebody who has seen the preview is not asked, but for other words.
+	if c = checkAt(s, create("every Monday", "seen", "every Monday")); c.Schedule != "0 0 * * MON" {
+		t.Errorf("stored %q", c.Schedule)
+	}
+	create("every Tuesday", "seen", "every Monday").Is(http.StatusUnprocessableEntity)
+
+	// To save the same in words changes nothing.
+	path := "/checks/" + c.ID.String() + "/edit"
+	form := inputs(b.Get(path), "edit")
+	form.Set("schedule", "Mondays at 0:00")
+	b.Post(path, form)
+	b.Get(s.Path("")).Has("Nothing was changed.")
+	form.Set("schedule", "every 36 hours")
+	b.Post(path, form)
+	if c = s.Check(c); c.Schedule != "" || c.Timeout != 36*time.Hour {
+		t.Errorf("stored %q, %v", c.Schedule, c.Timeout)
+	}
+}
+
 // TestPreviewOfDownCheck: new timing brings no check up, and the preview says so.
 func TestPreviewOfDownCheck(t *testing.T) {
 	s := pagetest.New(t)

@@ -21,8 +21,8 @@ const previewTimesCount = 10
 type timesPreview struct {
 	// Words say it in a sentence.
 	Words string
-	// Entry says what was taken from a line of a crontab.
-	Entry string
+	// Entry says what was taken from a line of a crontab, or how words were understood; Seen are words that leave something open.
+	Entry, Seen string
 	// Down says that the check is down, so that no timing brings it up.
 	Down bool
 	// Problem says what is wrong with an input. Before, Fault and After are then the expression, if the place of the fault is
@@ -45,13 +45,13 @@ type timeRow struct {
 
 // previewTimes makes the preview of when pings are expected of a check, which is the zero value if it is not stored yet.
 func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p timesPreview) {
-	p.Entry, p.Down = f["entry"], c.Status(now) == checks.StatusDown
+	p.Entry, p.Seen, p.Down = f["entry"], f["words"], c.Status(now) == checks.StatusDown
 	var spec checks.Spec
 	err := whenSetting.set(f, &spec)
 	if err == nil {
 		err = spec.Validate(now)
 	}
-	if p.Field = "timeout"; f["kind"] == kindSchedule {
+	if p.Field = "timeout"; f["kind"] == kindSchedule || p.Entry != "" {
 		p.Field = "schedule"
 	}
 	if err != nil {

@@ -262,7 +262,7 @@ func bulkForm() ui.Form {
 		{Name: "add_tags", ID: "tags", Setting: "tags", Label: "Add tags", Called: label("tags"), Attrs: `placeholder="prod db" maxlength="500" autocapitalize="off"` + plain},
 		{Name: "drop_tags", Label: "Remove tags", Attrs: `maxlength="500" autocapitalize="off"` + plain},
 		{Name: "timeout", Label: label("timeout"), Attrs: `placeholder="1 day" maxlength="40" autocomplete="off"`},
-		{Name: "schedule", Label: "or schedule", Called: label("schedule"), Attrs: `placeholder="0 3 * * *" maxlength="100"` + plain},
+		{Name: "schedule", Label: "or schedule", Called: label("schedule"), Attrs: `placeholder="weekdays 7:30" maxlength="100"` + plain},
 		{Name: "grace", Label: label("grace"), Attrs: `placeholder="1 h" maxlength="40" autocomplete="off"`},
 		{Name: "tz", Label: label("tz"), Attrs: `placeholder="Europe/Riga" maxlength="64" list="zones"` + plain},
 		{Name: "channels", Called: label("channels")},
@@ -313,7 +313,7 @@ func bulkSave(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := q.NoticeUndo(bulkNotice("Changed", o, "were like that already"), o.Undo); err != nil {
+	if err := q.NoticeUndo(bulkNotice("Changed", o, "were like that already")+wanted.stored, o.Undo); err != nil {
 		return err
 	}
 	return backToList(q)
@@ -325,6 +325,7 @@ type bulkChange struct {
 	more, without []string // tags
 	mode          string   // add, drop or set, of the integrations in chosen
 	chosen        map[string]bool
+	stored        string // what words of the schedule became
 }
 
 // bulkSpec reads the form. The error is a *[checks.FieldError].
@@ -332,6 +333,12 @@ func bulkSpec(f ui.Form, form url.Values) (s bulkChange, err error) {
 	for _, name := range bulkSettings {
 		text := f.Value(name)
 		if text == "" {
+			continue
+		}
+		if name == "schedule" {
+			if err := s.readSchedule(f.Find(name), text); err != nil {
+				return s, err
+			}
 			continue
 		}
 		setting := checks.SettingNamed(name)
@@ -353,10 +360,29 @@ func bulkSpec(f ui.Form, form url.Values) (s bulkChange, err error) {
 		return s, &checks.FieldError{Field: "channels", Reason: fmt.Sprintf("are too many: the maximum is %d", checks.MaxChannels)}
 	case len(s.chosen) > 0 && s.mode == "":
 		return s, &checks.FieldError{Field: "channels", Reason: "are ticked: choose what to do with them"}
-	case s.Schedule != nil && s.Timeout != nil:
+	case f.Value("schedule") != "" && f.Value("timeout") != "":
 		return s, &checks.FieldError{Field: "schedule", Reason: "and interval exclude each other: fill in one"}
 	}
 	return s, nil
+}
+
+// readSchedule reads an expression or words. Words that leave something open are asked about: the field then has their expression.
+func (s *bulkChange) readSchedule(field *ui.Field, text string) error {
+	p, ok, err := ui.ReadPhrase(text)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		s.Schedule = &text
+	case p.Taken != "":
+		field.Value = p.Expression
+		return &checks.FieldError{Field: "schedule", Reason: p.Read() + " Change again to use it"}
+	case p.Every != 0:
+		s.Timeout, s.stored = &p.Every, " "+p.Stored()
+	default:
+		s.Schedule, s.stored = &p.Expression, " "+p.Stored()
+	}
+	return nil
 }
 
 // of returns the change of one check.

@@ -149,6 +149,10 @@ func TestBulkEdit(t *testing.T) {
 	for want, form := range map[string]url.Values{
 		"Grace time has no unit":                  {"grace": {"5"}, "tz": {"Europe/Riga"}},
 		"Schedule and interval exclude":           {"schedule": {"0 3 * * *"}, "timeout": {"1 h"}},
+		"Schedule and interval exclude each":      {"schedule": {"every 90 minutes"}, "timeout": {"1 h"}},
+		"Schedule is not understood: days cannot": {"schedule": {"every other day"}},
+		`value="0 3 * * *"`:                       {"schedule": {"every day at 3"}},
+		"The time was read as 03:00":              {"schedule": {"every day at 3"}},
 		"Time zone":                               {"tz": {"Mars"}},
 		"Integrations are ticked: choose what to": {"channel": {hook.ID.String()}},
 		"Integrations are too many":               {"channel": strings.Split(numbers(501), " "), "channels": {"add"}},
@@ -162,6 +166,12 @@ func TestBulkEdit(t *testing.T) {
 	b.Get(s.Path("")).Has("Changed 1 check. 1 was like that already.")
 	if len(s.Check(a).Channels) != 1 {
 		t.Error("the integration was not added")
+	}
+	b.Post(s.Path("bulk/edit"), url.Values{"check": pagetest.IDs(a, c), "schedule": {"weekdays 7:30"}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Changed 2 checks. “weekdays 7:30” is stored as 30 7 * * MON-FRI: at 07:30, Monday to Friday.")
+	b.Post(s.Path("bulk/edit"), url.Values{"check": pagetest.IDs(a), "schedule": {"every 90 minutes"}}).Is(http.StatusSeeOther)
+	if s.Check(a).Timeout != 90*time.Minute || s.Check(c).Schedule != "30 7 * * MON-FRI" {
+		t.Errorf("stored %v and %q", s.Check(a).Timeout, s.Check(c).Schedule)
 	}
 	s.SignedIn(s.Keys.ReadOnly).Post(s.Path("bulk/edit"), url.Values{"check": pagetest.IDs(a)}).Is(http.StatusForbidden)
 }

@@ -27,6 +27,7 @@ class Preview {
     this.inputs = part.dataset.watch.split(" ");
     this.said = this.words(part);
     this.input = null; // that has a problem
+    this.note = null; // how an input was understood
   }
 
   // later asks for the preview when the typing rests, and drops the answers to earlier requests.
@@ -57,6 +58,7 @@ class Preview {
     if (!shown) return;
     if (this.input) mark(this.input, null);
     this.input = null;
+    this.note?.remove();
     const problem = "problem" in shown.dataset;
     for (const old of this.part.querySelectorAll(":scope > .preview")) {
       if (!problem || "problem" in old.dataset) old.remove();
@@ -65,6 +67,9 @@ class Preview {
     if (problem) mark(this.input = document.getElementById(shown.dataset.problem), shown);
     else this.part.append(shown);
     this.announce(shown);
+    // How an input was understood stands at the input too, for the same reason.
+    this.note = shown.querySelector("[data-at]");
+    if (this.note) document.getElementById(this.note.dataset.at).after(this.note);
   }
 
   words(within) {
