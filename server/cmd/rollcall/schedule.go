@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -17,27 +19,34 @@ import (
 const maxTimes = 10_000
 
 type scheduleCmd struct {
-	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, or a systemd OnCalendar expression; rollcall detects which. Quote it for the shell."`
+	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, a systemd OnCalendar expression, or words such as 'weekdays 7:30'; rollcall detects which. Quote it for the shell."`
 	TZ         string        `name:"tz" default:"UTC" placeholder:"ZONE" help:"Time zone of the expression, such as Europe/Riga."`
 	From       *time.Time    `placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
 	Count      int           `short:"n" default:"10" placeholder:"N" help:"Number of times to list, 1 to 10000."`
 	Grace      time.Duration `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
 	console.JSONFlag
+
+	words schedule.Understood // what became the expression, if it was in words
+	typed string
 }
 
 func (scheduleCmd) Help() string {
 	return `The list marks times that a clock change moves, skips or repeats. The last column is when a check with this schedule and
 grace time goes down if the ping for that time does not arrive. The command uses no database. It exits with status 1 if a
-check would not accept the expression.
+check would not accept the expression. Words become an expression, or an interval where no expression says the same; only this
+command and the pages take them.
 
 With --json: {"expression", "type", "tz", "explanation", "from", "grace", "next"}, where type is cron or oncalendar,
-grace is in seconds, and next is an array of {"time", "local", "moved", "repeated", "note", "down"}.
+grace is in seconds, and next is an array of {"time", "local", "moved", "repeated", "note", "down"}. For words there are also
+"words" and "taken", which says how something was read that they leave open. For an interval there are "words" and "timeout" in
+seconds alone.
 
 Examples:
 
     rollcall schedule '0 3 * * *' --tz Europe/Riga
     rollcall schedule 'Mon..Fri *-*-* 09:00:00' -n 5
     rollcall schedule @daily -n 3
+    rollcall schedule 'first Monday of the month at 9:00'
     rollcall schedule '30 2 * * *' --tz America/New_York --from 2026-03-07T00:00:00Z -n 3`
 }
 
@@ -62,6 +71,14 @@ type scheduleDoc struct {
 	Grace       int64         `json:"grace"`
 	Zoneinfo    string        `json:"zoneinfo"` // the release of the time zone data
 	Next        []timeDoc     `json:"next"`
+	Words       string        `json:"words,omitempty"`
+	Taken       string        `json:"taken,omitempty"`
+}
+
+// intervalDoc is an interval in words in JSON.
+type intervalDoc struct {
+	Words   string `json:"words"`
+	Timeout int64  `json:"timeout"`
 }
 
 type timeDoc struct {
@@ -78,13 +95,26 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 	if c.From != nil {
 		from = *c.From
 	}
+	asked := c.takeWords()
 	// Validate as for a check, so that the errors are the same.
 	spec := checks.Spec{Schedule: &c.Expression, TZ: &c.TZ, Grace: &c.Grace}
+	if c.words.Every != 0 {
+		spec.Schedule, spec.Timeout = nil, &c.words.Every
+	}
 	if err := spec.Validate(from); err != nil {
-		if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "schedule" {
-			return errors.New(err.Error()) // an answer about the expression, not wrong usage
+		invalid, isExpr := errors.AsType[*schedule.Error](err)
+		field, isField := errors.AsType[*checks.FieldError](err)
+		switch {
+		case !isField || field.Field != "schedule" && field.Field != "timeout":
+			return err
+		case asked != nil && isExpr && asked.Error() != invalid.Error():
+			return fmt.Errorf("not understood: %s", asked.Reason)
 		}
-		return err
+		return errors.New(err.Error()) // an answer about the expression, not wrong usage
+	}
+	if c.words.Every != 0 {
+		return c.Say(a.stdout, intervalDoc{c.typed, int64(c.words.Every / time.Second)},
+			"%s is an interval: give the check a timeout of %v instead of a schedule.", c.typed, c.words.Every)
 	}
 	parsed, err := schedule.Read(c.Expression)
 	if err != nil {
@@ -100,12 +130,22 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 	})
 }
 
+// takeWords replaces words by their expression. The error says why words are not understood.
+func (c *scheduleCmd) takeWords() *schedule.Error {
+	said, err := schedule.FromWords(c.Expression)
+	if err == nil && said.Expression != c.Expression {
+		c.typed, c.words, c.Expression = c.Expression, said, said.Expression
+	}
+	asked, _ := errors.AsType[*schedule.Error](err)
+	return asked
+}
+
 func (c *scheduleCmd) document(parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) scheduleDoc {
 	doc := scheduleDoc{
 		Expression: c.Expression, Type: schedule.Detect(c.Expression), TZ: zone.String(),
 		Explanation: schedule.Explain(parsed, zone), From: console.Timestamp(from), Grace: int64(c.Grace / time.Second),
 		Zoneinfo: schedule.Zoneinfo().Version,
-		Next:     make([]timeDoc, len(times)),
+		Next:     make([]timeDoc, len(times)), Words: c.typed, Taken: c.words.Taken,
 	}
 	for i, o := range times {
 		doc.Next[i] = timeDoc{
@@ -117,13 +157,17 @@ func (c *scheduleCmd) document(parsed schedule.Schedule, zone *time.Location, fr
 }
 
 func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) {
-	console.Table(w,
-		[]string{"Expression:", fmt.Sprintf("%s (%s)", c.Expression, schedule.Detect(c.Expression))},
-		[]string{"Meaning:", schedule.Explain(parsed, zone)},
-		[]string{"Times after:", from.In(zone).Format(wallFormat)},
-		[]string{"Grace time:", c.Grace.String()},
-		[]string{"Time zone data:", schedule.Zoneinfo().String()},
-	)
+	facts := [][]string{
+		{"Expression:", fmt.Sprintf("%s (%s)", strings.ReplaceAll(c.Expression, "\n", " and "), schedule.Detect(c.Expression))},
+		{"Meaning:", schedule.Explain(parsed, zone)},
+		{"Times after:", from.In(zone).Format(wallFormat)},
+		{"Grace time:", c.Grace.String()},
+		{"Time zone data:", schedule.Zoneinfo().String()},
+	}
+	if c.typed != "" {
+		facts = slices.Insert(facts, 0, []string{"Words:", strings.TrimSpace(c.typed + ". " + c.words.Taken)})
+	}
+	console.Table(w, facts...)
 	fmt.Fprintln(w)
 	const utcFormat = "2006-01-02 15:04:05"
 	rows := [][]string{{"", zone.String(), "UTC", "DOWN WITHOUT A PING (UTC)", ""}}
