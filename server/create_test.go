@@ -201,6 +201,7 @@ func TestBounds(t *testing.T) {
 		{"schedule", of(101, "*"), "schedule is too long: 101 characters, the maximum is 100"},
 		{"schedule", "* * * *", "schedule is not a valid cron or OnCalendar expression"},
 		{"schedule", "", "schedule is not a valid cron or OnCalendar expression"},
+		{"schedule", "every day at 3:00", "schedule is not a valid cron or OnCalendar expression"}, // words are for people
 		{"schedule", "0 0 31 2 *", "schedule"},
 		{"tz", "Europe/Riga", ""},
 		{"tz", "Mars/Olympus", "tz is not a valid time zone"},
