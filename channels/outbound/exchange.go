@@ -1,8 +1,10 @@
 package outbound
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -39,10 +41,24 @@ func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.
 	if len(secrets) > 0 { // before checkStatus cuts the text, which could leave the beginning of a secret
 		shown = []byte(channels.Redact(string(body), secrets...))
 	}
+	if heard, ok := req.Context().Value(listener{}).(func(int, string)); ok {
+		first, _, _ := strings.Cut(strings.TrimSpace(redact(string(shown), res.Request)), "\n")
+		heard(res.StatusCode, prose.Line(first, maxText))
+	}
 	if err = checkStatus(res, shown, time.Now()); err != nil {
 		err = Redact(err, secrets...)
 	}
 	return res, body, err
+}
+
+// listener is the key of the function of [Listen] in a context.
+type listener struct{}
+
+// Listen returns a context whose requests pass what the receiver answered to heard: the status, also one of success, and the first line
+// of the body, at most 200 printable characters, with the secrets of the request redacted as in a [*StatusError]. An alert may make
+// several requests, also at once.
+func Listen(ctx context.Context, heard func(status int, text string)) context.Context {
+	return context.WithValue(ctx, listener{}, heard)
 }
 
 // checkStatus returns the error of an answer, or nil for a status 2xx. It is a [*StatusError], marked

@@ -46,3 +46,23 @@ func TestExchange(t *testing.T) {
 		t.Errorf("status %d, body %s", res.StatusCode, body)
 	}
 }
+
+// TestListen hears what a receiver answers, to a request that succeeds and to one that fails, without secrets.
+func TestListen(t *testing.T) {
+	status := http.StatusOK
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, "\ntaken with s3cret\nsecond line")
+	})
+	for _, status = range []int{http.StatusOK, http.StatusTeapot} {
+		var heard []string
+		ctx := outbound.Listen(t.Context(), func(status int, text string) { heard = append(heard, fmt.Sprint(status, " ", text)) })
+		_, _, err := outbound.Exchange(open(t, outbound.Config{}), request(t, "POST", server.URL, "").WithContext(ctx), "s3cret")
+		if (err == nil) != (status == http.StatusOK) {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{fmt.Sprint(status, " taken with ***")}, heard); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
