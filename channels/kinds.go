@@ -41,6 +41,10 @@ type Setting struct {
 	Doc string
 	// Required is true if a channel of the kind needs the setting.
 	Required bool
+	// Primary is true if most channels of the kind have the setting although it is not required, such as one of two that can take
+	// the place of each other. Forms show required and primary settings, and others only to people who ask for them. A kind with
+	// neither shows its first setting.
+	Primary bool
 	// Secret is true if the value is a password or a token. Stored secrets are never shown, but
 	// for the host of a URL and the names of headers on the page that changes them.
 	Secret bool
@@ -70,7 +74,7 @@ type Type struct {
 	Kind Kind
 	// Title is the name of the kind for people, such as "Microsoft Teams". Default: the kind.
 	Title string
-	// Category is the heading under which pages list the kind. Default: "Others".
+	// Category is the group of the kind, by which pages find it. Default: "Others".
 	Category Category
 	// Privileged is true if the settings of a channel decide what happens on the machine of the server, such as which
 	// command runs there. Pages leave such kinds to administrators.
@@ -81,6 +85,9 @@ type Type struct {
 	Combines bool
 	// Doc says what the kind does, in one or a few sentences, for users.
 	Doc string
+	// Setup says where the URL, token or key of a channel comes from, in about two sentences, for users: "In Discord: Edit Channel >
+	// Integrations > Webhooks; copy the URL." It is empty if people know the settings without help, such as an e-mail address.
+	Setup string
 	// Settings are those of the kind alone. [Type.AllSettings] adds what every kind has.
 	Settings []Setting
 	// Check, unless nil, checks rules that involve several settings. It gets all settings, each valid and with its
@@ -89,6 +96,10 @@ type Type struct {
 	// Warn, unless nil, returns what is likely to go wrong with settings that pass Check, or nil. Pages, the command line and the
 	// API say it where the settings are saved.
 	Warn func(settings map[string]string) *SettingError
+	// Preview, unless nil, returns what a channel sends for a notification, as text for people who fill in a form: the lines of a
+	// message, or a request. The result has no secrets. It is "" if the channel sends nothing, or if its settings are not valid.
+	// Preview uses no network. Default: title and text of package message, without markup.
+	Preview func(c Channel, n Notification) string
 	// Notifier delivers the alerts. It is nil if this program knows the kind but cannot deliver to it.
 	Notifier Notifier
 	// Missing says for users what a program without a Notifier lacks, such as "no mail server is configured". It is the text
@@ -122,7 +133,7 @@ func (t Type) AllSettings() []Setting {
 	})
 }
 
-// A Category is the heading under which pages list a kind. A program may have its own.
+// A Category is a group of kinds, by which pages find them. A program may have its own.
 type Category string
 
 // The categories of the kinds of Rollcall.

@@ -29,6 +29,10 @@ func kind() channels.Type {
 			KeepsSecrets: true,
 			Check:        checkAddresses,
 		}},
+		Preview: func(c channels.Channel, n channels.Notification) string {
+			v := newView(c, n)
+			return "Subject: " + v.Subject + "\n\n" + v.text()
+		},
 	}
 }
 

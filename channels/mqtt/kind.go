@@ -1,6 +1,8 @@
 package mqtt
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -33,6 +35,14 @@ func kind() channels.Type {
 				Name: "retain", Doc: "yes makes the broker keep the last message of the topic for those who subscribe later.",
 				Default: "no", Options: []string{"yes", "no"}, KeepsSecrets: true,
 			},
+		},
+		Preview: func(c channels.Channel, n channels.Notification) string {
+			content, _ := payload(c.Settings, n) // texts always encode
+			var lines bytes.Buffer
+			if json.Indent(&lines, content, "", "  ") == nil {
+				content = lines.Bytes()
+			}
+			return "Topic: " + topic(c.Settings["topic"], n.Check) + "\n\n" + string(content)
 		},
 		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["password"] != "" && settings["username"] == "" {

@@ -26,6 +26,8 @@ func appriseService() service {
 			Kind: "apprise", Title: "Apprise", Category: channels.CategoryCustom,
 			Doc: "Notifies through an Apprise API server, which knows over a hundred services: the URLs of the channel, or " +
 				"those that the server keeps under a key. With a key, a retry notifies all of them again.",
+			Setup: "You run the Apprise API server yourself. Its documentation says how the URL of each service is written, such as " +
+				"tgram://TOKEN/CHAT.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the Apprise API server.", serverWithout("/notify"))),
 				appriseURLs(),
@@ -77,7 +79,7 @@ func appriseURLs() channels.Setting {
 		return nil
 	}))
 	s.Lines = true
-	return s
+	return primary(s)
 }
 
 func checkApprise(settings map[string]string) *channels.SettingError {

@@ -16,7 +16,8 @@ func barkService() service {
 	return service{
 		info: channels.Type{
 			Kind: "bark", Title: "Bark", Category: channels.CategoryPush,
-			Doc: "Sends a push message through Bark.",
+			Doc:   "Sends a push message through Bark.",
+			Setup: "The start page of the Bark app shows an address such as https://api.day.app/KEY/. The key is its part after the host.",
 			Settings: []channels.Setting{
 				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://api.day.app"),
 				secret("device_key", "The key of the device.", pattern(`[\w-]{8,100}`, "is not the key of a device")),

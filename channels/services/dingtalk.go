@@ -25,6 +25,8 @@ func dingtalkService() service {
 			Kind: "dingtalk", Title: "DingTalk", Category: channels.CategoryChat,
 			Doc: "Posts to a DingTalk group as a custom robot. A robot secured by keywords needs the keywords DOWN " +
 				"and UP.",
+			Setup: "In the DingTalk group, open the settings, add a robot of the type Custom, and copy its webhook URL. If you secure it " +
+				"by a signature, copy that secret too.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the robot, https://oapi.dingtalk.com/robot/send?access_token=….", dingtalkHook),
 				notRequired(secret("secret", "The secret of a robot secured by a signature, which begins with SEC.", token)),

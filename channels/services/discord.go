@@ -22,6 +22,8 @@ func discordService() service {
 		info: channels.Type{
 			Kind: "discord", Title: "Discord", Category: channels.CategoryChat,
 			Doc: "Posts to a Discord channel with a webhook.",
+			Setup: "In Discord: Edit Channel > Integrations > Webhooks > New Webhook > Copy Webhook URL. This needs the permission Manage " +
+				"Webhooks.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, https://discord.com/api/webhooks/ID/TOKEN.",
 					hookAt(`/api(/v\d+)?/webhooks/\d+/[\w-]+/?`,

@@ -20,6 +20,8 @@ func githubService() service {
 			Doc: "Opens an issue on GitHub when a check goes down, comments on it at reminders, and closes it when the check " +
 				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Everyone who can " +
 				"read the repository sees the alerts, with the end of the output of the job.",
+			Setup: "In GitHub: Settings > Developer settings > Personal access tokens > Fine-grained tokens. Choose the repository, and " +
+				"give the token the permission Issues with read and write access.",
 			Settings: []channels.Setting{
 				required("repository", "The repository, such as example/operations.",
 					pattern(`[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}`, "is not a repository, such as example/operations")),

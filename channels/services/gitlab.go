@@ -17,6 +17,8 @@ func gitlabService() service {
 			Doc: "Opens an issue on GitLab when a check goes down, comments on it at reminders, and closes it when the check " +
 				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Everyone who can " +
 				"read the issues of the project sees the alerts, with the end of the output of the job.",
+			Setup: "In GitLab: Settings > Access tokens of the project, or Access tokens in the preferences of a user. Choose the scope " +
+				"api and, for the project, a role that may close issues.",
 			Settings: []channels.Setting{
 				required("project", "The project: its path, such as example/operations, or its ID.",
 					pattern(`\d{1,20}|[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+`, "is neither a path, such as example/operations, nor an ID")),

@@ -13,6 +13,8 @@ func goalertService() service {
 		info: channels.Type{
 			Kind: "goalert", Title: "GoAlert", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in GoAlert when a check goes down, and closes it when the check goes up again.",
+			Setup: "In GoAlert, open the service and create an integration key of the type Generic API. The URL that it shows has the key " +
+				"after token=.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the server, such as https://goalert.example.org.", serverWithout("/api/v2"))),
 				secret("token", "The key of a Generic API integration: the token in its URL.", token),

@@ -18,6 +18,8 @@ func googlechatService() service {
 		info: channels.Type{
 			Kind: "googlechat", Title: "Google Chat", Category: channels.CategoryChat,
 			Doc: "Posts a card to a Google Chat space with a webhook. All alerts about one outage form a thread.",
+			Setup: "In Google Chat, open the menu at the name of the space: Apps & integrations > Webhooks. Add a webhook and copy its " +
+				"URL, which begins with https://chat.googleapis.com/.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, "+
 					"https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=….",

@@ -12,7 +12,8 @@ func gotifyService() service {
 	return service{
 		info: channels.Type{
 			Kind: "gotify", Title: "Gotify", Category: channels.CategoryPush,
-			Doc: "Sends a push message through a Gotify server.",
+			Doc:   "Sends a push message through a Gotify server.",
+			Setup: "In the web interface of Gotify: Apps > Create Application. The list of applications then shows the token.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the server.", server)),
 				secret("token", "The token of the application: A and 14 more characters, or since Gotify 3 gtfya. and 43 more.",

@@ -15,6 +15,7 @@ func homeassistantService() service {
 			Kind: "homeassistant", Title: "Home Assistant", Category: channels.CategoryPush,
 			Doc: "Performs an action of Home Assistant with the title and the message of the alert: a notification in its pages, " +
 				"on a phone, or a script.",
+			Setup: "In Home Assistant, open your profile and create a token under Security > Long-lived access tokens. It is shown once.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of Home Assistant, such as https://home.example.org:8123.", serverWithout("/api/services"))),
 				secret("token", "A long-lived access token, from the profile of a user.", token),

@@ -13,6 +13,8 @@ func iftttService() service {
 			Kind: "ifttt", Title: "IFTTT", Category: channels.CategoryCustom,
 			Doc: "Triggers an event of IFTTT's Webhooks service, with the title as value1, the text as value2 and " +
 				"the status, up or down, as value3.",
+			Setup: "In IFTTT, connect the service Webhooks; its Documentation shows your key. Then create an applet with the trigger " +
+				"Receive a web request, and use the name of its event here.",
 			Settings: []channels.Setting{
 				secret("key", "The key of the Webhooks service.",
 					pattern(`[\w-]{10,100}`, "is not a key of the Webhooks service")),

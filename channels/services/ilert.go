@@ -11,7 +11,8 @@ func ilertService() service {
 	return service{
 		info: channels.Type{
 			Kind: "ilert", Title: "ilert", Category: channels.CategoryOnCall,
-			Doc: "Creates an alert in ilert when a check goes down, and resolves it when the check goes up again.",
+			Doc:   "Creates an alert in ilert when a check goes down, and resolves it when the check goes up again.",
+			Setup: "In ilert, create an alert source of the type API. Its page shows the integration key.",
 			Settings: []channels.Setting{
 				secret("integration_key", "The integration key of an alert source of the type API.", token),
 				choice("priority", "The priority of the alert, HIGH or LOW; that of the alert source by default.", "HIGH", "LOW"),

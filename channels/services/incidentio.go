@@ -13,6 +13,8 @@ func incidentioService() service {
 			Kind: "incidentio", Title: "incident.io", Category: channels.CategoryOnCall,
 			Doc: "Sends an alert event to an HTTP alert source of incident.io when a check goes down, and resolves the alert " +
 				"when the check goes up again.",
+			Setup: "In incident.io, create an alert source of the type HTTP. It shows the URL, whose end is the ID of the source, and the " +
+				"token.",
 			Settings: []channels.Setting{
 				required("source_id", "The ID of the alert source: the end of its URL, after /v2/alert_events/http/.",
 					pattern(`[A-Za-z0-9_-]{1,64}`, "is not the ID of an alert source")),

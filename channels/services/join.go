@@ -15,6 +15,8 @@ func joinService() service {
 		info: channels.Type{
 			Kind: "join", Title: "Join", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Join (joaoapps).",
+			Setup: "The web interface of Join at https://joinjoaomgcd.appspot.com shows the API key and the ID of each device. Choose a " +
+				"device, then Join API.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", token),
 				required("devices", "The IDs of the devices, or groups such as group.all, group.android and group.pc, separated by commas.",

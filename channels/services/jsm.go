@@ -12,6 +12,8 @@ func jsmService() service {
 			Kind: "jsm", Title: "Jira Service Management", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in Jira Service Management when a check goes down, and closes it when the check goes up " +
 				"again. It is the successor of Opsgenie.",
+			Setup: "In Jira Service Management, open the operations of your team and add an integration of the type API. Its settings show " +
+				"the API key.",
 			Settings: append([]channels.Setting{
 				secret("api_key", "The API key of an API integration, also one that was moved from Opsgenie.", token),
 			}, alertSettings()...),

@@ -22,6 +22,8 @@ func larkService() service {
 		info: channels.Type{
 			Kind: "lark", Title: "Lark", Category: channels.CategoryChat,
 			Doc: "Posts to a Lark or Feishu group as a custom bot.",
+			Setup: "In the Lark group: Settings > Bots > Add Bot > Custom Bot; copy its webhook URL. If you turn on signature " +
+				"verification, copy its key too.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the bot, https://open.larksuite.com/open-apis/bot/v2/hook/…, "+
 					"or the same at open.feishu.cn.",

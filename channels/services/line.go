@@ -16,6 +16,8 @@ func lineService() service {
 		info: channels.Type{
 			Kind: "line", Title: "LINE", Category: channels.CategoryChat,
 			Doc: "Sends push messages from a LINE Official Account, to one or several users, groups or chats.",
+			Setup: "In the LINE Developers Console, open your Messaging API channel and issue a long-lived channel access token. Your own " +
+				"user ID is among its basic settings; LINE sends those of others to the webhook of the channel.",
 			Settings: []channels.Setting{
 				secret("token", "The channel access token of the Messaging API.", token),
 				required("to", "The IDs of users (U…), groups (C…) or chats (R…), separated by commas.",

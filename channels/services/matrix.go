@@ -19,6 +19,8 @@ func matrixService() service {
 			Kind: "matrix", Title: "Matrix", Category: channels.CategoryChat,
 			Doc: "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be. " +
 				"The messages are not encrypted.",
+			Setup: "In Element: All settings > Help & About > Access Token. Use an account that only sends alerts, because the token opens " +
+				"all its messages; signing out ends the token.",
 			Settings: []channels.Setting{
 				address(required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", serverWithout("/_matrix"))),
 				secret("access_token", "The access token of the user.", token),

@@ -16,6 +16,8 @@ func mattermostService() service {
 		info: channels.Type{
 			Kind: "mattermost", Title: "Mattermost", Category: channels.CategoryChat,
 			Doc: "Posts to a Mattermost channel with an incoming webhook.",
+			Setup: "In Mattermost: Integrations > Incoming Webhooks > Add Incoming Webhook; copy the URL. If the menu has no Integrations, " +
+				"an administrator must allow incoming webhooks.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",
 					incoming(`.*/hooks/[A-Za-z0-9]+`, "http", "https")),

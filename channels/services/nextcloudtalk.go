@@ -21,13 +21,15 @@ func nextcloudtalkService() service {
 			Kind: "nextcloudtalk", Title: "Nextcloud Talk", Category: channels.CategoryChat,
 			Doc: "Posts to Nextcloud Talk. Credentials are either username and password, or bot_secret for a bot with the " +
 				"feature response (occ talk:bot:install) that is enabled in the conversations.",
+			Setup: "In Nextcloud, create an app password under Personal settings > Security. The token of a conversation is the end of its " +
+				"address.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the Nextcloud server, such as https://cloud.example.org.", serverWithout("/ocs", "/index.php"))),
 				required("rooms", "The tokens of the conversations, such as n3xtc10ud of https://cloud.example.org/call/n3xtc10ud, "+
 					"separated by commas.",
 					each(pattern(`[a-z0-9]{4,30}`, "has an item that is not the token of a conversation"))),
-				optional("username", "The ID of the user.", user),
-				notRequired(secret("password", "An app password of the user.", nil)),
+				primary(optional("username", "The ID of the user.", user)),
+				primary(notRequired(secret("password", "An app password of the user.", nil))),
 				notRequired(secret("bot_secret", "The secret of the bot.", nil)),
 				withDefault(choice("silent", "yes sends without a notification.", "yes", "no"), "no"),
 			},

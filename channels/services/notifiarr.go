@@ -12,6 +12,8 @@ func notifiarrService() service {
 		info: channels.Type{
 			Kind: "notifiarr", Title: "Notifiarr", Category: channels.CategoryChat,
 			Doc: "Posts to a Discord channel through Notifiarr's passthrough integration.",
+			Setup: "Notifiarr shows your API keys in your profile; turn on its integration Passthrough. To copy the ID of a channel in " +
+				"Discord, turn on the developer mode in its advanced settings and open the menu of the channel.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),
 				required("channel", "The ID of the Discord channel.",

@@ -20,6 +20,8 @@ func ntfyService() service {
 			Kind: "ntfy", Title: "ntfy", Category: channels.CategoryPush,
 			Doc: "Publishes to an ntfy topic, with a warning sign if the check is down and a check mark if it is up again. " +
 				"Credentials are either token, or username and password.",
+			Setup: "Choose a topic that is hard to guess, because anybody who knows it can read it, and subscribe to it in the ntfy app. A " +
+				"protected topic needs an access token, which the web app of ntfy creates under Account.",
 			Settings: []channels.Setting{
 				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://ntfy.sh"),
 				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",

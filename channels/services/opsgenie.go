@@ -16,6 +16,7 @@ func opsgenieService() service {
 			Kind: "opsgenie", Title: "Opsgenie", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in Opsgenie when a check goes down, and closes it when the check goes up again. " +
 				"Opsgenie ends on 2027-04-05: use jsm with the same API key.",
+			Setup: "In Opsgenie, add an integration of the type API to your team. Its settings show the API key.",
 			Settings: append([]channels.Setting{
 				secret("api_key", "The API key of an API integration.", token),
 				withDefault(choice("region", "The region of the account: us or eu.", "us", "eu"), "us"),

@@ -16,6 +16,8 @@ func pagerdutyService() service {
 		info: channels.Type{
 			Kind: "pagerduty", Title: "PagerDuty", Category: channels.CategoryOnCall,
 			Doc: "Triggers an alert in PagerDuty when a check goes down, and resolves it when the check goes up again.",
+			Setup: "In PagerDuty, open the service, then Integrations, and add the integration Events API V2. It shows the integration " +
+				"key.",
 			Settings: []channels.Setting{
 				secret("routing_key", "The integration key of an Events API v2 integration, 32 letters and digits.",
 					pattern(`[A-Za-z0-9]{32}`, "is not an integration key, which has 32 letters and digits")),

@@ -15,7 +15,8 @@ func pushbulletService() service {
 	return service{
 		info: channels.Type{
 			Kind: "pushbullet", Title: "Pushbullet", Category: channels.CategoryPush,
-			Doc: "Sends a push message through Pushbullet.",
+			Doc:   "Sends a push message through Pushbullet.",
+			Setup: "In Pushbullet: Settings > Account > Access Tokens > Create Access Token. The token opens the whole account.",
 			Settings: []channels.Setting{
 				secret("token", "The access token.", token),
 				optional("target", "A device, an e-mail address or a channel (#tag); all devices of the account by default.", text),

@@ -26,6 +26,8 @@ func pushoverService() service {
 			Kind: "pushover", Title: "Pushover", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Pushover. With priority 2 Pushover repeats the message until someone " +
 				"acknowledges it, until it expires, or until the check is up again.",
+			Setup: "Sign in to https://pushover.net: the page shows your user key. Under Your Applications, create an application; its " +
+				"page shows the API token.",
 			Settings: []channels.Setting{
 				secret("token", "The API token of the application.", key),
 				secret("user", "The key of the user or group.", key),

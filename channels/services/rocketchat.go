@@ -12,6 +12,8 @@ func rocketchatService() service {
 		info: channels.Type{
 			Kind: "rocketchat", Title: "Rocket.Chat", Category: channels.CategoryChat,
 			Doc: "Posts to a Rocket.Chat channel with an incoming webhook.",
+			Setup: "In Rocket.Chat, an administrator adds an Incoming integration under Workspace > Integrations, turns it on and chooses " +
+				"the channel. Once it is saved, it shows the webhook URL.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/, an ID and a token.",
 					incoming(`.*/hooks/[\w-]+(/[\w-]+)?/[\w%-]+`, "http", "https")),

@@ -49,6 +49,12 @@ func notRequired(s channels.Setting) channels.Setting {
 	return s
 }
 
+// primary returns the setting as one that most channels have although it is not required.
+func primary(s channels.Setting) channels.Setting {
+	s.Primary = true
+	return s
+}
+
 // conflict is the error of two settings that exclude each other.
 func conflict(name, other string) *channels.SettingError {
 	return &channels.SettingError{Setting: name, Reason: "cannot be combined with " + other}

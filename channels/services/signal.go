@@ -18,6 +18,8 @@ func signalService() service {
 			Kind: "signal", Title: "Signal", Category: channels.CategoryChat,
 			Doc: "Sends Signal messages through a signal-cli-rest-api server. " +
 				"Credentials are either token, or username and password.",
+			Setup: "Alerts go through a signal-cli-rest-api server, which you run yourself. Register a number there or link it to your " +
+				"phone; its documentation says how, and how it lists the IDs of groups.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the server.", serverWithout("/v1/send", "/v2/send"))),
 				required("number", "The phone number to send from, in international form.", phone),

@@ -18,6 +18,9 @@ func slackService() service {
 			Doc: "Posts to a Slack channel, with an incoming webhook (webhook_url) or as a bot (token and channel). " +
 				"Other chats that accept Slack's webhooks work too, if they answer ok, {\"ok\":true}, {\"success\":true} or " +
 				"{\"result\":\"success\"}.",
+			Setup: "In Slack: Apps > Incoming Webhooks > Add to Slack; or, at https://api.slack.com/apps, turn on Incoming Webhooks in an " +
+				"app and add one to the workspace. Copy the URL that begins with https://hooks.slack.com/. A bot has its token under " +
+				"OAuth & Permissions.",
 			Settings: []channels.Setting{
 				notRequired(secret("webhook_url", "The https URL of the incoming webhook.", hook)),
 				notRequired(secret("token", "The token of the bot, which begins with xoxb-. It needs the scope chat:write.", token)),

@@ -28,6 +28,8 @@ func snsService() service {
 			Kind: "sns", Title: "Amazon SNS", Category: channels.CategoryCustom,
 			Doc: "Publishes to a topic of Amazon SNS, with the attributes status (up or down) and check (the UUID) for the " +
 				"filters of subscriptions.",
+			Setup: "In AWS, SNS > Topics shows the ARN of the topic. Create a user in IAM that may call sns:Publish on it, and create an " +
+				"access key under Security credentials; the secret is shown once.",
 			Settings: []channels.Setting{
 				required("topic_arn", "The ARN of the topic, such as arn:aws:sns:eu-north-1:123456789012:alerts.",
 					func(value string) error {

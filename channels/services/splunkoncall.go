@@ -14,6 +14,8 @@ func splunkoncallService() service {
 			Kind: "splunkoncall", Title: "Splunk On-Call", Category: channels.CategoryOnCall,
 			Doc: "Opens an incident in Splunk On-Call (VictorOps) when a check goes down, and resolves it when the check goes " +
 				"up again. It uses the integration REST – Generic.",
+			Setup: "In Splunk On-Call, turn on the integration REST – Generic: its URL has the key between /alert/ and /$routing_key. The " +
+				"routing keys are in the settings.",
 			Settings: []channels.Setting{
 				secret("api_key", "The key of the integration: the part of its URL between /alert/ and /$routing_key.",
 					pattern(`[A-Za-z0-9-]{1,100}`, "is not the key of an integration")),

@@ -18,8 +18,9 @@ func teamsService() service {
 	return service{
 		info: channels.Type{
 			Kind: "teams", Title: "Microsoft Teams", Category: channels.CategoryChat,
-			Doc: "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow: " +
-				"in Teams, choose Workflows and \"Send webhook alerts to a channel\".",
+			Doc: "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow.",
+			Setup: "In Teams, open the menu of the channel or chat, choose Workflows, and then \"Send webhook alerts to a channel\" or " +
+				"\"to a chat\". Copy the URL that the workflow shows at the end.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The https URL of the workflow's webhook, "+
 					"such as https://….environment.api.powerplatform.com/….", teamsHook),

@@ -20,6 +20,8 @@ func telegramService() service {
 		info: channels.Type{
 			Kind: "telegram", Title: "Telegram", Category: channels.CategoryChat,
 			Doc: "Sends messages as a Telegram bot, to one or several chats.",
+			Setup: "In Telegram, send /newbot to @BotFather, which answers with the token. Add the bot to the chat and write to it there; " +
+				"https://api.telegram.org/botTOKEN/getUpdates then shows the ID of the chat.",
 			Settings: []channels.Setting{
 				secret("token", "The token of the bot, such as 123456:ABC-DEF.",
 					pattern(`\d{1,20}:[\w-]{10,100}`, "is not the token of a bot, such as 123456:ABC-DEF")),

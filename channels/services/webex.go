@@ -16,6 +16,8 @@ func webexService() service {
 		info: channels.Type{
 			Kind: "webex", Title: "Webex", Category: channels.CategoryChat,
 			Doc: "Posts to Webex, with an incoming webhook (webhook_url) or as a bot (token and recipients).",
+			Setup: "In the Webex App Hub, connect Incoming Webhooks, choose a space and copy the URL. For a bot, create one at " +
+				"https://developer.webex.com; its token is shown once.",
 			Settings: []channels.Setting{
 				notRequired(secret("webhook_url", "The URL of the incoming webhook, https://webexapis.com/v1/webhooks/incoming/….",
 					hookAt(`/v1/webhooks/incoming/[\w-]+`, "webexapis.com", "api.ciscospark.com"))),

@@ -18,7 +18,8 @@ func wecomService() service {
 	return service{
 		info: channels.Type{
 			Kind: "wecom", Title: "WeCom", Category: channels.CategoryChat,
-			Doc: "Posts to a WeCom (WeChat Work) group as a group robot.",
+			Doc:   "Posts to a WeCom (WeChat Work) group as a group robot.",
+			Setup: "In the WeCom group, add a group robot. Its webhook URL ends in key= and the key.",
 			Settings: []channels.Setting{
 				secret("key", "The key of the robot, which is at the end of its URL.",
 					pattern(`[\w-]{8,100}`, "is not the key of a robot")),

@@ -22,11 +22,13 @@ func zulipService() service {
 		info: channels.Type{
 			Kind: "zulip", Title: "Zulip", Category: channels.CategoryChat,
 			Doc: "Posts to a Zulip channel (stream) as a bot, or sends direct messages, or both.",
+			Setup: "In Zulip: Personal settings > Bots > Add a new bot, of the type Incoming webhook. The list of bots shows its e-mail " +
+				"address and its API key.",
 			Settings: []channels.Setting{
 				address(required("site", "The URL of the organization, such as https://example.zulipchat.com.", serverWithout("/api/v1"))),
 				required("email", "The e-mail address of the bot.", user),
 				secret("api_key", "The API key of the bot.", token),
-				optional("stream", "The name of the channel, or its ID.", text),
+				primary(optional("stream", "The name of the channel, or its ID.", text)),
 				optional("topic", "The topic, at most 60 characters; the name of the check by default.",
 					pattern(`[^\r\n]{1,60}`, "is not one line of at most 60 characters")),
 				optional("users", "The users who get a direct message: e-mail addresses or IDs, separated by commas. "+

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,8 +41,12 @@ func kind() channels.Type {
 			"server runs as. The alert is in environment variables such as CHECK_NAME, STATUS and REASON, and the body " +
 			"of the last ping is the standard input.",
 		Settings: []channels.Setting{
-			{Name: "command_down", Doc: "The command to run when a check goes down.", Secret: true, Lines: true, Check: checkCommand},
-			{Name: "command_up", Doc: "The command to run when a check goes up.", Secret: true, Lines: true, Check: checkCommand},
+			{Name: "command_down", Doc: "The command to run when a check goes down.", Primary: true, Secret: true, Lines: true, Check: checkCommand},
+			{Name: "command_up", Doc: "The command to run when a check goes up.", Primary: true, Secret: true, Lines: true, Check: checkCommand},
+		},
+		Preview: func(_ channels.Channel, n channels.Notification) string {
+			own := slices.DeleteFunc(environment(n), func(v string) bool { return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "HOME=") })
+			return strings.Join(own, "\n")
 		},
 		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["command_down"] == "" && settings["command_up"] == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 )
 
@@ -41,6 +42,58 @@ func TestFormsOfKinds(t *testing.T) {
 			}
 			if s.Default != "" && s.Options != nil && !slices.Contains(s.Options, s.Default) {
 				t.Errorf("%s: the default of %s is no option", info.Kind, s.Name)
+			}
+		}
+	}
+}
+
+// TestSetup checks that each kind that asks for a secret says in a few sentences where it comes from.
+func TestSetup(t *testing.T) {
+	for _, info := range standard.Kinds() {
+		asks := info.Settings[0].Secret
+		for _, s := range info.Settings {
+			asks = asks || s.Secret && (s.Required || s.Primary)
+		}
+		asks = asks && !info.Privileged // an administrator knows the command
+		sentences := strings.Count(info.Setup, ". ") + strings.Count(info.Setup, "; ") + 1
+		if asks && (sentences < 2 || !strings.HasSuffix(info.Setup, ".")) {
+			t.Errorf("%s asks for a secret, and says of its origin: %q", info.Kind, info.Setup)
+		}
+		if len(info.Setup) > 400 || strings.ContainsAny(info.Setup, "\n") {
+			t.Errorf("%s: %d bytes about its origin", info.Kind, len(info.Setup))
+		}
+	}
+}
+
+// TestPreviews previews alerts with a secret in each setting. No kind shows one, and each has a text that names the check, also without
+// settings.
+func TestPreviews(t *testing.T) {
+	const secret = "s3cret-value"
+	for _, info := range standard.Kinds() {
+		if info.Preview == nil {
+			continue
+		}
+		c := channels.Channel{Kind: info.Kind, Settings: map[string]string{}}
+		for _, s := range info.Settings {
+			switch {
+			case strings.HasPrefix(s.Name, "url"):
+				c.Settings[s.Name] = "https://user:" + secret + "@receiver.example/" + secret + "?k=" + secret
+			case strings.HasPrefix(s.Name, "headers"):
+				c.Settings[s.Name] = "X-Token: " + secret
+			case s.Secret:
+				c.Settings[s.Name] = secret
+			}
+		}
+		for _, status := range []channels.Status{channels.Down, channels.Up} {
+			text := info.Preview(c, channels.Notification{ID: "1", Status: status, Check: channels.Check{Name: "nightly-backup"}})
+			if strings.Contains(text, secret) {
+				t.Errorf("%s shows a secret: %s", info.Kind, text)
+			}
+			if !strings.Contains(text, "nightly-backup") {
+				t.Errorf("%s, %s: %q", info.Kind, status, text)
+			}
+			if info.Preview(channels.Channel{Kind: info.Kind}, channels.Notification{Status: status}) == "" {
+				t.Errorf("%s has no preview without settings", info.Kind)
 			}
 		}
 	}

@@ -40,8 +40,7 @@ func form(from account, c channels.Channel, n channels.Notification) url.Values 
 			f.Set("From", "whatsapp:"+from.from)
 		}
 		if from.template == "" {
-			title, text := message.Render(n, nil, maxBody)
-			f.Set("Body", title+"\n"+text)
+			f.Set("Body", freeText(n))
 			break
 		}
 		f.Set("ContentSid", from.template)
@@ -80,7 +79,32 @@ func fill(variables string, n channels.Notification) string {
 func twiml(n channels.Notification) string {
 	var b strings.Builder
 	b.WriteString(`<Response><Pause length="1"/><Say language="en-US" loop="2">`)
-	_ = xml.EscapeText(&b, []byte(prose.Line("Rollcall alert. "+message.Title(n)+". "+message.Short(n), maxSpoken))) // a Builder never fails
+	_ = xml.EscapeText(&b, []byte(spoken(n))) // a Builder never fails
 	b.WriteString(`</Say></Response>`)
 	return b.String()
+}
+
+// spoken returns what a call reads.
+func spoken(n channels.Notification) string {
+	return prose.Line("Rollcall alert. "+message.Title(n)+". "+message.Short(n), maxSpoken)
+}
+
+// freeText returns a WhatsApp message without a template.
+func freeText(n channels.Notification) string {
+	title, text := message.Render(n, nil, maxBody)
+	return title + "\n" + text
+}
+
+// preview returns what the phone gets; of a template, the variables.
+func (t *notifier) preview(c channels.Channel, n channels.Notification) string {
+	from, _ := t.account(c) // without one, a message is free text
+	switch {
+	case c.Kind == channels.Call:
+		return spoken(n)
+	case c.Kind == channels.SMS:
+		return textOf(n)
+	case from.template == "":
+		return freeText(n)
+	}
+	return fill(from.variables, n)
 }

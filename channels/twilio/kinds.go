@@ -11,7 +11,8 @@ import (
 func smsKind() channels.Type {
 	return channels.Type{
 		Kind: channels.SMS, Title: "Text message", Category: channels.CategoryMail, Combines: true,
-		Doc: "Sends a text message to a phone through Twilio. " + accountDoc,
+		Doc:   "Sends a text message to a phone through Twilio. " + accountDoc,
+		Setup: accountSetup,
 		Settings: append(phoneSettings(),
 			channels.Setting{
 				Name: "from",
@@ -31,6 +32,7 @@ func whatsAppKind() channels.Type {
 		Kind: channels.WhatsApp, Title: "WhatsApp", Category: channels.CategoryMail, Combines: true,
 		Doc: "Sends a WhatsApp message through Twilio. WhatsApp delivers free text only for 24 hours after the recipient has " +
 			"written to the sender; at any other time it needs a template, content_sid. " + accountDoc,
+		Setup: accountSetup,
 		Settings: append(phoneSettings(),
 			channels.Setting{
 				Name:         "from",
@@ -72,6 +74,7 @@ func callKind() channels.Type {
 		Kind: channels.Call, Title: "Phone call", Category: channels.CategoryMail, Combines: true,
 		Doc: "Calls a phone through Twilio and reads the alert in English, twice. If the line is busy or nobody answers, it calls " +
 			"again, three times in all. " + accountDoc,
+		Setup: accountSetup,
 		Settings: append(phoneSettings(), channels.Setting{
 			Name:         "from",
 			Doc:          "The caller: a phone number of the account in international form.",
@@ -84,6 +87,9 @@ func callKind() channels.Type {
 
 const accountDoc = "Either the server has an account there, or the integration has its own: account_sid, a sender, and either " +
 	"auth_token or api_key with api_secret."
+
+const accountSetup = "The Twilio Console at https://console.twilio.com shows the Account SID and the Auth Token of the account. Its phone numbers, " +
+	"which can be senders, are listed there as active numbers."
 
 // phoneSettings are the recipient and the account.
 func phoneSettings() []channels.Setting {

@@ -136,3 +136,25 @@ func TestValidateWhatsAppAndCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestPrimary: a form shows the account where the server has none.
+func TestPrimary(t *testing.T) {
+	primary := func(types []channels.Type) (names []string) {
+		for _, s := range types[0].Settings {
+			if s.Primary {
+				names = append(names, s.Name)
+			}
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{"account_sid", "auth_token", "from"}, primary(kinds(t))); diff != "" {
+		t.Error(diff)
+	}
+	types, err := twilio.New(&twilio.Config{AccountSID: "AC" + strings.Repeat("0f", 16), AuthToken: secret, From: "+37129999999"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := primary(types); names != nil {
+		t.Errorf("shown although the server has an account: %v", names)
+	}
+}

@@ -33,6 +33,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -118,8 +119,12 @@ func New(config *Config) ([]channels.Type, error) {
 	}
 	n := &notifier{config: c, base: base}
 	types := kinds()
+	account := []string{"account_sid", "auth_token", "from"} // which most channels have unless the server has one
 	for i, t := range types {
-		types[i].Notifier = n
+		types[i].Notifier, types[i].Preview = n, n.preview
+		for j := range t.Settings {
+			t.Settings[j].Primary = c.AccountSID == "" && slices.Contains(account, t.Settings[j].Name)
+		}
 		types[i].Ready = func(_ context.Context, settings map[string]string) error {
 			_, err := n.account(channels.Channel{Kind: t.Kind, Settings: settings})
 			return err

@@ -27,14 +27,17 @@ func kind() channels.Type {
 			return nil
 		},
 		Warn: warn,
+		Setup: "The URL is that of your receiver, or of a service that takes webhooks. The secret is a text that you choose and give to the " +
+			"receiver too, which can then tell the requests of this server from those of others.",
 	}
 	for _, to := range []string{"down", "up"} {
 		info.Settings = append(info.Settings,
 			channels.Setting{
-				Name:   "url_" + to,
-				Doc:    "The http or https URL to request when a check goes " + to + ".",
-				Secret: true, // many services put a token into it
-				Check:  checkURL,
+				Name:    "url_" + to,
+				Doc:     "The http or https URL to request when a check goes " + to + ".",
+				Primary: true,
+				Secret:  true, // many services put a token into it
+				Check:   checkURL,
 			},
 			channels.Setting{
 				Name:    "method_" + to,

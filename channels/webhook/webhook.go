@@ -40,6 +40,7 @@ func New(config *Config) channels.Type {
 		c.Now = time.Now
 	}
 	t := kind()
+	t.Preview = (&notifier{now: c.Now}).preview
 	t.Notifier = &notifier{client: c.Client, now: c.Now}
 	t.Ready = outbound.Ready(c.Client, t.Settings)
 	return t

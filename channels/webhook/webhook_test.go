@@ -246,3 +246,57 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestPreview compares previews with what a receiver gets: the same method, headers and body, of which only line breaks differ. Values
+// that can be secret are "…".
+func TestPreview(t *testing.T) {
+	notifier, url, got := receive(t, http.StatusOK)
+	preview := webhook.New(&webhook.Config{Now: func() time.Time { return now }}).Preview
+	const key = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	for name, s := range map[string]settings{
+		"plain":    {"url_down": url + "/s3cret"},
+		"signed":   {"url_down": url + "/s3cret", "secret": key},
+		"template": {"url_down": url + "/$NAME", "method_down": "PUT", "body_down": "$NAME is $STATUS", "headers_down": "X-Token: s3cret\nContent-Type: text/plain"},
+		"get":      {"url_down": url + "/?k=s3cret", "method_down": "GET"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := notifier.Notify(t.Context(), channels.Channel{Settings: s}, down()); err != nil {
+				t.Fatal(err)
+			}
+			sent, text := <-got, preview(channels.Channel{Settings: s}, down())
+			head, body, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
+			first, lines, _ := strings.Cut(head, "\n")
+			if want := sent.Method + " " + url + "/…"; first != want {
+				t.Errorf("%q, want %q", first, want)
+			}
+			sent.Header.Del("Accept-Encoding")
+			sent.Header.Del("Content-Length")
+			header := http.Header{}
+			for line := range strings.Lines(lines) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				header.Set(name, value)
+				if strings.HasSuffix(value, "…") && sent.Header.Get(name) != "" {
+					sent.Header.Set(name, value)
+				}
+			}
+			if diff := cmp.Diff(sent.Header, header); diff != "" {
+				t.Errorf("headers (-sent +shown):\n%s", diff)
+			}
+			if strings.ReplaceAll(strings.ReplaceAll(sent.Body, "\n", ""), " ", "") != strings.ReplaceAll(strings.ReplaceAll(body, "\n", ""), " ", "") {
+				t.Errorf("the body is %s, sent was %s", body, sent.Body)
+			}
+			if strings.Contains(text, "s3cret") {
+				t.Errorf("a secret is shown: %s", text)
+			}
+		})
+	}
+	if text := preview(channels.Channel{Settings: settings{"url_up": url}}, down()); text != "" {
+		t.Errorf("shown, and not sent: %s", text)
+	}
+	if text := preview(channels.Channel{}, down()); !strings.HasPrefix(text, "POST https://…\n") {
+		t.Errorf("without a URL: %s", text)
+	}
+	if text := preview(channels.Channel{Settings: settings{"url_down": "ht!tp://x y"}}, down()); text != "" {
+		t.Errorf("of a wrong URL: %s", text)
+	}
+}

@@ -24,6 +24,12 @@ func kind() channels.Type {
 				"It is of use to this server alone.",
 			Required: true, Secret: true, Subscription: true, Check: checkSubscription,
 		}},
+		Setup: "Open this page in the browser that shall show the alerts, and press Subscribe this browser. On an iPhone or iPad, first add the " +
+			"page to the Home Screen and open it from there.",
+		Preview: func(_ channels.Channel, n channels.Notification) string {
+			title, text := content(n)
+			return title + "\n" + text
+		},
 	}
 }
 

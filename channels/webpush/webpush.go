@@ -162,8 +162,7 @@ func payload(n channels.Notification, tag string) ([]byte, error) {
 	if len(page) > maxURL {
 		page = ""
 	}
-	n.Check.URL = ""
-	title, text := message.Render(n, nil, maxText)
+	title, text := content(n)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -174,6 +173,12 @@ func payload(n channels.Notification, tag string) ([]byte, error) {
 		Tag   string `json:"tag"`
 	}{title, text, page, tag})
 	return b.Bytes(), err
+}
+
+// content returns title and text of a notification. Its address is not in the text.
+func content(n channels.Notification) (title, text string) {
+	n.Check.URL = ""
+	return message.Render(n, nil, maxText)
 }
 
 // client sends the request of the library through the outbound client, and judges the answer.
