@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/client"
@@ -293,4 +294,18 @@ func TestProjectsShareThePause(t *testing.T) {
 		group.Wait()
 		equal(t, "requests", []bool{s.at[0] == 0, s.at[1] >= time.Minute, s.at[2] >= time.Minute}, []bool{true, true, true})
 	})
+}
+
+// TestKindsOfProject: a client gets of each kind what a form needs.
+func TestKindsOfProject(t *testing.T) {
+	s := serve(t, server.Config{}, "paid")
+	kinds, err := s.admin().Projects().Kinds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range standard.Kinds() {
+		if kinds[i].Kind != want.Kind || kinds[i].Setup != want.Setup || kinds[i].Settings[0].Primary != want.Settings[0].Primary {
+			t.Errorf("%s: %+v", want.Kind, kinds[i])
+		}
+	}
 }

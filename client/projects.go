@@ -97,11 +97,11 @@ func (p *Projects) Kinds(ctx context.Context) ([]channels.Type, error) {
 	types := make([]channels.Type, len(kinds))
 	for i, k := range kinds {
 		types[i] = channels.Type{
-			Kind: channels.Kind(k.Kind), Title: k.Title, Category: channels.Category(k.Category), Privileged: k.Privileged, Doc: k.Doc,
+			Kind: channels.Kind(k.Kind), Title: k.Title, Category: channels.Category(k.Category), Privileged: k.Privileged, Doc: k.Doc, Setup: k.Setup,
 		}
 		for _, s := range k.Settings {
 			types[i].Settings = append(types[i].Settings, channels.Setting{
-				Name: s.Name, Doc: s.Doc, Required: s.Required, Secret: s.Secret, Default: s.Default, Options: s.Options, Lines: s.Lines,
+				Name: s.Name, Doc: s.Doc, Required: s.Required, Primary: s.Primary, Secret: s.Secret, Default: s.Default, Options: s.Options, Lines: s.Lines,
 				Subscription: s.NeedsBrowser, KeepsSecrets: s.KeepsSecrets,
 			})
 		}

@@ -121,13 +121,13 @@ func (c *call) listKinds() error {
 	document := wire.ChannelKinds{Kinds: []wire.ChannelKind{}}
 	for _, info := range c.mon.Kinds() {
 		kind := wire.ChannelKind{
-			Kind: string(info.Kind), Title: cmp.Or(info.Title, string(info.Kind)), Category: string(cmp.Or(info.Category, "Others")), Doc: info.Doc,
+			Kind: string(info.Kind), Title: cmp.Or(info.Title, string(info.Kind)), Category: string(cmp.Or(info.Category, "Others")), Doc: info.Doc, Setup: info.Setup,
 			Configured: c.mon.Configured(info.Kind) == nil, Privileged: c.privileged(info), Settings: []wire.ChannelSetting{},
 		}
 		for _, s := range info.AllSettings() {
 			kind.NeedsBrowser = kind.NeedsBrowser || s.Subscription && s.Required
 			kind.Settings = append(kind.Settings, wire.ChannelSetting{
-				Name: s.Name, Doc: s.Doc, Required: s.Required, Secret: s.Secret, Default: s.Default, Options: append([]string{}, s.Options...),
+				Name: s.Name, Doc: s.Doc, Required: s.Required, Primary: s.Primary, Secret: s.Secret, Default: s.Default, Options: append([]string{}, s.Options...),
 				KeepsSecrets: s.KeepsSecrets, Lines: s.Lines, NeedsBrowser: s.Subscription,
 			})
 		}

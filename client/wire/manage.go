@@ -47,6 +47,8 @@ type ChannelKind struct {
 	Title    string `json:"title"`
 	Category string `json:"category"`
 	Doc      string `json:"doc"`
+	// Setup says where the URL, token or key of a channel comes from. It may be empty.
+	Setup string `json:"setup"`
 	// Configured reports whether this server can deliver to channels of the kind.
 	Configured bool `json:"configured"`
 	// Privileged reports whether only a key of the installation may create and change channels of the kind.
@@ -61,8 +63,10 @@ type ChannelSetting struct {
 	Name     string `json:"name"`
 	Doc      string `json:"doc"`
 	Required bool   `json:"required"`
-	Secret   bool   `json:"secret"`
-	Default  string `json:"default"`
+	// Primary reports whether forms show the setting although it is not required.
+	Primary bool   `json:"primary"`
+	Secret  bool   `json:"secret"`
+	Default string `json:"default"`
 	// Options lists the values that the setting may have. It is empty if any text will do.
 	Options []string `json:"options"`
 	// KeepsSecrets reports whether the setting may change while secrets of the channel keep their values.

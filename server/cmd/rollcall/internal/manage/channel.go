@@ -345,13 +345,14 @@ func (c channelTestCmd) send(ctx context.Context, a *App, mon *monitor.Monitor, 
 type channelKindsCmd struct{ console.JSONFlag }
 
 func (channelKindsCmd) Help() string {
-	return `With --json: an array of {"kind", "doc", "settings"}, where settings is an array of {"name", "doc", "required", "secret", "default"}.`
+	return `With --json: an array of {"kind", "doc", "setup", "settings"}, where settings is an array of {"name", "doc", "required", "secret", "default"}.`
 }
 
 // kindDoc is a kind of integrations in JSON.
 type kindDoc struct {
 	Kind     channels.Kind `json:"kind"`
 	Doc      string        `json:"doc"`
+	Setup    string        `json:"setup"`
 	Settings []settingDoc  `json:"settings"`
 }
 
@@ -366,7 +367,7 @@ type settingDoc struct {
 func (c channelKindsCmd) Run(a *App) error {
 	var documents []kindDoc
 	for _, kind := range standard.Kinds() {
-		document := kindDoc{kind.Kind, kind.Doc, []settingDoc{}}
+		document := kindDoc{kind.Kind, kind.Doc, kind.Setup, []settingDoc{}}
 		for _, s := range kind.AllSettings() {
 			document.Settings = append(document.Settings, settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default})
 		}
@@ -384,6 +385,9 @@ func (c channelKindsCmd) Run(a *App) error {
 
 func (d kindDoc) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", d.Kind, d.Doc)
+	if d.Setup != "" {
+		fmt.Fprintf(w, "  %s\n", d.Setup)
+	}
 	var rows [][]string
 	for _, s := range d.Settings {
 		var notes []string
