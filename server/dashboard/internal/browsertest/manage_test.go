@@ -1,12 +1,14 @@
 package browsertest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // fillIntegrations gives the site integrations with hostile texts, and alerts to them. It returns one of them.
@@ -63,6 +65,68 @@ func TestIntegrationWithoutScript(t *testing.T) {
 	page.Submit(".danger-zone .btn")
 	page.Submit(".actions .danger")
 	page.WaitText("main", "Deleted ops")
+}
+
+// TestAdvanced follows links to a folded setting of a form without JavaScript: the fold opens, also for a setting that is wrong. The
+// answer to a test stands below the form, in view, and what would be sent beside it, or below it on a phone.
+func TestAdvanced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.NoScript()
+	page.Tolerate("400 (Bad Request)")
+	open := func() bool { return browsertest.Eval[bool](page, "document.querySelector('.advanced').open") }
+	form := s.path("integrations/new?kind=webhook")
+	page.Go(form)
+	if open() {
+		t.Error("the advanced settings are open")
+	}
+	page.Go(s.path("integrations"))
+	page.Go(form + "#s-headers_down")
+	if !open() || !page.InView("#s-headers_down") {
+		t.Error("a link to an advanced setting does not show it")
+	}
+	page.Type("#s-url_down", "https://example.org/")
+	page.Type("#s-headers_down", "nothing")
+	page.Submit("#integration .primary")
+	page.WaitText("#problems a[href='#s-headers_down']", "has no colon in line 1")
+	if !open() {
+		t.Error("what is wrong is folded")
+	}
+	page.Type("#s-headers_down", "X-Token: s3cret")
+	page.Submit(".sends button")
+	page.WaitText(".sends pre", "POST https://example.org/…")
+	page.WaitText(".sends pre", "X-Token: …")
+	if !page.InView("#sends") {
+		t.Error("the preview is out of view once it is updated")
+	}
+	page.Submit("button[value=test]")
+	page.WaitText("#result", "Test alert failed")
+	if !page.InView("#result") {
+		t.Error("the answer to the test is out of view")
+	}
+	const box = "document.querySelector('%s').getBoundingClientRect().%s"
+	at := func(selector, side string) int {
+		return browsertest.Eval[int](page, "Math.round("+fmt.Sprintf(box, selector, side)+")")
+	}
+	if at("#result", "top") < at("#integration", "bottom") || at(".sends", "left") < at("#integration", "right") {
+		t.Error("the answer does not stand below the form, or the preview not beside it")
+	}
+	page.Resize(phone)
+	if at(".sends", "top") < at("#result", "bottom") {
+		t.Error("on a phone the preview does not stand below the form")
+	}
+}
+
+// TestKindsFit: who looks for a kind of integration sees nearly all on one screen.
+func TestKindsFit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.Go(s.path("integrations/new"))
+	if height := browsertest.Eval[int](page, "document.documentElement.scrollHeight"); height > 940 {
+		t.Errorf("the page is %d px high", height)
+	}
 }
 
 // TestTestOnce sends a test alert from an open page, which then follows the changes of the project, and sends no other.

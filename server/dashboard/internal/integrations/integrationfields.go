@@ -18,10 +18,10 @@ import (
 // field is a setting of an integration. What the form has of it is the [ui.Field] Input.
 type field struct {
 	channels.Setting
-	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it. Short is what is shown
-	// of the value.
-	Stored, Clear bool
-	Short         string
+	// Stored says that the channel has a value for a secret, Typed that the viewer has typed one, and Clear that they want to remove it.
+	// Short is what is shown of the value.
+	Stored, Typed, Clear bool
+	Short                string
 	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
 	Source string
 	// Group says that the value is the members of a group, and Members are the channels to choose from.
@@ -33,6 +33,9 @@ type field struct {
 
 // Input is the name of the input: a setting may be called like another field of the form.
 func (f field) Input() string { return "s." + f.Name }
+
+// main reports whether the form always shows the field.
+func (f field) main() bool { return f.Required || f.Primary }
 
 // Option is the text of one of the options.
 func (f field) Option(value string) string {

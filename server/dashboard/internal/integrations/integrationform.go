@@ -28,10 +28,10 @@ type integrationForm struct {
 	New bool
 	// Closed says why the settings cannot be changed here, or "".
 	Closed string
-	// Doc says what the kind does.
-	Doc    string
-	Form   ui.Form
-	Fields []field // the settings, with what the form has not
+	// Doc says what the kind does, and Setup where its secrets come from.
+	Doc, Setup string
+	Form       ui.Form
+	Fields     []field // the settings, with what the form has not
 	// Warning says what is likely to go wrong with the stored settings.
 	Warning string
 	// Secrets are those that were typed, encrypted; see [secrets]. It is "" for a script of ours, which keeps the fields.
@@ -41,7 +41,61 @@ type integrationForm struct {
 	// Use is the choice which checks use a new integration.
 	Use  useChoice
 	Test *testResult
+	// Preview is what the integration would send for a check that goes down, or "".
+	Preview preview
 }
+
+// Main are the fields that the form shows: those of settings that are required or primary, or else the first one.
+func (v integrationForm) Main() (list []field) {
+	for _, f := range v.Fields {
+		if f.main() {
+			list = append(list, f)
+		}
+	}
+	if list == nil && len(v.Fields) > 0 {
+		list = v.Fields[:1]
+	}
+	return list
+}
+
+// Advanced are the other fields.
+func (v integrationForm) Advanced() (list []field) {
+	main := v.Main()
+	for _, f := range v.Fields {
+		if !slices.ContainsFunc(main, func(m field) bool { return m.Name == f.Name }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Opened reports whether something is wrong with an advanced field.
+func (v integrationForm) Opened() bool {
+	return slices.ContainsFunc(v.Advanced(), func(f field) bool { return v.Form.Field(f.Input()).Error != "" })
+}
+
+// Values says in short what the advanced fields have: "method down POST, headers down set".
+func (v integrationForm) Values() string {
+	var texts []string
+	for _, f := range v.Advanced() {
+		value := cmp.Or(v.Form.Value(f.Input()), f.Default)
+		switch {
+		case f.Source != "":
+			value = "from " + f.Source
+		case f.Secret && (f.Stored && !f.Clear || f.Typed):
+			value = "set"
+		case value != "":
+			value = words.Cut(prose.Line(f.Option(value), maxValue+1), maxValue)
+		}
+		if value != "" {
+			texts = append(texts, ui.SettingNoun(f.Name)+" "+value)
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "nothing set")
+}
+
+// maxValue bounds a value of [integrationForm.Values], in characters.
+const maxValue = 24
 
 // newForm returns the form of a channel without its settings.
 func newForm(c channels.Channel) ui.Form {
@@ -72,12 +126,12 @@ func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err err
 	if !mayMake(q, info) {
 		return integrationForm{}, ui.ErrForbidden
 	}
-	view = integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc), Form: newForm(channels.Channel{})}
+	view = integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc), Setup: info.Setup, Form: newForm(channels.Channel{})}
 	view.ID = uuid.New()
 	if view.Use, err = useOf(q, q.R.PostForm); err != nil {
 		return view, err
 	}
-	view.AllChecks = view.Use.total
+	view.AllChecks, view.Preview = view.Use.total, previewOf(q, info, channels.Channel{Kind: kind})
 	err = view.addFields(q, info, channels.Channel{Kind: kind})
 	view.Form.Fields = append(view.Form.Fields, ui.Field{Name: "use"})
 	return view, err
@@ -107,7 +161,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	case !mayMake(q, info):
 		view.Closed = "Integrations of this kind are changed on the server, with rollcall apply, or created again with rollcall channel create."
 	}
-	view.Doc = inLabels(info, info.Doc)
+	view.Doc, view.Setup, view.Preview = inLabels(info, info.Doc), info.Setup, previewOf(q, info, c)
 	if info.Warn != nil {
 		if w := info.Warn(c.Settings); w != nil {
 			view.Warning = inLabels(info, w.Setting+" "+w.Reason+".")
@@ -152,8 +206,13 @@ func createIntegration(q *ui.Request) error {
 	}
 	view.typed(q, form)
 	c := channels.Channel{ID: view.ID, ProjectID: q.Project.ID, Kind: channels.Kind(view.Kind), Name: view.Form.Value("name"), Settings: settingsOf(view.Fields, form)}
-	if form.Get("action") == "test" {
+	info, _ := q.Mon.Kind(c.Kind)
+	view.Preview = previewOf(q, info, c)
+	switch form.Get("action") {
+	case "test":
 		return testTyped(q, view, form, c)
+	case "preview":
+		return showForm(q, http.StatusOK, view)
 	}
 	if view.Form.Wrong("use", view.Use.Problem); view.Form.Refused() {
 		return showForm(q, http.StatusBadRequest, view)
@@ -191,7 +250,7 @@ func saveIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	testing := form.Get("action") == "test"
+	testing, previewing := form.Get("action") == "test", form.Get("action") == "preview"
 	if testing && (view.Closed != "" || !form.Has("name")) {
 		return showTest(q, view, func(ctx context.Context) error { return q.Mon.Project(q.Project.ID).TestChannel(ctx, c.ID) })
 	}
@@ -201,16 +260,19 @@ func saveIntegration(q *ui.Request) error {
 	view.typed(q, form)
 	info, _ := q.Mon.Kind(c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
-		if err := view.Form.Conflict(fingerprint(info, c)); err != nil && !testing { // it matters when the form is saved
+		if err := view.Form.Conflict(fingerprint(info, c)); err != nil && !testing && !previewing { // it matters when the form is saved
 			return c, err
 		}
 		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
 		c.Name, c.Settings = view.Form.Value("name"), settings
 		return c, err
 	}
-	if testing {
+	if testing || previewing {
 		if c, err = typed(c); err != nil {
 			return refuse(q, view, form, err)
+		}
+		if view.Preview = previewOf(q, info, c); previewing {
+			return showForm(q, http.StatusOK, view)
 		}
 		return testTyped(q, view, form, c)
 	}
@@ -297,7 +359,7 @@ func (v *integrationForm) typed(q *ui.Request, form url.Values) {
 	members := ui.Ticked(form, "member")
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		f.Clear = f.Secret && form.Get("clear."+f.Name) != ""
+		f.Clear, f.Typed = f.Secret && form.Get("clear."+f.Name) != "", form.Get("s."+f.Name) != ""
 		for j := range f.Members {
 			f.Members[j].Selected = members[f.Members[j].Value]
 		}

@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -198,6 +200,8 @@ type testResult struct {
 	Unsaved bool
 	// Errors are the reasons of a failure: one, or one for each member of a group that failed.
 	Errors []string
+	// Answer is what the receiver of a test that was sent has answered over HTTP, such as "200 OK: ok", or "".
+	Answer string
 }
 
 // In says how long the test took.
@@ -253,11 +257,25 @@ func try(q *ui.Request, send func(context.Context) error) *testResult {
 	}
 	ctx, cancel := context.WithTimeout(q.Ctx(), testTime)
 	defer cancel()
+	var mu sync.Mutex
+	var answer string
+	heard := func(status int, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		answer = strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+		if text != "" {
+			answer += ": " + text
+		}
+	}
 	began := time.Now()
-	failure := send(ctx)
+	failure := send(outbound.Listen(ctx, heard))
 	result := &testResult{Sent: failure == nil, Took: time.Since(began)}
+	mu.Lock()
+	defer mu.Unlock()
 	if failure != nil {
 		result.Errors = strings.Split(failure.Error(), "\n")
+	} else {
+		result.Answer = answer
 	}
 	return result
 }

@@ -61,10 +61,10 @@ func TestIntegrations(t *testing.T) {
 	s.Create(checks.Spec{Name: new("backup")})
 	c := s.Create(checks.Spec{Name: new("other")})
 
-	b.Get(s.Path("integrations/new")).Is(http.StatusOK).Has("Our own", "House pager", "Beeps in the house", "E-mail",
-		"Not configured: no sender is configured for this kind", // sms
-		"Command: created on the server, with <code>rollcall channel create --kind command</code>")
-	b.Get(s.Path("integrations/new?q=HOUSE+beeps")).Is(http.StatusOK).Has("House pager").HasNo("E-mail and phone")
+	b.Get(s.Path("integrations/new")).Is(http.StatusOK).Has("House pager", "Beeps in the house", "E-mail", "Text message",
+		"1 kind is created on the server", "Command: <code>rollcall channel create --kind command</code>")
+	b.Get(s.Path("integrations/new?q=HOUSE+beeps")).Is(http.StatusOK).Has("House pager").HasNo("Text message", "Command")
+	b.Get(s.Path("integrations/new?q=own")).Is(http.StatusOK).Has("House pager") // its category
 	b.Get(s.Path("integrations/new?q=xyzzy")).Is(http.StatusOK).Has("No matches")
 	b.Get(s.Path("integrations/new?kind=pager")).Is(http.StatusOK).Has("Opens the house.", `name="s.loud"`, "<option value=\"low\" selected>low</option>", `class="masked"`, "checked")
 	b.Get(s.Path("integrations/new?kind=nothing")).Is(http.StatusNotFound)
