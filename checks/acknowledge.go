@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,9 +51,10 @@ func (s AckSpec) Validate() error {
 // AckQuery selects the outages that [Manager.AcknowledgeMany] acknowledges: those of the checks that are down and that match all
 // fields that are set. Without any, it must have All, so that a filter that somebody forgot does not acknowledge everything.
 type AckQuery struct {
-	// Slug selects the checks with a slug, unless it is "".
+	// Slug selects the checks with a slug, up to 100 characters, unless it is "".
 	Slug string
-	// Tags, unless nil, selects the checks with all of these tags, compared as whole words.
+	// Tags, unless nil, selects the checks with all of these tags, compared as whole words: up to 500 characters, with one blank
+	// between two.
 	Tags []string
 	// IDs, unless nil, selects the checks with these, up to 10,000. One that is not in the project selects nothing.
 	IDs []uuid.UUID
@@ -60,8 +62,8 @@ type AckQuery struct {
 	All bool
 }
 
-// Validate returns a *[FieldError] for a query that selects nothing or contradicts itself, by its name in the API: "slug", "tags",
-// "checks" or "all".
+// Validate returns a *[FieldError] for a query that selects nothing, contradicts itself or is too long, by its name in the API:
+// "slug", "tags", "checks" or "all".
 func (q AckQuery) Validate() error {
 	filter := ""
 	switch {
@@ -84,7 +86,7 @@ func (q AckQuery) Validate() error {
 	case filter == "" && !q.All:
 		return refuse("all", "must be true if neither slug, tags nor checks is set")
 	}
-	return nil
+	return cmp.Or(validText("slug", q.Slug, MaxSlug), validText("tags", strings.Join(q.Tags, " "), maxTags)) // no check has longer ones
 }
 
 // Matches reports whether the query selects a check, apart from IDs.

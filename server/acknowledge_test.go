@@ -116,7 +116,10 @@ func TestAcknowledgeMany(t *testing.T) {
 				t.Errorf("with %s: %d %s", key[0], r.status, r.body)
 			}
 		}
-		many(object{"slug": "\x00", "tags": "\x00 db"}, nil, nil)
+		s.api("POST", at, object{"slug": "\x00"}).refusedField("slug", "slug has a NUL character")
+		s.api("POST", at, object{"tags": "db \x00"}).refusedField("tags", "tags has a NUL character")
+		s.api("POST", at, object{"slug": strings.Repeat("s", 101)}).refusedField("slug", "slug is too long: 101 characters, the maximum is 100")
+		s.api("POST", at, object{"tags": strings.Repeat("t", 501)}).refusedField("tags", "tags is too long: 501 characters, the maximum is 500")
 		many(object{"checks": []string{theirs["uuid"].(string), unknownUUID}}, nil, nil)
 		many(object{"checks": []string{theirs["uuid"].(string), strings.ToUpper(ids["a"])}, "tags": " eu  db "}, []string{"a"}, nil)
 		s.equal("the field of the check", s.get(object{"uuid": ids["a"]})["acknowledged"].(map[string]any)["by"], any("the API key "+s.keys.ReadWrite[:8]+"…"))
