@@ -34,9 +34,9 @@ type Administrator interface {
 	SetEscalation(ctx context.Context, steps []gate.Step) error
 	// StatusPages returns the status pages of the project, oldest first.
 	StatusPages(ctx context.Context) ([]StatusPage, error)
-	// CreateStatusPage adds a status page with the slug, title, description and tags of page.
+	// CreateStatusPage adds a status page as page says. It ignores its ID, ProjectID and CreatedAt.
 	CreateStatusPage(ctx context.Context, page StatusPage) (StatusPage, error)
-	// UpdateStatusPage replaces the slug, title, description and tags of the page with the ID of page.
+	// UpdateStatusPage replaces what the page with the ID of page says.
 	UpdateStatusPage(ctx context.Context, page StatusPage) (StatusPage, error)
 	// DeleteStatusPage deletes a status page.
 	DeleteStatusPage(ctx context.Context, id uuid.UUID) error

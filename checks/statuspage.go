@@ -1,6 +1,9 @@
 package checks
 
 import (
+	"bytes"
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +16,14 @@ import (
 
 // MaxStatusPages bounds the status pages of a project.
 const MaxStatusPages = 100
+
+// MaxStatusPageNames bounds the public names of a status page.
+const MaxStatusPageNames = 500
+
+var minOutage = Setting{Name: "min_outage", Zero: time.Duration(0), Max: int64(24 * time.Hour / time.Second)}
+
+// MinOutageSetting describes [StatusPage.MinOutage] to those who read it.
+func MinOutageSetting() Setting { return minOutage }
 
 // Bounds of a status page. The texts are measured in characters.
 const (
@@ -34,7 +45,13 @@ type StatusPage struct {
 	Description string
 	// Tags select the checks that have any of them: up to 500 characters, with one blank between two. Without tags, the page shows
 	// all checks of the project.
-	Tags      []string
+	Tags []string
+	// Names are the public names of checks by their ID, up to 500 of 1 to 100 characters. The page shows any other check by its own
+	// name. The ID of a check that the page does not show has no effect.
+	Names map[uuid.UUID]string
+	// MinOutage is how long an outage must last to be published: 0 to 24 hours in whole seconds, 0 for every outage. Until then,
+	// and for good if it ends sooner, the check counts as up.
+	MinOutage time.Duration
 	CreatedAt time.Time
 }
 
@@ -51,8 +68,8 @@ func (p StatusPage) Shows(s Settings) bool {
 	return slices.ContainsFunc(s.TagList(), func(tag string) bool { return slices.Contains(p.Tags, tag) })
 }
 
-// Normalize returns the page as it is stored: the title and the description without white space at their ends, lines
-// that end with "\n", and each tag once. The error is a *[FieldError] for "slug", "title", "description" or "tags".
+// Normalize returns the page as it is stored: texts without white space at their ends, lines that end with "\n", each tag once, and
+// no empty name. The error is a *[FieldError] for "slug", "title", "description", "tags", "names" or "min_outage".
 func (p StatusPage) Normalize() (StatusPage, error) {
 	p.Title = strings.TrimSpace(p.Title)
 	p.Description = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(p.Description))
@@ -85,7 +102,33 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 		}
 	}
 	p.Tags = Settings{Tags: p.Tags}.TagList()
-	return p, nil
+	var err error
+	if p.Names, err = publicNames(p.Names); err != nil {
+		return p, err
+	}
+	return p, minOutage.validPeriod(p.MinOutage)
+}
+
+// publicNames returns names without white space at their ends, and without empty ones.
+func publicNames(names map[uuid.UUID]string) (map[uuid.UUID]string, error) {
+	if len(names) > MaxStatusPageNames {
+		return nil, refuse("names", "has %d items, the maximum is %d", len(names), MaxStatusPageNames)
+	}
+	var kept map[uuid.UUID]string
+	for _, id := range slices.SortedFunc(maps.Keys(names), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		name := strings.TrimSpace(names[id])
+		if name == "" {
+			continue
+		}
+		if err := cmp.Or(plainText("names", name, MaxName, ""), ValidateName("names", name)); err != nil {
+			return nil, err
+		}
+		if kept == nil {
+			kept = make(map[uuid.UUID]string, len(names))
+		}
+		kept[id] = name
+	}
+	return kept, nil
 }
 
 // plainText checks a text of up to limit characters without control characters, except some.

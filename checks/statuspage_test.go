@@ -2,27 +2,47 @@ package checks_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
 func TestStatusPageNormalize(t *testing.T) {
-	page := checks.StatusPage{Slug: "acme", Title: "  Acme ☃ ", Description: " one\r\ntwo\rthree\n", Tags: []string{"b", "a", "b"}}
+	shop, mail := uuid.New(), uuid.New()
+	page := checks.StatusPage{
+		Slug: "acme", Title: "  Acme ☃ ", Description: " one\r\ntwo\rthree\n", Tags: []string{"b", "a", "b"},
+		Names: map[uuid.UUID]string{shop: " Shop ☃ ", mail: " "}, MinOutage: time.Minute,
+	}
 	got, err := page.Normalize()
-	want := checks.StatusPage{Slug: "acme", Title: "Acme ☃", Description: "one\ntwo\nthree", Tags: []string{"b", "a"}}
+	want := checks.StatusPage{
+		Slug: "acme", Title: "Acme ☃", Description: "one\ntwo\nthree", Tags: []string{"b", "a"},
+		Names: map[uuid.UUID]string{shop: "Shop ☃"}, MinOutage: time.Minute,
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 	longest := checks.StatusPage{
 		Slug: strings.Repeat("a", 100), Title: strings.Repeat("ü", 100), Description: strings.Repeat("ü", 1000), Tags: []string{strings.Repeat("ü", 500)},
+		Names: named(slices.Repeat([]string{strings.Repeat("ü", 100)}, 500)...), MinOutage: 24 * time.Hour,
 	}
 	if _, err := longest.Normalize(); err != nil {
 		t.Errorf("the longest texts: %v", err)
 	}
+}
+
+// named returns names of checks.
+func named(names ...string) map[uuid.UUID]string {
+	list := make(map[uuid.UUID]string)
+	for _, name := range names {
+		list[uuid.New()] = name
+	}
+	return list
 }
 
 func TestStatusPageErrors(t *testing.T) {
@@ -47,6 +67,16 @@ func TestStatusPageErrors(t *testing.T) {
 		{func(p *checks.StatusPage) { p.Tags = []string{"two words"} }, "tags", `tags has an item with a blank: "two words"`},
 		{func(p *checks.StatusPage) { p.Tags = []string{"a\x00"} }, "tags", "tags has a NUL character"},
 		{func(p *checks.StatusPage) { p.Tags = []string{strings.Repeat("a", 250), strings.Repeat("b", 250)} }, "tags", "tags is too long: 501 characters, the maximum is 500"},
+		{func(p *checks.StatusPage) { p.Names = named("\u200b\u2800") }, "names", "names has no visible character: \"\\u200b\u2800\""},
+		{func(p *checks.StatusPage) { p.Names = named(strings.Repeat("ü", 101)) }, "names", "names is too long: 101 characters, the maximum is 100"},
+		{func(p *checks.StatusPage) { p.Names = named("a\nb") }, "names", "names has a control character"},
+		{func(p *checks.StatusPage) { p.Names = named("a\u0085b") }, "names", "names has a control character"},
+		{func(p *checks.StatusPage) { p.Names = named("a\x00") }, "names", "names has a NUL character"},
+		{func(p *checks.StatusPage) { p.Names = named("a\xff") }, "names", "names is not valid UTF-8"},
+		{func(p *checks.StatusPage) { p.Names = named(slices.Repeat([]string{"a"}, 501)...) }, "names", "names has 501 items, the maximum is 500"},
+		{func(p *checks.StatusPage) { p.MinOutage = -time.Second }, "min_outage", "min_outage is too small: -1, the minimum is 0"},
+		{func(p *checks.StatusPage) { p.MinOutage = 24*time.Hour + time.Second }, "min_outage", "min_outage is too large: 86401, the maximum is 86400"},
+		{func(p *checks.StatusPage) { p.MinOutage = time.Millisecond }, "min_outage", "min_outage is not a whole number of seconds: 1ms"},
 	} {
 		p := checks.StatusPage{Slug: "acme", Title: "Acme"}
 		test.change(&p)

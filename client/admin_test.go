@@ -221,14 +221,15 @@ func TestChannels(t *testing.T) {
 func TestStatusPages(t *testing.T) {
 	s := serve(t, server.Config{}, "paid")
 	c := s.admin().Project(s.project.ID)
-	page := checks.StatusPage{Slug: "shop", Title: "Shop", Description: "Two\nlines", Tags: []string{"a", "b"}}
+	page := checks.StatusPage{Slug: "shop", Title: "Shop", Description: "Two\nlines", Tags: []string{"a", "b"},
+		Names: map[uuid.UUID]string{uuid.New(): "Payments"}, MinOutage: time.Minute}
 	made, err := c.CreateStatusPage(t.Context(), page)
 	page.ID = made.ID
 	equal(t, "created", []any{made, err}, []any{page, error(nil)})
 	if _, err := c.CreateStatusPage(t.Context(), page); !only(err, checks.ErrExists) {
 		t.Errorf("a slug in use: %v", err)
 	}
-	page.Slug, page.Tags = "market", nil
+	page.Slug, page.Tags, page.Names, page.MinOutage = "market", nil, nil, 0
 	changed, err := c.UpdateStatusPage(t.Context(), page)
 	equal(t, "changed", []any{changed, err}, []any{page, error(nil)})
 	list, err := c.StatusPages(t.Context())
@@ -237,6 +238,11 @@ func TestStatusPages(t *testing.T) {
 	_, err = c.UpdateStatusPage(t.Context(), page)
 	if refused, ok := errors.AsType[*checks.FieldError](err); !ok || refused.Field != "title" {
 		t.Errorf("no title: %v", err)
+	}
+	page.Title, page.MinOutage = "Shop", time.Millisecond
+	_, err = c.UpdateStatusPage(t.Context(), page)
+	if refused, ok := errors.AsType[*checks.FieldError](err); !ok || refused.Field != "min_outage" {
+		t.Errorf("a part of a second: %v", err)
 	}
 	if err := c.DeleteStatusPage(t.Context(), made.ID); err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -162,17 +164,26 @@ func (c *Client) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
 
 func pageOf(d wire.StatusPage) (checks.StatusPage, error) {
 	id, err := idOf("status page", d.ID)
-	return checks.StatusPage{ID: id, Slug: d.Slug, Title: d.Title, Description: d.Description, Tags: strings.Fields(d.Tags)}, err
+	p := checks.StatusPage{
+		ID: id, Slug: d.Slug, Title: d.Title, Description: d.Description, Tags: strings.Fields(d.Tags), MinOutage: time.Duration(d.MinOutage) * time.Second,
+	}
+	for text, name := range d.Names {
+		check, wrong := idOf("check", text)
+		if p.Names == nil {
+			p.Names = make(map[uuid.UUID]string, len(d.Names))
+		}
+		p.Names[check], err = name, cmp.Or(err, wrong)
+	}
+	return p, err
 }
 
-// CreateStatusPage adds a status page with the slug, title, description and tags of page. From then on anyone can read the
-// page without a key. The key must have the scope admin. The error is a *[checks.FieldError] for a value that the server
+// CreateStatusPage adds a status page as page says; the server sets its ID. From then on anyone can read it without a key. The key must have the scope admin. The error is a *[checks.FieldError] for a value that the server
 // refuses, and [checks.ErrExists] for a slug in use in any project.
 func (c *Client) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	return c.savePage(ctx, call{name: "create status page " + strconv.Quote(page.Slug), method: http.MethodPost, path: pagesPath}, page)
 }
 
-// UpdateStatusPage replaces the slug, title, description and tags of the page with the ID of page. The errors are those of
+// UpdateStatusPage replaces what the page with the ID of page says. The errors are those of
 // [Client.CreateStatusPage] and [checks.ErrNotFound].
 func (c *Client) UpdateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	id := page.ID.String()
@@ -180,7 +191,13 @@ func (c *Client) UpdateStatusPage(ctx context.Context, page checks.StatusPage) (
 }
 
 func (c *Client) savePage(ctx context.Context, k call, page checks.StatusPage) (checks.StatusPage, error) {
-	k.body = wire.StatusPageRequest{Slug: page.Slug, Title: page.Title, Description: page.Description, Tags: strings.Join(page.Tags, " ")}
+	if page.MinOutage%time.Second != 0 {
+		return checks.StatusPage{}, &checks.FieldError{Field: "min_outage", Reason: fmt.Sprintf("is not a whole number of seconds: %v", page.MinOutage)}
+	}
+	k.body = wire.StatusPageRequest{
+		Slug: page.Slug, Title: page.Title, Description: page.Description, Tags: strings.Join(page.Tags, " "),
+		Names: wire.PublicNames(page.Names), MinOutage: int64(page.MinOutage / time.Second),
+	}
 	k.causes = exists
 	saved, _, err := do(ctx, c, k, pageOf)
 	return saved, err

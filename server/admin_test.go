@@ -457,7 +457,7 @@ func TestStatusPagesByAPI(t *testing.T) {
 		const list = "/api/v3/status-pages/"
 		created := a.as("POST", list, object{"slug": "acme", "title": " Acme ", "description": "a\r\nb", "tags": "prod  db prod"}).object(201)
 		id := created["id"].(string)
-		a.equal("created", created, object{"id": id, "slug": "acme", "title": "Acme", "description": "a\nb", "tags": "prod db", "url": a.url + "/status/acme"})
+		a.equal("created", created, object{"id": id, "slug": "acme", "title": "Acme", "description": "a\nb", "tags": "prod db", "names": map[string]any{}, "min_outage": 0.0, "url": a.url + "/status/acme"})
 		a.equal("read", a.as("GET", list+id, nil).object(200), created)
 		a.equal("listed", a.everywhere("GET", list, nil).list(200, "status_pages"), []object{created})
 		other := a.as("POST", list, object{"slug": "other", "title": "Other"}).object(201)
@@ -469,8 +469,31 @@ func TestStatusPagesByAPI(t *testing.T) {
 		a.as("POST", list, object{"slug": "x", "title": "x", "tags": []string{"a"}}).refusedField("tags", "tags is not a string")
 		a.as("POST", list, object{"slug": "x", "title": "a\x00"}).is(400)
 		a.as("POST", list, object{"slug": "x", "title": strings.Repeat("x", 1_000_000)}).is(413)
+		shop := a.as("POST", "/api/v3/checks/", object{"name": "Shop", "slug": "shop"}).object(201)["uuid"].(string)
+		for range 2 {
+			a.as("POST", "/api/v3/checks/", object{"slug": "twin"}).object(201)
+		}
+		named := a.as("PUT", list+id, object{"slug": "acme", "title": "Acme", "names": object{"shop": " Payments <b> "}, "min_outage": 60}).object(200)
+		a.equal("named", fields(named, "names", "min_outage"), []any{map[string]any{shop: "Payments <b>"}, 60.0})
+		a.equal("named again", a.as("PUT", list+id, named).object(200), named)
+		for field, wrong := range map[string]object{
+			`names is not an object`:                                                  {"names": "x"},
+			`names has a value that is not a string`:                                  {"names": object{"shop": 5}},
+			`names has "nobody", which is neither the UUID nor the slug of one check`: {"names": object{"nobody": "x"}},
+			`names has "twin", which is neither the UUID nor the slug of one check`:   {"names": object{"twin": "x"}},
+			`names has "", which is neither the UUID nor the slug of one check`:       {"names": object{"": "x"}},
+			`names has a check twice: "shop"`:                                         {"names": object{"shop": "x", shop: "y"}},
+			`names has a control character`:                                           {"names": object{"shop": "a\nb"}},
+			`min_outage is too large: 86401, the maximum is 86400`:                    {"min_outage": 86401},
+			`min_outage is too small: -1, the minimum is 0`:                           {"min_outage": -1},
+			`min_outage is not a number`:                                              {"min_outage": "1m"},
+		} {
+			wrong["slug"], wrong["title"] = "x", "x"
+			name, _, _ := strings.Cut(field, " ")
+			a.as("POST", list, wrong).refusedField(name, field)
+		}
 		replaced := a.as("PUT", list+id, object{"slug": "acme-2", "title": "Acme 2"}).object(200)
-		a.equal("replaced", fields(replaced, "slug", "title", "description", "tags"), []any{"acme-2", "Acme 2", "", ""})
+		a.equal("replaced", fields(replaced, "slug", "title", "description", "tags", "names", "min_outage"), []any{"acme-2", "Acme 2", "", "", map[string]any{}, 0.0})
 		a.equal("deleted", a.as("DELETE", list+id, nil).object(200), replaced)
 		a.as("GET", list+id, nil).refused(404, "not found")
 	})

@@ -220,7 +220,7 @@ func beyondSchemas(r *http.Request, answer []byte) bool {
 	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", "after names ", "after has an item ", "after makes a circle", " stands alone", "Rollcall-At ", "the body is not valid ",
 		`"field":"settings"`, `"field":"steps"`, `"field":"project"`, "kind is unknown", `kind is not \"snooze\"`, "cannot change: ", "which settings lacks", "name has a control character", "has no visible character", "title has a NUL character",
 		" is neither a day ", "start is after end", "start is too long before end",
-		"duration is out of range", "duration is beside an end", "end is ", "start is ", "tags has an item", `checks has \"`, "checks has a check"} {
+		"duration is out of range", "duration is beside an end", "end is ", "start is ", "tags has an item", `checks has \"`, "checks has a check", `names has \"`, "names has a check"} {
 		if bytes.Contains(answer, []byte(reason)) {
 			return true
 		}

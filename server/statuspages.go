@@ -1,8 +1,14 @@
 package server
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
@@ -64,17 +70,25 @@ func (c *call) deleteStatusPage() error {
 
 // wantedStatusPage returns the page that the body of a request describes.
 func (c *call) wantedStatusPage() (checks.StatusPage, error) {
-	wanted, err := requested(c, func(b request.Body) (map[string]string, error) {
-		return b.Texts("slug", "title", "description", "tags")
-	})
-	return checks.StatusPage{
-		Slug: wanted["slug"], Title: wanted["title"], Description: wanted["description"], Tags: strings.Fields(wanted["tags"]),
-	}, err
+	wanted, err := requested(c, request.Body.StatusPage)
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	named := slices.Sorted(maps.Keys(wanted.ByName))
+	ids, err := c.namedChecks("names", named)
+	wanted.Names = make(map[uuid.UUID]string, len(ids))
+	for i, id := range ids {
+		if _, twice := wanted.Names[id]; twice {
+			return checks.StatusPage{}, &checks.FieldError{Field: "names", Reason: fmt.Sprintf("has a check twice: %q", cut(named[i]))}
+		}
+		wanted.Names[id] = wanted.ByName[named[i]]
+	}
+	return wanted.StatusPage, err
 }
 
 func (c *call) statusPageDocument(p checks.StatusPage) wire.StatusPage {
 	return wire.StatusPage{
 		ID: p.ID.String(), Slug: p.Slug, Title: p.Title, Description: p.Description, Tags: strings.Join(p.Tags, " "),
-		URL: c.base.Text + "/status/" + p.Slug,
+		Names: wire.PublicNames(p.Names), MinOutage: int64(p.MinOutage / time.Second), URL: c.base.Text + "/status/" + p.Slug,
 	}
 }

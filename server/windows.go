@@ -81,7 +81,10 @@ func (c *call) addWindow() error {
 	if wanted.Tags != nil {
 		w.Tags = strings.Fields(*wanted.Tags)
 	}
-	if w.Checks, err = c.namedChecks(wanted.Checks); err != nil {
+	if n := len(wanted.Checks); n > maxNamed {
+		return &checks.FieldError{Field: "checks", Reason: fmt.Sprintf("has %d items, the maximum is %d: select by tags", n, maxNamed)}
+	}
+	if w.Checks, err = c.namedChecks("checks", wanted.Checks); err != nil {
 		return err
 	}
 	if err := c.mayAdd(w); err != nil {
@@ -132,11 +135,8 @@ func (c *call) mayAdd(w gate.Window) error {
 	return nil
 }
 
-// namedChecks returns the checks with these UUIDs and slugs. The monitor refuses UUIDs that are not in the project.
-func (c *call) namedChecks(names []string) ([]uuid.UUID, error) {
-	if len(names) > maxNamed {
-		return nil, &checks.FieldError{Field: "checks", Reason: fmt.Sprintf("has %d items, the maximum is %d: select by tags", len(names), maxNamed)}
-	}
+// namedChecks returns the checks with these UUIDs and slugs. It does not look for the UUIDs in the project.
+func (c *call) namedChecks(field string, names []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(names))
 	for i, name := range names {
 		var ok bool
@@ -150,7 +150,7 @@ func (c *call) namedChecks(names []string) ([]uuid.UUID, error) {
 			ids[i] = found.ID
 		}
 		if errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrAmbiguousSlug) {
-			err = &checks.FieldError{Field: "checks", Reason: fmt.Sprintf("has %q, which is neither the UUID nor the slug of one check", cut(name))}
+			err = &checks.FieldError{Field: field, Reason: fmt.Sprintf("has %q, which is neither the UUID nor the slug of one check", cut(name))}
 		}
 		if err != nil {
 			return nil, err

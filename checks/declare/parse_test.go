@@ -74,7 +74,7 @@ f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 f.yaml:6:12: slug may only have a-z, 0-9 and hyphen: "A b"
 f.yaml:7:22: title is empty
 f.yaml:8:32: an item of tags contains " ": "a b"
-f.yaml:8:38: a status page has an unknown key: "logo", the known keys are slug, title, description, tags
+f.yaml:8:38: a status page has an unknown key: "logo", the known keys are slug, title, description, tags, names, min_outage
 f.yaml:9:5: a status page has no title
 f.yaml:12:12: duplicate slug of a status page "up", first used in line 4`,
 		},

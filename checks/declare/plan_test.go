@@ -267,6 +267,66 @@ project "b"
 	})
 }
 
+// TestPublicNames creates, changes and exports the names that a status page gives to checks, those of checks among them that the plan
+// creates, that a rename has given another slug, and that have no unique slug.
+func TestPublicNames(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		const file = `projects:
+  - name: a
+    plan: paid
+    channels: []
+    checks:
+      - slug: mail
+        timeout: 1h
+        grace: 1h
+      - slug: shop
+        timeout: 1h
+        grace: 1h
+    status_pages:
+      - slug: up
+        title: Up
+        names:
+          mail: Letters
+          shop: 'Payments: "all" # ☃'
+        min_outage: 1m30s
+`
+		want := `  + status page "up"
+      + title: "Up"
+      + min_outage: "1m30s"
+      + name of mail: "Letters"
+      + name of shop: "Payments: \"all\" # ☃"
+`
+		if got := s.apply(file, declare.Options{}); !strings.HasSuffix(got, want) {
+			t.Errorf("first: %s\nwant at its end: %s", got, want)
+		}
+		equal(t, "export", s.export("a"), file)
+		equal(t, "again", s.apply(file, declare.Options{Prune: true}), "")
+		state := s.state("a")
+		mail, page := state.Checks[0], state.StatusPages[0]
+		equal(t, "names", page.Names, map[uuid.UUID]string{mail.ID: "Letters", state.Checks[1].ID: `Payments: "all" # ☃`})
+		equal(t, "by UUID", s.apply(strings.Replace(file, "mail: Letters", mail.ID.String()+": Letters", 1), declare.Options{}), "")
+		changed := strings.NewReplacer("mail: Letters", "mail: Post", "          shop: 'Payments: \"all\" # ☃'\n", "", "min_outage: 1m30s", "min_outage: 60").Replace(file)
+		equal(t, "changed", s.apply(changed, declare.Options{}), `project "a"
+  ~ status page "up"
+      ~ min_outage: "1m30s" -> "1m"
+      ~ name of mail: "Letters" -> "Post"
+      - name of shop: "Payments: \"all\" # ☃"
+`)
+		_, err := s.mon.Project(mail.ProjectID).Update(t.Context(), mail.ID, checks.Spec{Slug: new("shop")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := s.export("a")
+		if !strings.Contains(text, "          "+mail.ID.String()+": Post\n") {
+			t.Errorf("the name of a check without a unique slug is lost:\n%s", text)
+		}
+		equal(t, "the export changes nothing", s.apply("projects: [{name: a, status_pages: [{slug: up, title: Up, min_outage: 1m, names: {"+mail.ID.String()+": Post}}]}]", declare.Options{}), "")
+		equal(t, "unknown", s.refused("projects: [{name: a, status_pages: [{slug: up, title: Up, names: {nobody: x}}]}]", declare.OnProjects(s.mon.Projects())),
+			`f.yaml:1:66: names has a slug or UUID that no check of the project has, or several: "nobody"`)
+	})
+}
+
 // NewPlan reports all errors of a file at once, and nothing changes.
 func TestRefused(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))

@@ -71,7 +71,7 @@ func TestAudit(t *testing.T) {
 
 		page, err := o.CreateStatusPage(ann, checks.StatusPage{ProjectID: p.ID, Slug: "status", Title: "Status"})
 		must(t, err)
-		page.Tags = []string{"prod"}
+		page.Tags, page.MinOutage, page.Names = []string{"prod"}, time.Minute, map[uuid.UUID]string{c.ID: "Copies"}
 		_, err = o.UpdateStatusPage(ann, page)
 		must(t, err)
 		must(t, o.DeleteStatusPage(ann, p.ID, page.ID))
@@ -100,7 +100,7 @@ func TestAudit(t *testing.T) {
 			by + `check.update "Backup" tags ""→"prod db" schedule ""→"0 3 * * *"`,
 			`ping : check.create "new-job" name ""→"new-job" slug ""→"new-job" channels ""→"ops"`,
 			by + `status_page.create "status" slug ""→"status" title ""→"Status"`,
-			by + `status_page.update "status" tags ""→"prod"`,
+			by + `status_page.update "status" tags ""→"prod" min_outage "0s"→"1m" name of ` + c.ID.String() + ` ""→"Copies"`,
 			by + `status_page.delete "status"`,
 			by + `key.create "` + key.Hint + `" scope ""→"read-only"`,
 			by + `key.delete "` + key.Hint + `"`,

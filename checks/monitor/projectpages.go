@@ -1,7 +1,10 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,8 +20,8 @@ func (p *Project) StatusPages(ctx context.Context) ([]checks.StatusPage, error) 
 	return found, p.about(p.exists(ctx, len(found), err))
 }
 
-// CreateStatusPage adds a status page with the slug, title, description and tags of page. It ignores the other fields and
-// sets them in the page that it returns. From then on anyone can read the page without a key. Errors:
+// CreateStatusPage adds a status page as page says. It ignores its ID, ProjectID and CreatedAt and sets them in the page that it
+// returns. From then on anyone can read the page without a key. Errors:
 // *[checks.FieldError], also for the field "project" when that has [checks.MaxStatusPages]; [checks.ErrExists] for a
 // slug in use in any project.
 func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
@@ -29,7 +32,7 @@ func (p *Project) CreateStatusPage(ctx context.Context, page checks.StatusPage) 
 	return page, p.about(err)
 }
 
-// UpdateStatusPage replaces the slug, title, description and tags of the page with the ID of page. The old slug is free
+// UpdateStatusPage replaces what the page with the ID of page says. The old slug is free
 // afterwards. Errors: *[checks.FieldError]; [checks.ErrExists] for a slug in use in any project; [checks.ErrNotFound].
 func (p *Project) UpdateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	saved, err := p.saveStatusPage(ctx, page, func(list []checks.StatusPage, page checks.StatusPage) (checks.StatusPage, error) {
@@ -37,8 +40,8 @@ func (p *Project) UpdateStatusPage(ctx context.Context, page checks.StatusPage) 
 		if !ok {
 			return page, checks.ErrNotFound
 		}
-		saved.Slug, saved.Title, saved.Description, saved.Tags = page.Slug, page.Title, page.Description, page.Tags
-		return saved, nil
+		page.CreatedAt = saved.CreatedAt
+		return page, nil
 	})
 	return saved, about("status page", page.ID, err)
 }
@@ -127,5 +130,15 @@ func pageChanges(from, to checks.StatusPage) []audit.Change {
 	changes := add(nil, "slug", from.Slug, to.Slug)
 	changes = add(changes, "title", from.Title, to.Title)
 	changes = add(changes, "description", from.Description, to.Description)
-	return add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
+	changes = add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
+	changes = add(changes, "min_outage", checks.ValueText(from.MinOutage), checks.ValueText(to.MinOutage))
+	named := maps.Clone(from.Names)
+	if named == nil {
+		named = make(map[uuid.UUID]string)
+	}
+	maps.Copy(named, to.Names)
+	for _, id := range slices.SortedFunc(maps.Keys(named), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		changes = add(changes, "name of "+id.String(), from.Names[id], to.Names[id])
+	}
+	return changes
 }

@@ -34,6 +34,7 @@ func testStatusPages(t *testing.T, f fixture) {
 	second := f.addStatusPage(t, checks.StatusPage{ProjectID: f.project.ID, Slug: "second", Title: "2", CreatedAt: noon.Add(time.Second)})
 	first := f.addStatusPage(t, checks.StatusPage{
 		ProjectID: f.project.ID, Slug: "first", Title: `"1" <☃>`, Description: "a\nb", Tags: []string{"web", "ünï"}, CreatedAt: noon,
+		Names: map[uuid.UUID]string{uuid.New(): `"1" <☃>`, uuid.New(): "\\u0000"}, MinOutage: 90 * time.Second,
 	})
 	for _, test := range []struct {
 		name   string
@@ -53,6 +54,7 @@ func testStatusPages(t *testing.T, f fixture) {
 
 	changed := first
 	changed.Slug, changed.Title, changed.Description, changed.Tags = "renamed", "One", "", nil
+	changed.Names, changed.MinOutage = nil, 0
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		later := changed
 		later.CreatedAt = noon.Add(time.Hour) // stays as it was

@@ -37,6 +37,7 @@ var unreleased = []struct {
 	commit string
 }{
 	{100, "65c3c07bd9553ed0bda24380fa726db73f25c545"},
+	{101, "b1b168f218eb583bb88f58834bec0fd8bab8a061"},
 }
 
 // checkReleased refuses the schema of a build from before version 0.1.0. Version 0 is an empty database.

@@ -3,7 +3,10 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -21,14 +24,22 @@ type statusPageRow struct {
 	Title       string    `bun:"title"`
 	Description string    `bun:"description"`
 	Tags        string    `bun:"tags"`
+	Names       string    `bun:"names"`
+	MinOutage   int64     `bun:"min_outage"`
 	CreatedAt   int64     `bun:"created_at"`
 }
 
 func (r *statusPageRow) statusPage() (checks.StatusPage, error) {
-	return checks.StatusPage{
+	p := checks.StatusPage{
 		ID: r.ID, ProjectID: r.ProjectID, Slug: r.Slug, Title: r.Title, Description: r.Description,
-		Tags: splitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
-	}, nil
+		Tags: splitTags(r.Tags), MinOutage: time.Duration(r.MinOutage) * time.Second, CreatedAt: instant(r.CreatedAt),
+	}
+	if r.Names != "" {
+		if err := json.Unmarshal([]byte(r.Names), &p.Names); err != nil {
+			return checks.StatusPage{}, fmt.Errorf("names of status page %s: %w", r.ID, err)
+		}
+	}
+	return p, nil
 }
 
 // StatusPages returns status pages, oldest first.
@@ -42,15 +53,22 @@ func (l lookup) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]ch
 	}, (*statusPageRow).statusPage)
 }
 
-// SaveStatusPage adds a status page, or writes its texts and its tags.
+// SaveStatusPage adds a status page, or writes what people set of it.
 func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
 	row := statusPageRow{
 		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
-		Tags: strings.Join(p.Tags, " "), CreatedAt: micros(p.CreatedAt),
+		Tags: strings.Join(p.Tags, " "), MinOutage: int64(p.MinOutage / time.Second), CreatedAt: micros(p.CreatedAt),
+	}
+	if len(p.Names) > 0 {
+		names, err := json.Marshal(p.Names)
+		if err != nil {
+			return err
+		}
+		row.Names = string(names)
 	}
 	result, err := t.tx().NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
 		Set("slug = EXCLUDED.slug").Set("title = EXCLUDED.title").Set("description = EXCLUDED.description").
-		Set("tags = EXCLUDED.tags").Where("sp.project_id = EXCLUDED.project_id").Exec(ctx)
+		Set("tags = EXCLUDED.tags").Set("names = EXCLUDED.names").Set("min_outage = EXCLUDED.min_outage").Where("sp.project_id = EXCLUDED.project_id").Exec(ctx)
 	if err != nil {
 		return translate(err)
 	}

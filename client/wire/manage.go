@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/google/uuid"
+
 // The documents of this file are extensions by Rollcall. Their endpoints need a key with the scope admin.
 
 // ChannelDetail is a channel with its settings.
@@ -123,7 +125,20 @@ type StatusPage struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Tags        string `json:"tags"` // separated by spaces
-	URL         string `json:"url"`
+	// Names has the public names of checks by their UUIDs.
+	Names map[string]string `json:"names"`
+	// MinOutage is how many seconds an outage must last to be published, or 0.
+	MinOutage int64  `json:"min_outage"`
+	URL       string `json:"url"`
+}
+
+// PublicNames returns the Names of the document of a status page.
+func PublicNames(names map[uuid.UUID]string) map[string]string {
+	texts := make(map[string]string, len(names))
+	for id, name := range names {
+		texts[id.String()] = name
+	}
+	return texts
 }
 
 // StatusPages is the response with the status pages of a project.
@@ -137,4 +152,7 @@ type StatusPageRequest struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Tags        string `json:"tags"` // separated by spaces
+	// Names has the public names of checks by their UUIDs or slugs.
+	Names     map[string]string `json:"names,omitempty"`
+	MinOutage int64             `json:"min_outage,omitempty"` // in seconds
 }

@@ -106,7 +106,7 @@ type Writer interface {
 	// DeleteChannel removes a channel of a project with its deliveries, and from all checks. Transactions that add deliveries
 	// meanwhile leave none behind.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
-	// SaveStatusPage adds a status page, or writes the Slug, the Title, the Description and the Tags of one that is there. The
+	// SaveStatusPage adds a status page, or writes all but the ID, ProjectID and CreatedAt of one that is there. The
 	// error is [checks.ErrExists] for a slug that is in use, in any project.
 	SaveStatusPage(ctx context.Context, p checks.StatusPage) error
 	// DeleteStatusPage removes a status page of a project.

@@ -35,12 +35,12 @@ func inMaintenance(windows []gate.Window, c checks.Check, now time.Time) bool {
 }
 
 // addMaintenance adds the notices about services of the page.
-func (v *view) addMaintenance(f facts, now time.Time) {
+func (v *view) addMaintenance(p checks.StatusPage, f facts, now time.Time) {
 	for _, w := range f.maintenance {
 		n := notice{Note: words.Name(w.Note, ""), From: now}
 		for _, c := range f.checks {
 			if w.Covers(c.ID, c.TagList()) {
-				n.Names = append(n.Names, nameOf(c))
+				n.Names = append(n.Names, nameOf(p, c))
 			}
 		}
 		if len(n.Names) == 0 {

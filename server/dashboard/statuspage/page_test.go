@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -114,6 +115,8 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range hostile {
 		w.ping(w.check(name), pings.Failure)
 	}
+	renamed := w.check("renamed")
+	w.ping(renamed, pings.Failure)
 	page := w.page("acme")
 	for _, title := range append([]string{`<b>"&'`}, hostile...) {
 		page.Title = strings.Map(func(r rune) rune {
@@ -123,6 +126,7 @@ func TestHostileNames(t *testing.T) {
 			return r
 		}, title)
 		page.Description = page.Title + "\n\n" + page.Title
+		page.Names = map[uuid.UUID]string{renamed.ID: page.Title}
 		_, err := w.Project(w.project).UpdateStatusPage(t.Context(), page)
 		w.must(err)
 		w.pages.Refresh()
@@ -134,6 +138,9 @@ func TestHostileNames(t *testing.T) {
 		}
 		if !strings.Contains(html.UnescapeString(body), `<bdi>`+strings.TrimSpace(strings.Map(visible, page.Title))) {
 			t.Errorf("title %q: the page does not show it", page.Title)
+		}
+		if plain := html.UnescapeString(body); !strings.Contains(plain, `<bdi class="name">`+strings.TrimSpace(strings.Map(visible, page.Title))) || strings.Contains(plain, "renamed") {
+			t.Errorf("title %q: a check does not have it as its name", page.Title)
 		}
 		if !utf8.ValidString(body) || strings.Count(body, "<main") != 1 || strings.Count(body, "</html>") != 1 {
 			t.Errorf("title %q: the page is broken", page.Title)
@@ -190,6 +197,77 @@ func validFeed(t *testing.T, text string) (f feedForm) {
 		ids[e.ID] = true
 	}
 	return f
+}
+
+// TestPublicNames: a page calls a check as it was told to, whatever the check is called, and reveals no other name of it.
+func TestPublicNames(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		page := w.page("acme")
+		shop, mail := w.check("internal-shop-eu-1"), w.check("Mail")
+		w.ping(shop, pings.Failure)
+		page.Names = map[uuid.UUID]string{shop.ID: " Payments & more ", uuid.New(): "of no check"}
+		page, err := w.Project(w.project).UpdateStatusPage(t.Context(), page)
+		w.must(err)
+		_, err = w.Project(w.project).AddWindow(t.Context(), gate.Window{
+			Kind: gate.Maintenance, Start: noon.Add(time.Hour), Duration: time.Hour, Note: "Disks", Checks: []uuid.UUID{shop.ID},
+		})
+		w.must(err)
+		w.pages.Refresh()
+		w.shows("/acme", `<bdi class="name">Payments &amp; more</bdi>`, "<bdi>Payments &amp; more</bdi>: <bdi>Disks</bdi>", "Mail", "not:internal", "not:of no check")
+		w.shows("/acme/feed.atom", "Payments &amp; more is down", "not:internal")
+		_, err = w.Project(w.project).Update(t.Context(), shop.ID, checks.Spec{Name: new("internal renamed"), Slug: new("internal-slug")})
+		w.must(err)
+		w.pages.Refresh()
+		w.shows("/acme", "Payments &amp; more", "not:internal")
+		page.Names = map[uuid.UUID]string{mail.ID: "Letters"}
+		_, err = w.Project(w.project).UpdateStatusPage(t.Context(), page)
+		w.must(err)
+		w.pages.Refresh()
+		w.shows("/acme", "internal renamed", "Letters", "not:Payments", "not:>Mail<")
+	})
+}
+
+// TestMinOutage: an outage shorter than the least duration is neither an incident nor downtime, and a check that is down is up, or late as
+// it was before, until it has been down for so long. The clock alone publishes it.
+func TestMinOutage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		page := w.page("acme")
+		page.MinOutage = time.Minute
+		_, err := w.Project(w.project).UpdateStatusPage(t.Context(), page)
+		w.must(err)
+		shop := w.check("Shop")
+		w.ping(shop, pings.Success)
+		w.clock.Advance(20 * time.Minute)
+		w.ping(shop, pings.Failure)
+		w.clock.Advance(3 * time.Second)
+		w.shows("/acme", "The service is up.", "No incidents since", "100%", `not:class="st down"`, "Outages shorter than 1 min are not counted.")
+		w.ping(shop, pings.Success)
+		w.clock.Advance(5 * time.Minute)
+		w.shows("/acme", "The service is up.", "No incidents since", "100%", "not:was down", "never down")
+		if feed := validFeed(t, w.get("/acme/feed.atom")); len(feed.Entries) != 0 {
+			t.Errorf("the feed has a short outage: %+v", feed.Entries)
+		}
+
+		w.ping(shop, pings.Failure)
+		w.shows("/acme", "The service is up.")
+		w.clock.Advance(time.Minute - time.Microsecond)
+		w.shows("/acme", "The service is up.", "No incidents since")
+		w.clock.Advance(time.Microsecond)
+		w.shows("/acme", "The service is down.", "not:No incidents", "for 1 min", `datetime="2026-03-31T12:25:03Z"`)
+		if feed := validFeed(t, w.get("/acme/feed.atom")); len(feed.Entries) != 1 || feed.Entries[0].Title != "Shop is down" {
+			t.Errorf("the feed lacks the outage: %+v", feed.Entries)
+		}
+		w.ping(shop, pings.Success)
+		w.shows("/acme", "The service is up.", `<span class="took">1 min</span>`)
+
+		w.clock.Advance(2 * time.Hour) // its deadline
+		w.shows("/acme", "The service is late.", `class="st late"`, `datetime="2026-03-31T13:26:03Z"`)
+		w.sweep()
+		w.pages.Refresh()
+		w.shows("/acme", "The service is late.", `datetime="2026-03-31T13:26:03Z"`)
+		w.clock.Advance(time.Minute)
+		w.shows("/acme", "The service is down.")
+	})
 }
 
 // TestFeed follows an incident: one entry, which is updated when the check is up again.

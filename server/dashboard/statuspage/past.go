@@ -119,6 +119,34 @@ func maintain(spans []span, maintenance []flips.Span) (list []span) {
 	return list
 }
 
+// published returns spans in which the time down counts as up if it is shorter than the least duration of an outage, and when the
+// outage that goes on has lasted so long, or the zero time if it has or there is none. One that began before the instant known may
+// have lasted longer than what is known of it, so it counts.
+func published(spans []span, known time.Time, least time.Duration) (list []span, held time.Time) {
+	list = slices.Clone(spans)
+	for i := range list {
+		s := &list[i]
+		if s.was != down || s.to.Sub(s.from) >= least || i == 0 && s.from.Equal(known) {
+			continue
+		}
+		s.was = up
+		if i == len(list)-1 {
+			held = s.from.Add(least)
+		}
+	}
+	return list, held
+}
+
+// beforeOutage returns the status that a check had when the outage began that goes on: it was late if its deadline passed.
+func beforeOutage(c checks.Check, history []checks.Transition, now time.Time) checks.Status {
+	_, effects := c.Settle(now)
+	history = slices.Concat(history, effects.Transitions)
+	if n := len(history); n > 0 && history[n-1].Reason == flips.Overdue {
+		return checks.StatusGrace
+	}
+	return checks.StatusUp
+}
+
 // barDays is how many days a bar has: 90 and the current one.
 const barDays = 91
 

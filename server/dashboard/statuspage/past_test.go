@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -154,6 +155,61 @@ func TestOutages(t *testing.T) {
 	}
 	if got := want[2].took(noon); got != 5*time.Hour {
 		t.Errorf("the last one has lasted %v", got)
+	}
+}
+
+// TestPublished: an outage that is shorter than the least duration counts as up, and one that goes on does so until it has lasted so
+// long. Of one that began before the history is known, nobody knows how long it lasted.
+func TestPublished(t *testing.T) {
+	known, least := ago(100*time.Hour), time.Minute
+	spans := []span{
+		{from: known, to: known.Add(time.Second), was: down},
+		{from: known.Add(time.Second), to: ago(10 * time.Hour), was: up},
+		{from: ago(10 * time.Hour), to: ago(10*time.Hour - least + 1), was: down},
+		{from: ago(10*time.Hour - least + 1), to: ago(5 * time.Hour), was: unwatched},
+		{from: ago(5 * time.Hour), to: ago(5*time.Hour - least), was: down},
+		{from: ago(5*time.Hour - least), to: ago(time.Second), was: up},
+		{from: ago(time.Second), to: noon, was: down},
+	}
+	want := []condition{down, up, up, unwatched, down, up, up}
+	got, held := published(spans, known, least)
+	for i, s := range got {
+		if s.was != want[i] || s.from != spans[i].from || s.to != spans[i].to {
+			t.Errorf("span %d: %v, want %v", i, s, want[i])
+		}
+	}
+	if !held.Equal(ago(time.Second).Add(least)) || spans[2].was != down {
+		t.Errorf("held until %v, and the spans became %v", held, spans)
+	}
+	for at, want := range map[time.Duration]bool{least - 1: true, least: false} {
+		_, held := published([]span{{from: known, to: ago(at), was: up}, {from: ago(at), to: noon, was: down}}, known, least)
+		if held.IsZero() == want {
+			t.Errorf("down for %v: held until %v", at, held)
+		}
+	}
+	if got, held := published(spans, known, 0); !held.IsZero() || cmp.Diff(spans, got, cmp.AllowUnexported(span{})) != "" {
+		t.Errorf("without a least duration: %v, held until %v", got, held)
+	}
+}
+
+// TestFresh: a page is old as soon as anything is that people set of it.
+func TestFresh(t *testing.T) {
+	id := uuid.New()
+	page := checks.StatusPage{Slug: "a", Title: "A", Tags: []string{"t"}, Names: map[uuid.UUID]string{id: "N"}, MinOutage: time.Minute}
+	r := &rendered{page: page, made: noon, until: noon.Add(time.Hour)}
+	if !r.fresh(new(project), page, noon) {
+		t.Error("the same page is old")
+	}
+	for name, change := range map[string]func(p *checks.StatusPage){
+		"slug": func(p *checks.StatusPage) { p.Slug = "b" }, "title": func(p *checks.StatusPage) { p.Title = "B" },
+		"description": func(p *checks.StatusPage) { p.Description = "B" }, "tags": func(p *checks.StatusPage) { p.Tags = nil },
+		"names": func(p *checks.StatusPage) { p.Names = map[uuid.UUID]string{id: "M"} }, "min_outage": func(p *checks.StatusPage) { p.MinOutage = 0 },
+	} {
+		other := page
+		change(&other)
+		if r.fresh(new(project), other, noon) {
+			t.Errorf("a page with another %s is fresh", name)
+		}
 	}
 }
 

@@ -55,7 +55,8 @@ type rendered struct {
 // fresh reports whether the page is as it would be if it were made now.
 func (r *rendered) fresh(p *project, page checks.StatusPage, now time.Time) bool {
 	return r.version == p.version && !now.Before(r.made) && now.Before(r.until) &&
-		r.page.Title == page.Title && r.page.Slug == page.Slug && r.page.Description == page.Description && slices.Equal(r.page.Tags, page.Tags)
+		r.page.Title == page.Title && r.page.Slug == page.Slug && r.page.Description == page.Description && slices.Equal(r.page.Tags, page.Tags) &&
+		maps.Equal(r.page.Names, page.Names) && r.page.MinOutage == page.MinOutage
 }
 
 // changeAll marks everything as old.

@@ -90,13 +90,14 @@ func (h *Handler) parse() *template.Template {
 			names, _ := assetSets()
 			return h.base + "/" + names[name]
 		},
-		"glyph":   glyph,
-		"mark":    mark,
-		"clock":   clock,
-		"hour":    hour,
-		"day":     func(t time.Time) string { return t.UTC().Format("2 January 2006") },
-		"weekday": func(t time.Time) string { return t.UTC().Format("Monday, 2 January 2006") },
-		"took":    tookText,
+		"glyph":    glyph,
+		"mark":     mark,
+		"clock":    clock,
+		"hour":     hour,
+		"day":      func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+		"weekday":  func(t time.Time) string { return t.UTC().Format("Monday, 2 January 2006") },
+		"took":     tookText,
+		"duration": prose.Duration,
 	}).Parse(pageText))
 }
 

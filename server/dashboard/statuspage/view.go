@@ -34,6 +34,8 @@ type view struct {
 	// Incidents are all of Days in a row, and Further counts those that are not shown.
 	Incidents []incident
 	Further   int
+	// MinOutage is how long an outage must last to be published.
+	MinOutage time.Duration
 	// First is the first day of the bars, and Known the instant from which incidents are known.
 	First, Known time.Time
 	// next is the next instant at which the clock changes a status or maintenance, or the zero time.
@@ -68,12 +70,16 @@ type incidentDay struct {
 // newView makes the view of a page.
 func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	known := f.known
-	v := &view{Title: words.Name(p.Title, "Status"), Description: p.Description, First: firstDay(now), Known: known}
+	v := &view{Title: words.Name(p.Title, "Status"), Description: p.Description, MinOutage: p.MinOutage, First: firstDay(now), Known: known}
 	var all counts
 	created, maintenance := now, gate.Covered(f.maintenance, v.First, now)
 	for _, c := range f.checks {
 		created = earlier(created, c.CreatedAt)
-		status := c.Status(now)
+		spans, held := published(maintain(past(c, f.histories[c.ID], known, now), maintenance(c.ID, c.TagList())), known, p.MinOutage)
+		status, since := c.Status(now), c.Since(now)
+		if !held.IsZero() {
+			status, since = beforeOutage(c, f.histories[c.ID], now), earlier(c.ExpectedAfter(c.LastPing), since)
+		}
 		state := words.State(status)
 		if inMaintenance(f.maintenance, c, now) {
 			state = maintenanceState
@@ -81,12 +87,13 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 		} else {
 			all.add(status)
 		}
-		if next := nextChange(c, now); v.next.IsZero() || !next.IsZero() && next.Before(v.next) {
-			v.next = next
+		for _, next := range []time.Time{nextChange(c, now), held} {
+			if v.next.IsZero() || !next.IsZero() && next.Before(v.next) {
+				v.next = next
+			}
 		}
-		spans := maintain(past(c, f.histories[c.ID], known, now), maintenance(c.ID, c.TagList()))
 		history := withOlder(days(spans, now), f.older[c.ID], known)
-		s := service{Name: nameOf(c), State: state, Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
+		s := service{Name: nameOf(p, c), State: state, Since: since, Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
 		v.Services = append(v.Services, s)
 		for _, o := range outages(spans, known, v.First) {
 			began := o.from
@@ -100,7 +107,7 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	}
 	v.State, v.Verdict = all.state(), all.verdict()
 	v.Also = all.also()
-	v.addMaintenance(f, now)
+	v.addMaintenance(p, f, now)
 	if created.After(known) {
 		v.Known = created
 	}

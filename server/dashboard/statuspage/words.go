@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -100,4 +101,6 @@ func (c counts) also() string {
 
 // nameOf returns the name of a check for the public. A check without a name is not called by its slug, which is a part of
 // ping addresses.
-func nameOf(c checks.Check) string { return words.Name(c.Name, "Unnamed") }
+func nameOf(p checks.StatusPage, c checks.Check) string {
+	return words.Name(cmp.Or(p.Names[c.ID], c.Name), "Unnamed")
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -88,17 +89,32 @@ func (b Body) Escalation() (steps []checks.NamedStep, err error) {
 	return steps, r.err
 }
 
-// Texts reads the fields of a request that has only texts, under the rules of [Body.Create]. A field that is absent is "".
-func (b Body) Texts(fields ...string) (map[string]string, error) {
+// StatusPage is what a request that creates or replaces a status page says.
+type StatusPage struct {
+	checks.StatusPage
+	// ByName are the Names by UUIDs and slugs of checks.
+	ByName map[string]string
+}
+
+// StatusPage reads the fields of a request that creates or replaces a status page, under the rules of [Body.Create].
+func (b Body) StatusPage() (StatusPage, error) {
 	r := reader{body: b}
-	texts := make(map[string]string, len(fields))
-	for _, field := range fields {
+	text := func(field string) string {
 		if text := r.text(field); text != nil {
-			texts[field] = *text
+			return *text
 		}
+		return ""
+	}
+	var p StatusPage
+	p.Slug, p.Title, p.Description, p.Tags = text("slug"), text("title"), text("description"), strings.Fields(text("tags"))
+	if p.ByName = r.textMap("names"); len(p.ByName) > checks.MaxStatusPageNames { // each slug is a query
+		r.refuse("names", "has %d items, the maximum is %d", len(p.ByName), checks.MaxStatusPageNames)
+	}
+	if n := r.number(checks.MinOutageSetting()); n != nil {
+		p.MinOutage = time.Duration(*n) * time.Second
 	}
 	r.text("api_key")
-	return texts, r.err
+	return p, r.err
 }
 
 // textMap reads an object whose values are strings.

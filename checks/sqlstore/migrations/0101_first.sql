@@ -282,6 +282,8 @@ CREATE TABLE rollcall_status_pages (
     title       TEXT NOT NULL,
     description TEXT NOT NULL,
     tags        TEXT NOT NULL,
+    names       TEXT NOT NULL, -- the public names of checks by their id in JSON, or empty
+    min_outage  BIGINT NOT NULL,
     created_at  BIGINT NOT NULL
 );
 CREATE INDEX rollcall_status_pages_project ON rollcall_status_pages (project_id, created_at);
