@@ -1,10 +1,15 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -64,8 +69,14 @@ type statusPageForm struct {
 	AllChecks bool
 	Choices   []tagChoice
 	// Shown are the checks that the page would show, at most shownRows of ShownCount, out of Total.
-	Shown             []ui.Row
+	Shown             []shownCheck
 	ShownCount, Total int
+}
+
+// shownCheck is a check that the page would show, with its public name if it has one.
+type shownCheck struct {
+	ui.Row
+	Public string
 }
 
 // tagChoice is a tag with the number of checks that have it.
@@ -76,14 +87,14 @@ type tagChoice struct {
 }
 
 // shownRows is how many checks the preview of a status page names.
-const shownRows = 50
+const shownRows = 200
 
 // More counts the checks that the preview does not name.
 func (f statusPageForm) More() int { return f.ShownCount - len(f.Shown) }
 
 // newStatusPagePage shows the form of a new status page.
 func newStatusPagePage(q *ui.Request) error {
-	return showStatusPageForm(q, http.StatusOK, statusPageFormOf(checks.StatusPage{}, true))
+	return showStatusPageForm(q, http.StatusOK, statusPageFormOf(checks.StatusPage{MinOutage: time.Minute}, true))
 }
 
 // statusPage returns the status page that the path names.
@@ -120,7 +131,9 @@ func statusPageFormOf(p checks.StatusPage, fresh bool) *statusPageForm {
 		{Name: "title", Label: "Title", Called: "The title", Hint: "The heading visitors see, such as “Acme status”.", Value: p.Title, Attrs: `maxlength="200" required`},
 		{Name: "slug", Label: "Address", Called: "The address", Taken: "Another status page uses this URL.", Hint: slug, Value: p.Slug, Attrs: `maxlength="200" spellcheck="false" autocapitalize="none"`},
 		{Name: "description", Label: "Description", Called: "The description", Hint: "Optional, shown below the title: what this page covers, and who to contact.", Rows: 3, Value: p.Description, Attrs: `maxlength="2000"`},
-		{Name: "tags", Called: "The list of tags"},
+		{Name: "min_outage", Label: "Publish outages from", Called: "The least duration", Hint: "Shorter outages are not listed, and count as up. 0 publishes every outage.",
+			Value: words.SpellPeriod(p.MinOutage), Attrs: `maxlength="40" class="short"`},
+		{Name: "tags", Called: "The list of tags"}, {Name: "names", Called: "A public name"},
 	}
 	return f
 }
@@ -166,7 +179,11 @@ func saveStatusPage(q *ui.Request) (err error) {
 }
 
 func fingerprint(p checks.StatusPage) string {
-	return ui.Fingerprint(append([]string{p.Slug, p.Title, p.Description}, p.Tags...)...)
+	texts := []string{p.Slug, p.Title, p.Description, p.MinOutage.String(), strings.Join(p.Tags, " ")}
+	for _, id := range slices.SortedFunc(maps.Keys(p.Names), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		texts = append(texts, id.String(), p.Names[id])
+	}
+	return ui.Fingerprint(texts...)
 }
 
 // read takes over what was typed.
@@ -176,12 +193,47 @@ func (f *statusPageForm) read(q *ui.Request) {
 	slug := f.Form.Find("slug")
 	slug.Value = cmp.Or(slug.Value, slugOf(f.Form.Value("title")))
 	f.Title, f.Description, f.Slug = f.Form.Value("title"), f.Form.Value("description"), slug.Value
+	f.readNames(q.R.PostForm)
+	f.readMinOutage()
 	if f.AllChecks, f.Tags = q.R.PostForm.Get("scope") == "all", nil; f.AllChecks {
 		return
 	}
 	if tags := q.R.PostForm["tag"]; f.Form.Refuse((checks.Spec{Tags: tags}).Validate(q.Mon.Now())) == 0 {
 		f.Tags = tags
 	}
+}
+
+// publicName begins the name of the input for the public name of a check, before its UUID.
+const publicName = "name-"
+
+// readNames takes over the public names that were typed. Those of checks that the form did not list stay.
+func (f *statusPageForm) readNames(typed url.Values) {
+	if f.Names = maps.Clone(f.Names); f.Names == nil {
+		f.Names = make(map[uuid.UUID]string)
+	}
+	for input, values := range typed {
+		text, found := strings.CutPrefix(input, publicName)
+		if id, err := uuid.Parse(text); found && err == nil {
+			f.Names[id] = strings.TrimSpace(values[0])
+		}
+	}
+}
+
+// readMinOutage takes over the least duration of an outage. Nothing and 0 stand for every outage.
+func (f *statusPageForm) readMinOutage() {
+	text, longest := f.Form.Value("min_outage"), time.Duration(checks.MinOutageSetting().Max)*time.Second
+	if f.MinOutage = 0; text == "" || text == "0" {
+		return
+	}
+	d, err := words.ParsePeriod(text)
+	if err == nil && d > longest {
+		err = errors.New("is too long: " + words.SpellPeriod(d) + ", the maximum is " + words.SpellPeriod(longest))
+	}
+	if err != nil {
+		f.Form.Wrong("min_outage", "The least duration "+err.Error()+".")
+		return
+	}
+	f.MinOutage = d
 }
 
 // slugOf makes a slug from a title: "Acme & Sons" becomes "acme-sons".
@@ -221,7 +273,7 @@ func (f *statusPageForm) preview(q *ui.Request, count int) error {
 			return err
 		}
 		if f.Shows(c.Settings) {
-			f.Shown = append(f.Shown, ui.RowOf(*c.Check, now, q.Clock().Zone))
+			f.Shown = append(f.Shown, shownCheck{ui.RowOf(*c.Check, now, q.Clock().Zone), f.Names[c.ID]})
 		}
 		if len(f.Shown) >= min(count, shownRows) {
 			break

@@ -7,8 +7,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -67,7 +69,7 @@ func TestStatusPages(t *testing.T) {
 func TestStatusPageProblems(t *testing.T) {
 	s := pagetest.New(t)
 	b := s.SignedIn(s.Keys.ReadWrite)
-	s.Create(checks.Spec{Name: new("Shop"), Tags: []string{"web"}})
+	shop := s.Create(checks.Spec{Name: new("Shop"), Tags: []string{"web"}})
 	valid := url.Values{"title": {"Acme"}, "slug": {"acme"}, "scope": {"all"}}
 	b.Post(s.Path("status/new"), valid).Is(http.StatusSeeOther)
 	for _, test := range []struct {
@@ -82,6 +84,10 @@ func TestStatusPageProblems(t *testing.T) {
 		{"title", "\u202e", http.StatusBadRequest, "The address is empty."},
 		{"title", strings.Repeat("ü", 101), http.StatusBadRequest, "The title is too long: 101 characters, the maximum is 100."},
 		{"description", "a\x00", http.StatusBadRequest, "The description has a NUL character."},
+		{"min_outage", "1", http.StatusBadRequest, "The least duration has no unit: write 1 min, 1 h or 1 days."},
+		{"min_outage", "2 days", http.StatusBadRequest, "The least duration is too long: 2 days, the maximum is 1 day."},
+		{"name-" + shop.ID.String(), "a\x00", http.StatusBadRequest, "A public name has a NUL character."},
+		{"name-" + shop.ID.String(), strings.Repeat("ü", 101), http.StatusBadRequest, "A public name is too long: 101 characters, the maximum is 100."},
 		{"scope", "tags", http.StatusBadRequest, "Choose a tag, or all checks."},
 		{"scope", "", http.StatusBadRequest, "Choose a tag, or all checks."},
 	} {
@@ -112,6 +118,44 @@ func TestStatusPageProblems(t *testing.T) {
 	b.Header.Set("Sec-Fetch-Site", "cross-site")
 	b.Post(s.Path("status/new"), valid).Is(http.StatusForbidden)
 	b.Get("/status/acme").Is(http.StatusOK)
+}
+
+// TestStatusPageNames: the form has a name for the public of each check that it shows, and the least duration of an outage. Names of
+// checks that it does not show stay.
+func TestStatusPageNames(t *testing.T) {
+	s := pagetest.New(t)
+	b, public := s.SignedIn(s.Keys.ReadWrite), s.Browser()
+	shop := s.Create(checks.Spec{Name: new("internal-shop <b>"), Tags: []string{"web"}})
+	mail := s.Create(checks.Spec{Name: new("Mail"), Tags: []string{"mail"}})
+	input := func(c checks.Check) string { return "name-" + c.ID.String() }
+	b.Get(s.Path("status/new")).Is(http.StatusOK).Has(`name="min_outage" value="1 min"`)
+	form := url.Values{"title": {"Acme"}, "scope": {"all"}, "min_outage": {"90 s"}, input(shop): {` Payments "<&> `}, input(mail): {""}, "name-x": {"y"}}
+	form.Set("preview", "yes")
+	b.Post(s.Path("status/new"), form).Is(http.StatusOK).Has(`name="`+input(shop)+`" value="Payments &#34;&lt;&amp;&gt;" placeholder="internal-shop &lt;b&gt;"`, `name="`+input(mail)+`" value=""`)
+	form.Del("preview")
+	b.Post(s.Path("status/new"), form).Is(http.StatusSeeOther)
+	stored := func() checks.StatusPage {
+		pages, err := s.Mon.Project(s.Project.ID).StatusPages(t.Context())
+		if err != nil || len(pages) != 1 {
+			t.Fatal(pages, err)
+		}
+		return pages[0]
+	}
+	page := stored()
+	if diff := cmp.Diff(map[uuid.UUID]string{shop.ID: `Payments "<&>`}, page.Names); diff != "" || page.MinOutage != 90*time.Second {
+		t.Errorf("least duration %v, names (-want +got):\n%s", page.MinOutage, diff)
+	}
+	public.Get("/status/acme").Is(http.StatusOK).Has("Payments &#34;&lt;&amp;&gt;", "Mail").HasNo("internal")
+
+	path := s.Path("status/" + page.ID.String())
+	was := regexp.MustCompile(`name="was" value="([^"]+)"`).FindStringSubmatch(b.Get(path).Is(http.StatusOK).Has(`value="1 min 30 s"`).Body)[1]
+	b.Post(path, url.Values{"title": {"Acme"}, "slug": {"acme"}, "scope": {"tags"}, "tag": {"mail"}, "min_outage": {"0"}, input(mail): {"Letters"}, "was": {was}}).Is(http.StatusSeeOther)
+	page = stored()
+	if diff := cmp.Diff(map[uuid.UUID]string{shop.ID: `Payments "<&>`, mail.ID: "Letters"}, page.Names); diff != "" || page.MinOutage != 0 {
+		t.Errorf("least duration %v, names (-want +got):\n%s", page.MinOutage, diff)
+	}
+	b.Post(path, url.Values{"title": {"Acme"}, "slug": {"acme"}, "scope": {"all"}, "was": {was}}).Is(http.StatusConflict).Has("Someone else has changed this")
+	b.Get(path).Has(`name="min_outage" value="0 s"`)
 }
 
 // TestStatusPageConflict saves a page that another person has changed since the form was opened. A preview in between does not
