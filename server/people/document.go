@@ -150,10 +150,10 @@ func (p *People) List(ctx context.Context) ([]Person, error) {
 	return list, err
 }
 
-// Members returns the people with a role in a project, by e-mail address. Administrators without one are none.
+// Members returns the people who can open a project, by e-mail address: those with a role in it, and all administrators.
 func (p *People) Members(ctx context.Context, project uuid.UUID) ([]Person, error) {
 	list, err := p.List(ctx)
-	return slices.DeleteFunc(list, func(q Person) bool { return q.Roles[project] == "" }), err
+	return slices.DeleteFunc(list, func(q Person) bool { return q.Roles[project] == "" && !q.Admin }), err
 }
 
 // note returns an entry of the audit log about a person.

@@ -188,8 +188,10 @@ func TestPeople(t *testing.T) {
 		v.must(v.signIn("bob@example.org", password, "192.0.2.1"))
 		members, err := v.Members(ctx, project)
 		v.must(err)
-		if len(members) != 1 || members[0].ID != bob.ID || members[0].Role(project) != people.Viewer {
-			v.Errorf("the members are %+v", members)
+		_, _, err = v.Create(ctx, people.Spec{Email: "carl@example.org", Roles: map[uuid.UUID]people.Role{uuid.New(): people.Owner}})
+		v.must(err)
+		if members, err = v.Members(ctx, project); len(members) != 2 || members[0].ID != ann.ID || !members[0].Admin || members[1].ID != bob.ID || members[1].Role(project) != people.Viewer {
+			v.Errorf("the members are %+v, %v", members, err)
 		}
 		v.is(v.SetAdmin(ctx, ann.ID, false), people.ErrLastAdmin)
 		v.is(v.Delete(ctx, ann.ID), people.ErrLastAdmin)

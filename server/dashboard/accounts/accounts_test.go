@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -286,6 +287,35 @@ func TestInvitation(t *testing.T) {
 	owner.Post(member+"/remove", nil).Is(http.StatusSeeOther)
 	bob.Get(v.Path("")).Is(http.StatusNotFound) // at once, in the same session
 	bob.Get("/projects").Is(http.StatusOK).Has("No projects yet")
+}
+
+// TestMembersListsAdministrators: who may do everything in a project stands on its page of members, without a role that could be changed.
+// An administrator with a role can lose that.
+func TestMembersListsAdministrators(t *testing.T) {
+	v := pagetest.NewTown(t)
+	v.Person("ann@example.org", people.Owner)
+	root, both := v.Person("root@example.org", ""), v.Person("both@example.org", people.Viewer)
+	if err := v.People.SetAdmin(t.Context(), both.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?s)<tr>.*?</tr>`).FindAllString(v.As("ann@example.org").Get(v.Path("members")).Is(http.StatusOK).Body, -1)
+	row := func(email string) string {
+		i := slices.IndexFunc(rows, func(row string) bool { return strings.Contains(row, email) })
+		if i < 0 {
+			t.Fatalf("%s is not on the page", email)
+		}
+		return rows[i]
+	}
+	if got := row("root@example.org"); !strings.Contains(got, "administrator") || strings.Contains(got, root.ID.String()) || strings.Contains(got, "<select") {
+		t.Errorf("the row of an administrator: %s", got)
+	}
+	if got := row("both@example.org"); !strings.Contains(got, "administrator") || !strings.Contains(got, "/members/"+both.ID.String()+"/remove") {
+		t.Errorf("the row of an administrator with a role: %s", got)
+	}
+	if got := row("ann@example.org"); strings.Contains(got, "administrator") || !strings.Contains(got, "<select") {
+		t.Errorf("the row of an owner: %s", got)
+	}
+	v.As("ann@example.org").Post(v.Path("members/"+root.ID.String()+"/role"), url.Values{"role": {"viewer"}}).Is(http.StatusNotFound)
 }
 
 // TestInvitationByMail: with a mail server, the person gets the link too, and the page shows it all the same.

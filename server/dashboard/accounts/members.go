@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -71,7 +69,7 @@ type membersView struct {
 	Unverified bool
 }
 
-// memberRow is a member in the list. Self says that it is the viewer.
+// memberRow is a member in the list. An administrator of the installation may have no role. Self says that it is the viewer.
 type memberRow struct {
 	people.Person
 	Role people.Role
@@ -98,11 +96,8 @@ func (a *Accounts) showMembers(q *ui.Request, status int, view membersView) erro
 		return err
 	}
 	for _, p := range list {
-		if role := p.Roles[q.Project.ID]; role != "" {
-			view.Members = append(view.Members, memberRow{p, role, p.ID == q.Access.Person.ID})
-		}
+		view.Members = append(view.Members, memberRow{p, p.Roles[q.Project.ID], p.ID == q.Access.Person.ID})
 	}
-	slices.SortFunc(view.Members, func(x, y memberRow) int { return strings.Compare(x.Email, y.Email) })
 	view.Roles = roles
 	return q.RenderStatus(status, "members", "Members", view)
 }
