@@ -144,3 +144,60 @@ func TestTestOnce(t *testing.T) {
 	page.Wait("performance.getEntriesByType('resource').some(e => e.name == location.href)") // the page was asked for again
 	stayed(t, page)
 }
+
+// TestMaintenanceForm: the form shows the fields of what is chosen alone, filters the checks, and says while it is filled in what the
+// maintenance covers and when.
+func TestMaintenanceForm(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.fill()
+	page := s.browser(s.keys.ReadWrite)
+	page.Go(s.path("maintenance"))
+	visible := func(selector string, want bool) {
+		t.Helper()
+		if got := browsertest.Eval[bool](page, "document.querySelector('"+selector+"').checkVisibility()"); got != want {
+			t.Errorf("%s can be seen: %v, want %v", selector, got, want)
+		}
+	}
+	visible("#for", true)
+	visible("#start", false)
+	visible("#schedule", false)
+	visible("#tags", false)
+	visible("#checks", false)
+	visible("button[name=preview]", false)
+	page.Click("#scope-checks")
+	visible("#checks", true)
+	page.Type("#filter", "ORDERS")
+	page.Wait("[...document.querySelectorAll('#checks .choice')].filter((c) => c.checkVisibility()).length === 1")
+	page.Click("#checks .choice:not([hidden]) input")
+	page.WaitText("#preview", "Covers 1 check: orders-export")
+	page.Click("#when-recurring")
+	visible("#for", false)
+	visible("#schedule", true)
+	page.Type("#schedule", "0 3 * * SUN")
+	page.Type("#each", "90 min")
+	page.WaitText("#preview", "and so on")
+	page.Type("#filter", "nothing at all")
+	page.Wait("[...document.querySelectorAll('#checks .choice')].filter((c) => c.checkVisibility()).length === 1") // what is ticked stays
+	for _, size := range []browsertest.Size{browsertest.Narrow, browsertest.Wide} {
+		page.Resize(size)
+		page.Fits()
+		page.Axe()
+	}
+	page.Submit("form .primary")
+	page.WaitText(".notice", "Maintenance planned.")
+}
+
+// TestMaintenanceFormWithoutScript previews maintenance with scripts turned off.
+func TestMaintenanceFormWithoutScript(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.fill()
+	page := s.browser(s.keys.ReadWrite)
+	page.NoScript()
+	page.Go(s.path("maintenance"))
+	page.Submit("button[name=preview]")
+	page.WaitText("#preview", "Covers 5 checks")
+	page.Submit("form .primary")
+	page.WaitText(".notice", "Maintenance until")
+}

@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -78,6 +79,35 @@ func TestMaintenance(t *testing.T) {
 	}
 	b.Get(s.Path("maintenance")).Has("Maintenance ended.", "Last 30 days", "for 1 h").HasNo("End now", "Cancel")
 	b.Post(s.Path("maintenance/"+s.Project.ID.String()+"/end"), nil).Is(http.StatusNotFound)
+}
+
+// TestMaintenancePreview: the form says what maintenance covers and when, in the zones of the viewer and of the form, and adds nothing.
+func TestMaintenancePreview(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	dump := s.Create(checks.Spec{Name: new("dump <b>"), Tags: []string{"db"}})
+	s.Create(checks.Spec{Name: new("restore"), Tags: []string{"db"}})
+	for i := range 21 {
+		s.Create(checks.Spec{Name: new(fmt.Sprintf("mail-%02d", i))})
+	}
+	preview := func(b *pagetest.Browser, form url.Values) *pagetest.Answer {
+		form.Set("preview", "yes")
+		return b.Post(s.Path("maintenance"), form)
+	}
+	preview(b, url.Values{"scope": {"tags"}, "tag": {"db"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).
+		Has("<b>Covers 2 checks</b>: <bdi>dump &lt;b&gt;</bdi>, <bdi>restore</bdi>", `12:00</time> – <time datetime="2026-11-22T14:00:00Z">14:00</time>`).HasNo("and so on")
+	preview(b, url.Values{"scope": {"checks"}, "check": {dump.ID.String()}, "when": {"planned"}, "start": {"2026-11-24T22:00"}, "end": {"2026-11-25T02:00"}}).Is(http.StatusOK).
+		Has("<b>Covers 1 check</b>", `Tue 22:00</time> – <time datetime="2026-11-25T02:00:00Z">Wed 02:00`)
+	weekly := url.Values{"scope": {"all"}, "when": {"recurring"}, "schedule": {"0 3 * * SUN"}, "each": {"90 min"}, "tz": {"Europe/Riga"}}
+	preview(b.In("America/New_York"), weekly).Is(http.StatusOK).Has("<b>Covers 23 checks</b>", "and 3 more checks",
+		`<time datetime="2026-11-29T01:00:00Z">Sat 20:00</time>`, "(29 Nov 03:00 Riga)", `datetime="2026-12-06T01:00:00Z"`, `datetime="2026-12-13T01:00:00Z"`, "and so on").
+		HasNo(`datetime="2026-12-20`)
+	preview(b, url.Values{"scope": {"tags"}, "tag": {"nothing"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).Has("<b>Covers no check</b>")
+	preview(b, url.Values{"scope": {"tags"}, "when": {"recurring"}, "each": {"x"}}).Is(http.StatusOK).Has(`<a href="#tags">`, `<a href="#schedule">`, `<a href="#each">`, "Not complete").HasNo("Covers")
+	list, err := s.Mon.Project(s.Project.ID).Windows(t.Context(), checks.WindowQuery{})
+	if pagetest.NoError(t, err); len(list) != 0 {
+		t.Errorf("a preview has added %+v", list)
+	}
 }
 
 // TestSnooze snoozes checks with one tap, on their page and in the list.
