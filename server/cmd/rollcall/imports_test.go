@@ -145,8 +145,8 @@ func TestImportDirection(t *testing.T) {
 		"server/dashboard/internal/check":        append(inDashboard("changes", "snippets", "timeline", "ui", "words"), "channels", "checks", "checks/audit", "checks/monitor", "checks/verdict", "channels/prose", "flips", "pings", "pings/email", "pings/text"),
 		"server/dashboard/internal/snippets":     {"checks", "checks/schedule"},
 		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "channels/prose", "checks", "checks/monitor", "checks/verdict"), leaves...),
-		"server/dashboard/internal/integrations": append(inDashboard("changes", "ui", "words"), "channels", "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),
-		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/prose", "channels/outbound", "checks", "checks/declare", "checks/gate", "checks/monitor", "checks/schedule", "checks/verdict", "client", "server", "server/internal/healthchecks"),
+		"server/dashboard/internal/integrations": append(inDashboard("changes", "ui", "words"), "channels", "channels/message", "channels/outbound", "channels/prose", "checks", "checks/audit", "checks/monitor", "checks/verdict", "flips", "pings"),
+		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/prose", "flips", "channels/outbound", "checks", "checks/declare", "checks/gate", "checks/monitor", "checks/schedule", "checks/verdict", "client", "server", "server/internal/healthchecks"),
 		"server/dashboard/internal/session":      append(inDashboard("ui", "words"), "checks", "checks/records", "server", "server/internal/limit", "server/internal/sessions"),
 		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "channels/prose", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
