@@ -42,7 +42,7 @@ var accessTable = map[string]pageAccess{
 
 	"GET /projects": signedIn, "POST /projects": admins,
 	"POST /projects/{project}/view": lookers, // keeps a filter in their own browser
-	"GET /account": persons, "POST /account": persons, "POST /account/password": persons, "GET /account/totp": persons, "POST /account/totp": persons,
+	"GET /account":                  persons, "POST /account": persons, "POST /account/password": persons, "GET /account/totp": persons, "POST /account/totp": persons,
 	"POST /account/totp/remove": persons, "POST /account/sessions": persons,
 	"GET /account/passkeys": persons, "POST /account/passkeys": persons, "POST /account/passkeys/options": persons, "POST /account/passkeys/delete": persons,
 	"GET /people": admins, "POST /people": admins, "GET /people/{person}": admins, "POST /people/{person}": admins,
