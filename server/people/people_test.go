@@ -186,11 +186,9 @@ func TestPeople(t *testing.T) {
 		_, err = v.UseLink(ctx, link.Token, "eve@example.org", "Eve", password)
 		v.must(err)
 		v.must(v.signIn("bob@example.org", password, "192.0.2.1"))
-		members, err := v.Members(ctx, project)
-		v.must(err)
 		_, _, err = v.Create(ctx, people.Spec{Email: "carl@example.org", Roles: map[uuid.UUID]people.Role{uuid.New(): people.Owner}})
 		v.must(err)
-		if members, err = v.Members(ctx, project); len(members) != 2 || members[0].ID != ann.ID || !members[0].Admin || members[1].ID != bob.ID || members[1].Role(project) != people.Viewer {
+		if members, err := v.Members(ctx, project); len(members) != 2 || members[0].ID != ann.ID || !members[0].Admin || members[1].ID != bob.ID || members[1].Role(project) != people.Viewer {
 			v.Errorf("the members are %+v, %v", members, err)
 		}
 		v.is(v.SetAdmin(ctx, ann.ID, false), people.ErrLastAdmin)

@@ -6,8 +6,8 @@
 //
 // BaseURL + /<slug> is a page, and /feed.atom below it the feed of its incidents. Readers need no key, and nothing leads
 // from a page to more: it shows the names of checks, or those that the page gives them, their states and since when, how they
-// spent each of the last 90 days, and when they were down. Identifiers, addresses, schedules, descriptions, tags, outputs and the name of the
-// project stay private. Pages set no cookies and take no input.
+// spent each of the last 90 days, and when they were down. Identifiers, addresses, schedules, descriptions, tags, outputs and
+// the name of the project stay private. Pages set no cookies and take no input.
 //
 // # The cost of readers
 //
