@@ -55,6 +55,11 @@ type StatusPage struct {
 	CreatedAt time.Time
 }
 
+// Named returns the IDs of the checks with a public name, in their order.
+func (p StatusPage) Named() []uuid.UUID {
+	return slices.SortedFunc(maps.Keys(p.Names), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+}
+
 var statusPageSlug = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
 
 // ValidStatusPageSlug reports whether a text can be the slug of a status page: 1 to 100 of a–z, 0–9 and hyphen.
@@ -115,7 +120,7 @@ func publicNames(names map[uuid.UUID]string) (map[uuid.UUID]string, error) {
 		return nil, refuse("names", "has %d items, the maximum is %d", len(names), MaxStatusPageNames)
 	}
 	var kept map[uuid.UUID]string
-	for _, id := range slices.SortedFunc(maps.Keys(names), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range (StatusPage{Names: names}).Named() {
 		name := strings.TrimSpace(names[id])
 		if name == "" {
 			continue

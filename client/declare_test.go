@@ -162,7 +162,7 @@ func TestProjectByName(t *testing.T) {
 	}
 }
 
-// A proxy that answers 404 in the place of the server has deleted nothing, and shows no empty project.
+// A proxy that answers 404 instead of the server has deleted nothing, and shows no empty project.
 func TestProxyInFront(t *testing.T) {
 	mon, project, c, _ := startJobs(t)
 	for _, slug := range []string{"a", "b"} {

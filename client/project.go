@@ -177,8 +177,9 @@ func pageOf(d wire.StatusPage) (checks.StatusPage, error) {
 	return p, err
 }
 
-// CreateStatusPage adds a status page as page says; the server sets its ID. From then on anyone can read it without a key. The key must have the scope admin. The error is a *[checks.FieldError] for a value that the server
-// refuses, and [checks.ErrExists] for a slug in use in any project.
+// CreateStatusPage adds a status page as page says; the server sets its ID. From then on anyone can read it without a key. The key must
+// have the scope admin. The error is a *[checks.FieldError] for a value that the server refuses, and [checks.ErrExists] for a slug in use
+// in any project.
 func (c *Client) CreateStatusPage(ctx context.Context, page checks.StatusPage) (checks.StatusPage, error) {
 	return c.savePage(ctx, call{name: "create status page " + strconv.Quote(page.Slug), method: http.MethodPost, path: pagesPath}, page)
 }

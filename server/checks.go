@@ -150,14 +150,14 @@ func (c *call) acknowledgeMany() error {
 	if err != nil {
 		return err
 	}
-	document := wire.AckReport{Acknowledged: make([]wire.Check, len(report.Acknowledged)), Taken: make([]wire.Check, len(report.Taken))}
-	for i, check := range report.Acknowledged {
-		document.Acknowledged[i] = *c.inCurrent(check)
+	documents := func(list []checks.Snapshot) []wire.Check {
+		rendered := make([]wire.Check, len(list))
+		for i, check := range list {
+			rendered[i] = *c.inCurrent(check)
+		}
+		return rendered
 	}
-	for i, check := range report.Taken {
-		document.Taken[i] = *c.inCurrent(check)
-	}
-	return c.answer(http.StatusOK, document)
+	return c.answer(http.StatusOK, wire.AckReport{Acknowledged: documents(report.Acknowledged), Taken: documents(report.Taken)})
 }
 
 // unacknowledgeCheck gives an outage back.

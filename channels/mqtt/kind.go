@@ -39,10 +39,8 @@ func kind() channels.Type {
 		Preview: func(c channels.Channel, n channels.Notification) string {
 			content, _ := payload(c.Settings, n) // texts always encode
 			var lines bytes.Buffer
-			if json.Indent(&lines, content, "", "  ") == nil {
-				content = lines.Bytes()
-			}
-			return "Topic: " + topic(c.Settings["topic"], n.Check) + "\n\n" + string(content)
+			_ = json.Indent(&lines, content, "", "  ") // of what was encoded
+			return "Topic: " + topic(c.Settings["topic"], n.Check) + "\n\n" + lines.String()
 		},
 		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["password"] != "" && settings["username"] == "" {

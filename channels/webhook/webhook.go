@@ -39,9 +39,8 @@ func New(config *Config) channels.Type {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	t := kind()
-	t.Preview = (&notifier{now: c.Now}).preview
-	t.Notifier = &notifier{client: c.Client, now: c.Now}
+	t, n := kind(), &notifier{client: c.Client, now: c.Now}
+	t.Notifier, t.Preview = n, n.preview
 	t.Ready = outbound.Ready(c.Client, t.Settings)
 	return t
 }

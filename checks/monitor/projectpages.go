@@ -1,10 +1,8 @@
 package monitor
 
 import (
-	"bytes"
 	"context"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -132,12 +130,10 @@ func pageChanges(from, to checks.StatusPage) []audit.Change {
 	changes = add(changes, "description", from.Description, to.Description)
 	changes = add(changes, "tags", strings.Join(from.Tags, " "), strings.Join(to.Tags, " "))
 	changes = add(changes, "min_outage", checks.ValueText(from.MinOutage), checks.ValueText(to.MinOutage))
-	named := maps.Clone(from.Names)
-	if named == nil {
-		named = make(map[uuid.UUID]string)
-	}
-	maps.Copy(named, to.Names)
-	for _, id := range slices.SortedFunc(maps.Keys(named), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	both := checks.StatusPage{Names: make(map[uuid.UUID]string)}
+	maps.Copy(both.Names, from.Names)
+	maps.Copy(both.Names, to.Names)
+	for _, id := range both.Named() {
 		changes = add(changes, "name of "+id.String(), from.Names[id], to.Names[id])
 	}
 	return changes

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -80,8 +81,8 @@ func (w word) is(texts ...string) bool {
 	return (w.class == classSmall || w.class == classAnd) && slices.Contains(texts, w.text)
 }
 
-// vocabulary has the words that FromWords knows.
-var vocabulary = func() map[string]word {
+// vocabulary returns the words that FromWords knows. Most programs never ask.
+var vocabulary = sync.OnceValue(func() map[string]word {
 	v := map[string]word{}
 	add := func(c class, n int, texts string) {
 		for text := range strings.FieldsSeq(texts) {
@@ -130,12 +131,12 @@ var vocabulary = func() map[string]word {
 		add(classPart, i, d.name+" "+d.name+"s")
 	}
 	return v
-}()
+})
 
 // wordOf returns what a sequence of letters, full stops and apostrophes is.
 func wordOf(text string) word {
 	text = strings.ToLower(strings.NewReplacer(".", "", "'", "", "’", "").Replace(text))
-	if w, ok := vocabulary[text]; ok {
+	if w, ok := vocabulary()[text]; ok {
 		return w
 	}
 	return word{text: text}

@@ -80,7 +80,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// completionCase is a line with the words that a shell may put in the place of the last one.
+// completionCase is a line with the words that a shell may put where the last one is.
 type completionCase struct{ line, want string }
 
 // completionCases have one of each kind of completion, and what is special to a shell. All shells complete them, in a

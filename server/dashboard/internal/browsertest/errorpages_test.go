@@ -18,7 +18,7 @@ import (
 type counter struct {
 	mu   sync.Mutex
 	seen map[string]int
-	// refuse answers a request in the place of the server, if it returns a status.
+	// refuse answers a request instead of the server, if it returns a status.
 	refuse func(r *http.Request) int
 }
 

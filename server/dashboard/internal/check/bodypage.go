@@ -71,7 +71,7 @@ func bodyPage(q *ui.Request) error {
 		}
 		view.read()
 		if ping.Kind == pings.Failure && !view.Binary {
-			text, _ := outputOf(q, &view.Ping)
+			text, _ := textOf(view.Ping)
 			view.Against = against(q, text, log[i:])
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/changes"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
@@ -50,8 +51,6 @@ type checkView struct {
 	Older       int64 // the number below which the next page of the log begins, or 0
 	Kept        int
 	Description []string
-
-	history []checks.Event // the newest at the beginning
 }
 
 // checkPage shows one check.
@@ -92,7 +91,7 @@ func checkPage(q *ui.Request) error {
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
 		Row: ui.RowOf(c, now, q.Clock().Zone), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
-		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log), history: history,
+		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}
 	view.Headline = headlineOf(q, &view)
 	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {
@@ -208,7 +207,7 @@ type eventView struct {
 	Word       string // a state
 	At         time.Time
 	Lasted     time.Duration // until the next event, or now
-	Why        string
+	Reason     flips.Reason
 	Ping       *pings.Ping // the one that reported it, if the log has it
 	Deliveries []deliveryLine
 }
@@ -225,7 +224,7 @@ func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping, kin kin
 	end := q.Mon.Now()
 	list := make([]eventView, 0, len(history))
 	for _, e := range history {
-		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: e.Reason.Words(), Ping: ui.Reporting(log, e.Transition)}
+		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Reason: e.Reason, Ping: ui.Reporting(log, e.Transition)}
 		for _, d := range e.Deliveries {
 			d = q.UnnamedAlert(d)
 			name := words.Name(d.ChannelName, "")

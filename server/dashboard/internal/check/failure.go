@@ -113,6 +113,11 @@ func outputOf(q *ui.Request, logged *pings.Ping) (output, problem string) {
 		return "", "The output cannot be read at the moment."
 	}
 	*logged = p
+	return textOf(p)
+}
+
+// textOf returns the text of a body, or why there is none to show.
+func textOf(p pings.Ping) (output, problem string) {
 	if p.Scheme == "email" {
 		mail := email.Parse(p.Body)
 		return cmp.Or(mail.Text, mail.HTML), ""

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 	"strconv"
@@ -57,6 +58,9 @@ func headlineOf(q *ui.Request, v *checkView) headline {
 	return h
 }
 
+// escaped is a text as a part of a page.
+func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
+
 // factory makes the facts of a view.
 type factory struct {
 	clock words.Clock
@@ -69,7 +73,7 @@ type factory struct {
 func (f factory) since(what string, t time.Time) fact {
 	r := fact{Label: "Since", Value: f.clock.When(f.v.Row.Since, f.now)}
 	if there := f.clock.Beside(f.v.Row.Since, f.own); there != "" {
-		r.Value += template.HTML(` <span class="own">` + template.HTMLEscapeString(there) + `</span>`)
+		r.Value += ` <span class="own">` + escaped(there) + `</span>`
 	}
 	if !t.IsZero() {
 		r.Note = template.HTML(what) + f.clock.When(t, f.now)
@@ -87,8 +91,8 @@ func (v *checkView) reason() string {
 
 // downBy is the reason of the outage.
 func (v *checkView) downBy() flips.Reason {
-	if len(v.history) > 0 && v.history[0].To == checks.StatusDown {
-		return v.history[0].Reason
+	if len(v.Events) > 0 && v.Events[0].Word == "down" {
+		return v.Events[0].Reason
 	}
 	return flips.Overdue // that nobody has recorded yet
 }
@@ -97,7 +101,7 @@ func (f factory) why() fact {
 	r := fact{Label: "Why", Value: template.HTML(f.v.downBy().Words())}
 	switch failure := f.v.Failure; {
 	case f.v.downBy() != flips.Failure:
-		r.Note = template.HTML(template.HTMLEscapeString("expected " + f.v.Row.Schedule))
+		r.Note = escaped("expected " + f.v.Row.Schedule)
 	case failure != nil && failure.Ping.Duration != nil:
 		r.Note = template.HTML("after " + prose.Duration(*failure.Ping.Duration))
 		if failure.Usual > 0 {
@@ -111,28 +115,23 @@ func (f factory) why() fact {
 func (f factory) notified() fact {
 	r := fact{Label: "Notified", Value: "not yet"}
 	if alone := f.v.Rehearsal.Alone(); alone != "" {
-		r = fact{Label: r.Label, Value: "nobody", Note: template.HTML(template.HTMLEscapeString(alone)), Bad: true}
+		r = fact{Label: r.Label, Value: "nobody", Note: escaped(alone), Bad: true}
 	}
-	var sent, failed, waiting []string
+	names := map[checks.DeliveryState][]string{}
 	if len(f.v.Events) > 0 && f.v.Events[0].Word == "down" {
 		for _, d := range f.v.Events[0].Deliveries {
-			list := map[checks.DeliveryState]*[]string{
-				checks.DeliverySent: &sent, checks.DeliveryFailed: &failed, checks.DeliveryPending: &waiting,
-			}[d.State]
-			if list != nil && !slices.Contains(*list, d.Name) {
-				*list = append(*list, d.Name)
+			if !slices.Contains(names[d.State], d.Name) {
+				names[d.State] = append(names[d.State], d.Name)
 			}
 		}
 	}
-	html := func(names []string) template.HTML { return template.HTML(template.HTMLEscapeString(prose.List(names))) }
-	if len(sent) > 0 {
-		r.Value = html(sent)
-	}
+	of := func(state checks.DeliveryState) template.HTML { return escaped(prose.List(names[state])) }
+	r.Value = cmp.Or(of(checks.DeliverySent), r.Value)
 	switch {
-	case len(failed) > 0:
-		r.Note, r.Bad = "not "+html(failed), true
-	case len(waiting) > 0:
-		r.Note = html(waiting) + " not yet"
+	case names[checks.DeliveryFailed] != nil:
+		r.Note, r.Bad = "not "+of(checks.DeliveryFailed), true
+	case names[checks.DeliveryPending] != nil:
+		r.Note = of(checks.DeliveryPending) + " not yet"
 	}
 	return r
 }
@@ -141,7 +140,7 @@ func (f factory) notified() fact {
 func (f factory) next() fact {
 	text := strings.TrimPrefix(f.v.Rehearsal.Sentence(), "It is down already")
 	text = strings.TrimPrefix(strings.TrimLeft(text, ",. "), "and nothing more is sent ")
-	r := fact{Label: "Comes next", Value: "nothing more", Note: template.HTML(template.HTMLEscapeString(text))}
+	r := fact{Label: "Comes next", Value: "nothing more", Note: escaped(text)}
 	for _, s := range f.v.Rehearsal.Steps {
 		if s.Kind == "alert" || s.Kind == "escalation" || s.Kind == "reminder" {
 			r.Value = words.Ago(s.At, f.now)
@@ -159,20 +158,20 @@ func (f factory) owner() fact {
 	default:
 		return fact{Label: "Who has it", Value: "not acknowledged"}
 	}
-	r := fact{Label: "Who has it", Value: template.HTML(template.HTMLEscapeString(f.v.Row.Owner)), Note: "since " + f.clock.When(f.v.Row.Owned, f.now)}
+	r := fact{Label: "Who has it", Value: escaped(f.v.Row.Owner), Note: "since " + f.clock.When(f.v.Row.Owned, f.now)}
 	ack := f.v.Check.Acknowledged(f.now)
 	if !ack.Until.IsZero() {
 		r.Note += ", until " + f.clock.When(ack.Until, f.now)
 	}
 	if note := words.Name(ack.Note, ""); note != "" {
-		r.Note += template.HTML(": " + template.HTMLEscapeString(note))
+		r.Note += ": " + escaped(note)
 	}
 	return r
 }
 
 func (f factory) due(label string) fact {
 	if f.v.Row.Next.IsZero() {
-		return fact{Label: label, Value: "no time is known", Note: template.HTML(template.HTMLEscapeString(f.v.Row.Schedule))}
+		return fact{Label: label, Value: "no time is known", Note: escaped(f.v.Row.Schedule)}
 	}
 	return fact{Label: label, Value: f.clock.When(f.v.Row.Next, f.now), Note: words.Ago(f.v.Row.Next, f.now)}
 }
@@ -188,5 +187,5 @@ func (f factory) last() fact {
 // rehearsed says who would be notified.
 func (f factory) rehearsed() fact {
 	text := f.v.Rehearsal.Sentence()
-	return fact{Label: "Who would be notified", Value: template.HTML(template.HTMLEscapeString(text)), Bad: f.v.Rehearsal.Alone() != "", Long: true}
+	return fact{Label: "Who would be notified", Value: escaped(text), Bad: f.v.Rehearsal.Alone() != "", Long: true}
 }

@@ -53,6 +53,9 @@ type boardView struct {
 	Tags bool
 }
 
+// Well reports whether all hidden checks are healthy.
+func (v boardView) Well() bool { return v.Down < board.MaxLanes }
+
 // phrase is a part of a sentence. Link leads to the check with that unique key. Bad is what went wrong.
 type phrase struct {
 	Text, Link string

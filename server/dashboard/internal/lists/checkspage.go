@@ -112,10 +112,11 @@ func (o *openLists) checksPage(q *ui.Request) error {
 func find(q *ui.Request) (view checksView, err error) {
 	project := q.Mon.Project(q.Project.ID)
 	now := q.Mon.Now()
-	all, err := project.Count(q.Ctx(), checks.ListQuery{Now: now})
+	sets, err := project.TagSets(q.Ctx(), nil)
 	if err != nil {
 		return view, err
 	}
+	all := checks.CountAll(sets)
 	if view.available, view.reach, err = project.Receivers(q.Ctx(), false); err != nil {
 		return view, err
 	}
@@ -126,10 +127,6 @@ func find(q *ui.Request) (view checksView, err error) {
 			return view, err
 		}
 		view.Nobody = max(all.Total()-reached, 0)
-	}
-	sets, err := project.TagSets(q.Ctx(), nil)
-	if err != nil {
-		return view, err
 	}
 	byTag := checks.CountByTag(sets)
 	tags := slices.Sorted(maps.Keys(byTag))

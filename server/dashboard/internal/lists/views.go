@@ -3,6 +3,7 @@ package lists
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"time"
@@ -60,7 +61,7 @@ func saveView(q *ui.Request) error {
 		q.Notice("Give the view a name.")
 		return q.Redirect("/projects/%s/%s", q.Project.ID, back)
 	case len(list) == maxViews:
-		q.Notice("This browser keeps 12 views. Forget one first.")
+		q.Notice(fmt.Sprintf("This browser keeps %d views. Forget one first.", maxViews))
 		return q.Redirect("/projects/%s/%s", q.Project.ID, back)
 	default:
 		list = append(list, v)

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"maps"
@@ -180,7 +179,7 @@ func saveStatusPage(q *ui.Request) (err error) {
 
 func fingerprint(p checks.StatusPage) string {
 	texts := []string{p.Slug, p.Title, p.Description, p.MinOutage.String(), strings.Join(p.Tags, " ")}
-	for _, id := range slices.SortedFunc(maps.Keys(p.Names), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range p.Named() {
 		texts = append(texts, id.String(), p.Names[id])
 	}
 	return ui.Fingerprint(texts...)
