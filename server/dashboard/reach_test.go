@@ -33,7 +33,8 @@ func TestOneAnswer(t *testing.T) {
 	hook := s.Channel(channels.Webhook, "ops", map[string]string{"url_down": "https://example.org/"}).ID.String()
 	team := s.Channel(channels.Group, "team", map[string]string{"channels": hook}).ID.String()
 	c := s.Create(checks.Spec{Name: new("backup"), Channels: &hook})
-	s.Ping(s.Create(checks.Spec{Name: new("sync"), Channels: &team}), pings.Signal{})
+	well := s.Create(checks.Spec{Name: new("sync"), Channels: &team, Timeout: new(24 * time.Hour)})
+	s.Ping(well, pings.Signal{})
 	pages := map[string]string{
 		"overview": s.Path("overview"), "list": s.Path(""), "integrations": s.Path("integrations"), "integration": s.Path("integrations/" + hook),
 		"rehearsal": s.Path("rehearsal"), "check": "/checks/" + c.UniqueKey(),
@@ -58,6 +59,8 @@ func TestOneAnswer(t *testing.T) {
 	b.Get(pages["rehearsal"]).Has(failing, "Only integrations that fail", "no alert sent yet").HasNo("<td>notified</td>")
 	b.Get(pages["check"]).Has("</b> has been failing since <time", "has not been notified: 9 attempts failed so far", "No integration of this check can be reached now").
 		HasNo("<b>ops</b> was notified", "<b>ops</b> notified")
+	const doubt = "Only integrations that fail now would get it."
+	b.Get("/checks/"+well.UniqueKey()).Has("Up for", `<div class="bad long"><dt>Who would be notified`, doubt)
 
 	refuses = false
 	s.Advance(time.Hour)
@@ -69,6 +72,7 @@ func TestOneAnswer(t *testing.T) {
 		}
 	}
 	b.Get(pages["overview"]).Has("ops notified")
+	b.Get("/checks/"+well.UniqueKey()).HasNo(doubt, `class="bad long"`)
 }
 
 // TestOnAlertIsSomebody has checks without integrations in a program whose function gets every alert. No page says that nobody

@@ -184,8 +184,11 @@ func (f factory) last() fact {
 	return r
 }
 
-// rehearsed says who would be notified.
+// rehearsed says who would be notified, and whether that is in doubt.
 func (f factory) rehearsed() fact {
-	text := f.v.Rehearsal.Sentence()
-	return fact{Label: "Who would be notified", Value: escaped(text), Bad: f.v.Rehearsal.Alone() != "", Long: true}
+	r := fact{Label: "Who would be notified", Value: escaped(f.v.Rehearsal.Sentence()), Bad: f.v.Rehearsal.Alone() != "", Long: true}
+	if f.v.Rehearsal.Doubt() != "" {
+		r.Note, r.Bad = "Only integrations that fail now would get it.", true
+	}
+	return r
 }
