@@ -410,7 +410,7 @@ func TestDocumentFlags(t *testing.T) {
 	texts := documents(t)
 	for path, text := range texts {
 		name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
-		if strings.HasPrefix(name, "examples/") || name == ".github/CONTRIBUTING.md" { // with the flags of many programs
+		if strings.HasPrefix(name, "examples/") || name == ".github/CONTRIBUTING.md" || name == "server/COMMANDS.md" { // flags of many programs; TestDocumentReference
 			continue
 		}
 		if _, after, found := strings.Cut(text, "\n## Past one machine\n"); found {
@@ -621,6 +621,35 @@ func TestDocumentKinds(t *testing.T) {
 		if n := listed[string(kind.Kind)]; n != 1 {
 			t.Errorf("the kind %s is listed %d times", kind.Kind, n)
 		}
+	}
+}
+
+// TestDocumentUnreleased: until the changelog has a release, nothing tells people to fetch one.
+func TestDocumentUnreleased(t *testing.T) {
+	texts := documents(t)
+	if regexp.MustCompile(`(?m)^## \[?v?\d`).MatchString(texts[filepath.Join(root, "CHANGELOG.md")]) {
+		t.Skip("there is a release: README.md, server/INSTALL.md, examples/compose, examples/kubernetes and doc.go may name it")
+	}
+	files, err := filepath.Glob(filepath.Join(root, "examples", "*", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(files, filepath.Join(root, "doc.go")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
+	}
+	delete(texts, filepath.Join(root, ".github", "CONTRIBUTING.md")) // how to release
+	promised := regexp.MustCompile(`ghcr\.io/\S+|rollcall-dev/rollcall\S*@\S+|rollcall-dev/rollcall/releases|rollcall_\d\S+`)
+	for path, text := range texts {
+		for _, found := range promised.FindAllString(text, -1) {
+			t.Errorf("%s names %s, which does not exist yet", path, found)
+		}
+	}
+	if !strings.Contains(texts[filepath.Join(root, "README.md")], "**Version 0.1.0 is not out yet.**") {
+		t.Error("README.md does not say that there is no release")
 	}
 }
 
