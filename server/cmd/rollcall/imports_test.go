@@ -74,7 +74,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/wallclock":    {},
 		"checks":                       append([]string{"channels/prose"}, leaves...),
 		"checks/job":                   {"checks", "pings"},
-		"checks/job/internal/cronspec": {"checks"},
+		"checks/job/internal/cronspec": {"checks", "checks/schedule"},
 		"checks/job/croncheck":         {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/gocroncheck":       {"checks", "checks/job", "checks/job/internal/cronspec"},
 		"checks/job/rivercheck":        {"checks", "checks/job", "checks/job/internal/cronspec"},
