@@ -381,8 +381,8 @@ func TestDocumentASVS(t *testing.T) {
 
 // TestDocumentFlags looks up the flags that the manuals name on the command line. Flags of other programs are listed.
 func TestDocumentFlags(t *testing.T) {
-	var c cli
-	parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
+	c := newCLI()
+	parser, err := kong.New(c, options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -489,7 +489,7 @@ func parseBlock(t *testing.T, names []string, block string) (parsed int) {
 // commandNames returns the names of the commands at the top.
 func commandNames(t *testing.T) (names []string) {
 	t.Helper()
-	parser, err := kong.New(&cli{}, options(io.Discard, io.Discard, console.ExitOK)...)
+	parser, err := kong.New(newCLI(), options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -536,8 +536,8 @@ func shellWords(line string) (words []string) {
 // TestDocumentServeFlags compares the tables of flags in server/CONFIGURE.md with the flags of serve: each is there once,
 // with its mark if it has a variable for a file, and with its default if it has the row for itself.
 func TestDocumentServeFlags(t *testing.T) {
-	var c cli
-	parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
+	c := newCLI()
+	parser, err := kong.New(c, options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
