@@ -68,6 +68,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	} else if args[0] == completeCommand {
 		return complete(args[1:], stdout, stderr)
 	}
+	switch line.args[0] { // as other programs have them
+	case "help":
+		line.args = append(slices.Clone(line.args[1:]), "--help")
+	case "version":
+		line.args = []string{"--version"}
+	}
 	c, command, err := line.parse()
 	if err != nil && isRun(command) {
 		c, command, a.notes, err = line.parseAnyhow()
@@ -149,13 +155,28 @@ func (l commandLine) fail(command *kong.Context, err error) int {
 	if _, file := errors.AsType[*fs.PathError](err); file || !parsing {
 		return console.Fail(l.stderr, err) // a secret's file cannot be read; the command line is fine
 	}
-	status := console.Fail(l.stderr, console.Usage(nameVariable(command, err)))
+	status := console.Fail(l.stderr, console.Usage(l.quoting(command, nameVariable(command, err))))
 	path := "rollcall"
 	if node := command.Selected(); node != nil {
 		path = node.FullPath()
 	}
 	fmt.Fprintf(l.stderr, "Run \"%s --help\" for help.\n", path)
 	return status
+}
+
+// quoting tells those who forgot to quote a schedule: the shell made several words of it, and file names of its stars.
+func (l commandLine) quoting(command *kong.Context, err error) error {
+	if command == nil || command.Selected() == nil || !strings.Contains(err.Error(), "unexpected argument") {
+		return err
+	}
+	flag := slices.ContainsFunc(l.args, func(arg string) bool { return arg == "--schedule" || strings.HasPrefix(arg, "--schedule=") })
+	switch {
+	case command.Selected().Name == "schedule":
+		return fmt.Errorf("%w; quote the expression for the shell: rollcall schedule '0 3 * * *'", err)
+	case flag:
+		return fmt.Errorf("%w; quote the schedule for the shell: --schedule '0 3 * * *'", err)
+	}
+	return err
 }
 
 func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {

@@ -19,11 +19,11 @@ import (
 const maxTimes = 10_000
 
 type scheduleCmd struct {
-	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, a systemd OnCalendar expression, or words such as 'weekdays 7:30'; rollcall detects which. Quote it for the shell."`
-	TZ         string        `name:"tz" default:"UTC" placeholder:"ZONE" help:"Time zone of the expression, such as Europe/Riga."`
-	From       *time.Time    `placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
-	Count      int           `short:"n" default:"10" placeholder:"N" help:"Number of times to list, 1 to 10000."`
-	Grace      time.Duration `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
+	Expression string           `arg:"" name:"expr" help:"A cron expression of five fields, a systemd OnCalendar expression, or words such as 'weekdays 7:30'; rollcall detects which. Quote it for the shell."`
+	TZ         string           `name:"tz" completion:"zone" default:"UTC" placeholder:"ZONE" help:"Time zone of the expression, such as Europe/Riga."`
+	From       *console.Instant `env:"-" placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
+	Count      int              `short:"n" default:"10" placeholder:"N" help:"Number of times to list, 1 to 10000."`
+	Grace      time.Duration    `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
 	console.JSONFlag
 
 	words schedule.Understood // what became the expression, if it was in words
@@ -93,7 +93,7 @@ type timeDoc struct {
 func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 	from := time.Now()
 	if c.From != nil {
-		from = *c.From
+		from = c.From.Time
 	}
 	asked := c.takeWords()
 	// Validate as for a check, so that the errors are the same.

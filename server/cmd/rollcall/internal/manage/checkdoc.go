@@ -89,7 +89,10 @@ func (d checkDoc) object() console.Object {
 func (d checkDoc) setting(s checks.Setting) any {
 	switch value := s.Of(d.Settings).(type) {
 	case nil:
-		return d.channelIDs()
+		if s.Name == "channels" { // which are no part of settings
+			return d.channelIDs()
+		}
+		return "" // no tags
 	case []string:
 		return strings.Join(value, s.Separator)
 	case time.Duration:
@@ -114,12 +117,15 @@ func (d checkDoc) channelIDs() string {
 func (d checkDoc) text(s checks.Setting, names map[uuid.UUID]string) string {
 	value := s.Of(d.Settings)
 	switch {
-	case value == nil:
+	case s.Name == "channels":
 		return channelNames(d.Channels, names)
-	case s.Name == "timeout" && d.IsCron(), reflect.ValueOf(value).IsZero():
+	case value == nil, s.Name == "timeout" && d.IsCron(), reflect.ValueOf(value).IsZero():
 		return ""
 	case value == true:
 		return "yes"
+	}
+	if period, ok := value.(time.Duration); ok {
+		return prose.Period(period)
 	}
 	return checks.ValueText(value)
 }
