@@ -6,26 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON writes one schedule as "schedule" and several as "schedules". A command that is not UTF-8 becomes
-// "command_base64", and standard input "stdin_base64".
+// MarshalJSON writes a command that is not UTF-8 as "command_base64", and standard input as "stdin_base64".
 func (j Job) MarshalJSON() ([]byte, error) {
 	type plain Job // without this method
 	doc := struct {
 		plain
-		Command       string   `json:"command,omitempty"`
-		CommandBase64 string   `json:"command_base64,omitempty"`
-		Stdin         string   `json:"stdin,omitempty"`
-		StdinBase64   string   `json:"stdin_base64,omitempty"`
-		Schedule      string   `json:"schedule,omitempty"`
-		Schedules     []string `json:"schedules,omitempty"`
+		Command       string `json:"command,omitempty"`
+		CommandBase64 string `json:"command_base64,omitempty"`
+		Stdin         string `json:"stdin,omitempty"`
+		StdinBase64   string `json:"stdin_base64,omitempty"`
 	}{plain: plain(j)}
 	doc.Command, doc.CommandBase64 = textOrBase64(j.Command)
 	doc.Stdin, doc.StdinBase64 = textOrBase64(j.Stdin)
-	if len(j.Schedules) == 1 {
-		doc.Schedule = j.Schedules[0]
-	} else {
-		doc.Schedules = j.Schedules
-	}
 	return json.Marshal(doc)
 }
 

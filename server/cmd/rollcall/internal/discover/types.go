@@ -23,9 +23,9 @@ type Job struct {
 	Command string `json:"-"`
 	// Stdin is what cron writes to the standard input of the command: what follows the first %.
 	Stdin string `json:"-"`
-	// Schedules are in Rollcall's language, with single blanks. It is empty if Timeout is set.
-	Schedules []string `json:"-"`
-	// TZ is the zone of Schedules, a name of the IANA database.
+	// Schedule is in Rollcall's language, with single blanks: that of all lines. It is empty if Timeout is set.
+	Schedule string `json:"schedule,omitempty"`
+	// TZ is the zone of Schedule, a name of the IANA database.
 	TZ string `json:"tz,omitempty"`
 	// Timeout is the interval of a job without a calendar, in seconds.
 	Timeout int64  `json:"timeout,omitempty"`
@@ -44,10 +44,18 @@ type Job struct {
 	Reports  string   `json:"reports,omitempty"`
 	Warnings []string `json:"warnings"`
 	Wrap     Wrap     `json:"wrap"`
-	// File is the path of what Source and Also are in, and Lines their numbers in the same order, from 1.
-	// They are empty for what is not in a crontab.
-	File  string `json:"-"`
-	Lines []int  `json:"-"`
+	// Places are the lines of Source and Also, and of exact copies, that run the job. It is empty for what is not in a crontab.
+	Places []Place `json:"-"`
+}
+
+// Place is a line of a crontab that runs a job.
+type Place struct {
+	File string
+	Line int // from 1
+	// Wrap is that of the line: lines of one job can differ in their shell, and in what stands in front of the command.
+	Wrap Wrap
+	// Wrapped says that Rollcall has wrapped the line.
+	Wrapped bool
 }
 
 // Wrap says how the job can be made to report.
