@@ -291,7 +291,7 @@ func (t *table) job(text string, n int) error {
 	if user == "" {
 		user = e.user
 	}
-	raw, slug, wrapped := Unwrap(e.command)
+	raw, slug, wrapped := unwrap(e.command)
 	command, stdin, found := t.Cron.decode(raw)
 	if t.runParts(command, source, user, e.spec) {
 		return nil

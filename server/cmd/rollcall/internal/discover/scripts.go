@@ -242,7 +242,7 @@ func (t *table) anacronJob(line string, n int) {
 		t.interval(p, "root", every, delays...)
 		return
 	}
-	raw, slug, wrapped := Unwrap(command)
+	raw, slug, wrapped := unwrap(command)
 	one := run{
 		Job: Job{Source: source, User: "root", Command: raw, Timeout: int64(every / time.Second), SlugFrom: "job name",
 			Reports: serviceOf(raw), MaxRuntime: int64(limit(raw) / time.Second)},

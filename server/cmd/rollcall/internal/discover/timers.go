@@ -149,7 +149,7 @@ func (m *manager) timerJob(u, service unit) {
 		execs[i] = m.expand(command, service.name)
 	}
 	one.Command = strings.Join(execs, "; ")
-	one.User = m.runsAs(service)
+	one.User, one.OfUser = m.runsAs(service), m.user != ""
 	one.delays = append(when.delays, sleeps(one.Command)...)
 	one.MaxRuntime = int64(service.limit(limit(one.Command)) / time.Second)
 	one.name = strings.TrimSuffix(service.name, ".service")
@@ -194,6 +194,8 @@ func (m *manager) unitWrap(one *run, service unit) {
 		one.Wrap = Wrap{Mode: None, Reason: "service-type"}
 	case yes(service.last("Service", "PrivateNetwork")) || len(service.all("Service", "IPAddressDeny")) > 0:
 		one.Wrap = Wrap{Mode: None, Reason: "network"}
+	case yes(service.last("Service", "DynamicUser")) || service.last("Service", "RootDirectory") != "" || service.last("Service", "RootImage") != "":
+		one.Wrap = Wrap{Mode: None, Reason: "sandbox"} // it sees neither rollcall nor the key
 	}
 }
 

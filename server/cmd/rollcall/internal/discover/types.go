@@ -44,6 +44,8 @@ type Job struct {
 	Reports  string   `json:"reports,omitempty"`
 	Warnings []string `json:"warnings"`
 	Wrap     Wrap     `json:"wrap"`
+	// OfUser says that the service belongs to the user's own systemd.
+	OfUser bool `json:"-"`
 	// Places are the lines of Source and Also, and of exact copies, that run the job. It is empty for what is not in a crontab.
 	Places []Place `json:"-"`
 }
@@ -66,7 +68,7 @@ type Wrap struct {
 	// Shell is the absolute path of the crontab's shell in mode shell.
 	Shell string `json:"shell,omitempty"`
 	// Reason says why Mode is None: "background", "carriage-return", "shell", "too-long", "script", "reports",
-	// "kubernetes", "service-type", "network".
+	// "kubernetes", "service-type", "network", "sandbox".
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -58,7 +58,8 @@ const (
 var (
 	plainWord = regexp.MustCompile(`^` + word + `$`)
 	// prefix matches what stands in front of a wrapped command, also with flags that somebody has added.
-	prefix = regexp.MustCompile(`\[ -x (` + word + `) \] && set -- (` + word + `) run ((?:` + word + ` )*)--; "\$@" `)
+	prefix   = regexp.MustCompile(`\[ -x (` + word + `) \] && set -- (` + word + `) run ((?:` + word + ` )*)--; "\$@" `)
+	slugFlag = regexp.MustCompile(`(?:^| )--slug[ =](\S+)`)
 	// quoted matches the beginning of a command in quotes.
 	quoted = regexp.MustCompile(`^/` + word + ` -c '`)
 )
@@ -111,7 +112,7 @@ func (f Form) Wrap(line []byte, c Command) ([]byte, error) {
 	if size := out.Len() - c.At; c.Max > 0 && size > c.Max {
 		return nil, refuse("too-long", "the command would have %d bytes, and cron reads %d at most", size, c.Max)
 	}
-	if again, ok := Unwrap(out.Bytes()); !ok || !bytes.Equal(again, line) {
+	if again, _, ok := Unwrap(out.Bytes()); !ok || !bytes.Equal(again, line) {
 		return nil, refuse("syntax", "the line could not be restored later")
 	}
 	return out.Bytes(), nil
@@ -133,12 +134,15 @@ func cut(command []byte) (before, rest []byte) {
 	return command, nil
 }
 
-// Unwrap returns a line without what Wrap put into it. It takes away that text alone, so what somebody edited since stays. It
-// reports false for a line that is not wrapped.
-func Unwrap(line []byte) ([]byte, bool) {
+// Unwrap returns a line, or its end that begins with the command, without what Wrap put into it, and the slug. It takes away that
+// text alone, so what somebody edited since stays. It reports false for a line that is not wrapped.
+func Unwrap(line []byte) (restored []byte, slug string, ok bool) {
 	at := prefix.FindSubmatchIndex(line)
 	if at == nil || !bytes.Equal(line[at[2]:at[3]], line[at[4]:at[5]]) {
-		return line, false
+		return line, "", false
+	}
+	if found := slugFlag.FindSubmatch(line[at[6]:at[7]]); found != nil {
+		slug = string(found[1])
 	}
 	command := line[at[1]:]
 	if verbatim, ok := bytes.CutPrefix(command, []byte(" ")); ok {
@@ -146,7 +150,7 @@ func Unwrap(line []byte) ([]byte, bool) {
 	} else if inner, rest, ok := unquote(command); ok {
 		command = append(inner, rest...)
 	}
-	return append(bytes.Clone(line[:at[0]]), command...), true
+	return append(bytes.Clone(line[:at[0]]), command...), slug, true
 }
 
 // unquote returns a command without its shell and quotes, and what cron writes to its standard input. It reports false if

@@ -33,7 +33,7 @@ func TestRestores(t *testing.T) {
 		if !bytes.HasPrefix(wrapped, line[:c.At]) {
 			t.Errorf("what stands before the command has changed: %q", wrapped)
 		}
-		if again, ok := Unwrap(wrapped); !ok || !bytes.Equal(again, line) {
+		if again, slug, ok := Unwrap(wrapped); !ok || !bytes.Equal(again, line) || slug != form.Slug {
 			t.Errorf("%q became %q, then %q", line, wrapped, again)
 		}
 		if _, err := form.Wrap(wrapped, c); err == nil {
@@ -73,12 +73,12 @@ func TestUnwrapKeepsEdits(t *testing.T) {
 		{"0 3 * * * " + head + "/bin/sh -c 'a && b", "0 3 * * * /bin/sh -c 'a && b"},
 		{"0 3 * * * FOO=1 " + head + "/opt/x", "0 3 * * * FOO=1 /opt/x"},
 	} {
-		if got, ok := Unwrap([]byte(c.line)); !ok || string(got) != c.want {
+		if got, slug, ok := Unwrap([]byte(c.line)); !ok || string(got) != c.want || slug != "b" {
 			t.Errorf("%s\n%s\n%s", c.line, got, c.want)
 		}
 	}
 	for _, line := range []string{"0 3 * * * /opt/x", "", `[ -x /a ] && set -- /b run --; "$@" x`, "0 3 * * * /usr/bin/rollcall run --slug x -- y"} {
-		if got, ok := Unwrap([]byte(line)); ok || string(got) != line {
+		if got, _, ok := Unwrap([]byte(line)); ok || string(got) != line {
 			t.Errorf("%s became %s", line, got)
 		}
 	}

@@ -268,7 +268,7 @@ func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 	lines, found := splitLines(c.Before), false
 	for i, line := range lines {
 		whole, ended := bytes.CutSuffix(line, []byte("\n"))
-		restored, ok := Unwrap(whole)
+		restored, _, ok := Unwrap(whole)
 		if !ok {
 			continue
 		}
