@@ -37,14 +37,16 @@ type Machine struct {
 	Crontab string // the program that installs a user's crontab, or "" to write the file itself
 
 	accounts accounts
+	verdicts map[[2]string]error // of usable, by user and file
 }
 
 // Change is a text before and after. A nil Before creates a file, and a nil After deletes it.
 type Change struct {
 	Path          string
 	Before, After []byte
-	user          string // whose crontab it is, or "" for other files
-	unit          bool   // systemd must read it again
+	user          string   // whose crontab it is, or "" for other files
+	unit          bool     // systemd must read it again
+	lines         [][]byte // After while a plan is made
 }
 
 // Left is a job that stays as it is.
@@ -75,7 +77,7 @@ func spoolUser(path string) string {
 
 // Wrap plans to make jobs report. What is wrapped already does not change, and the plan says which jobs it leaves as they are.
 func (m *Machine) Wrap(jobs []Job) Plan {
-	m.accounts = readAccounts(m.Root)
+	m.accounts, m.verdicts = readAccounts(m.Root), make(map[[2]string]error)
 	p := Plan{machine: m}
 	files := p.settings(jobs)
 	texts := make(map[string]*Change)
@@ -95,6 +97,9 @@ func (m *Machine) Wrap(jobs []Job) Plan {
 // changed adds the texts that differ, sorted by path.
 func (p *Plan) changed(texts map[string]*Change) {
 	for _, c := range texts {
+		if c.lines != nil {
+			c.After = bytes.Join(c.lines, nil)
+		}
 		if !bytes.Equal(c.Before, c.After) || (c.Before == nil) != (c.After == nil) {
 			p.Changes = append(p.Changes, *c)
 		}
@@ -109,21 +114,19 @@ func (p *Plan) wrap(j Job, files map[string]*Settings, texts map[string]*Change)
 	if !ok {
 		return refuse("user", "the user %s is not in /etc/passwd", j.User)
 	}
-	if err := m.accounts.trusted(m.Root, m.Binary, user.uid); err != nil {
-		return refuse("binary", "%s would be run, but %v", m.Binary, err)
-	}
-	if err := m.accounts.permits(m.Root, m.Binary, user, 1); err != nil {
-		return refuse("binary", "%v", err)
-	}
 	form := Form{m.Binary, m.settingsPath(j), j.Slug}
 	settings := files[form.Settings]
-	if err := m.readable(form.Settings, settings, user); err != nil {
-		return refuse("key", "%v", err)
+	err, known := m.verdicts[[2]string{j.User, form.Settings}]
+	if !known {
+		err = m.usable(user, form, settings)
+		m.verdicts[[2]string{j.User, form.Settings}] = err
 	}
-	var err error
-	if j.File == "" {
+	switch {
+	case err != nil:
+		return err
+	case j.File == "":
 		err = m.dropIn(j, form, texts)
-	} else {
+	default:
 		err = m.line(j, form, texts)
 	}
 	if err == nil && settings != nil {
@@ -132,26 +135,38 @@ func (p *Plan) wrap(j Job, files map[string]*Settings, texts map[string]*Change)
 	return err
 }
 
+// usable returns an error if a user cannot use rollcall and the key, or if others could replace them.
+func (m *Machine) usable(user account, form Form, settings *Settings) error {
+	if err := m.accounts.trusted(m.Root, m.Binary, user.uid); err != nil {
+		return refuse("binary", "%s would be run, but %v", m.Binary, err)
+	}
+	if err := m.accounts.permits(m.Root, m.Binary, user, 1); err != nil {
+		return refuse("binary", "%v", err)
+	}
+	if err := m.readable(form.Settings, settings, user); err != nil {
+		return refuse("key", "%v", err)
+	}
+	return nil
+}
+
 // line wraps a line in the text of its crontab.
 func (m *Machine) line(j Job, form Form, texts map[string]*Change) error {
 	c, err := m.text(j.File, texts)
 	if err != nil {
 		return err
 	}
-	lines := splitLines(c.After)
-	if j.Line < 1 || j.Line > len(lines) {
+	if j.Line < 1 || j.Line > len(c.lines) {
 		return refuse("changed", "the crontab has changed meanwhile")
 	}
-	line, end := lines[j.Line-1], []byte(nil)
-	if whole, ok := bytes.CutSuffix(line, []byte("\n")); ok {
-		line, end = whole, []byte("\n")
-	}
+	line, ended := bytes.CutSuffix(c.lines[j.Line-1], []byte("\n"))
 	wrapped, err := form.Wrap(line, j.Command)
 	if err != nil {
 		return err
 	}
-	lines[j.Line-1] = append(wrapped, end...)
-	c.After = bytes.Join(lines, nil)
+	if ended {
+		wrapped = append(wrapped, '\n')
+	}
+	c.lines[j.Line-1] = wrapped
 	return nil
 }
 
@@ -168,7 +183,7 @@ func (m *Machine) text(path string, texts map[string]*Change) (*Change, error) {
 	if err := m.writable(path, c.user); err != nil {
 		return nil, err
 	}
-	c.After = bytes.Clone(c.Before)
+	c.After, c.lines = c.Before, splitLines(c.Before)
 	texts[path] = c
 	return c, nil
 }
@@ -265,8 +280,9 @@ func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 	if c.Before, err = m.read(c); err != nil {
 		return err
 	}
-	lines, found := splitLines(c.Before), false
-	for i, line := range lines {
+	found := false
+	c.lines = splitLines(c.Before)
+	for i, line := range c.lines {
 		whole, ended := bytes.CutSuffix(line, []byte("\n"))
 		restored, _, ok := Unwrap(whole)
 		if !ok {
@@ -276,7 +292,7 @@ func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 		if ended {
 			restored = append(restored, '\n')
 		}
-		lines[i] = restored
+		c.lines[i] = restored
 	}
 	if !found {
 		return nil
@@ -284,7 +300,6 @@ func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 	if err := m.writable(path, c.user); err != nil {
 		return err
 	}
-	c.After = bytes.Join(lines, nil)
 	texts[path] = c
 	return nil
 }
