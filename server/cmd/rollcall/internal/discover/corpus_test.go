@@ -141,7 +141,7 @@ func TestCorpus(t *testing.T) {
 			t.Run(c.ID, func(t *testing.T) {
 				var got Found
 				if kind == "kubernetes" {
-					got = Kubernetes(testNow, Manifest{c.Files[0].Path, []byte(c.Files[0].Text)})
+					got = Kubernetes(testNow, Manifest{Name: c.Files[0].Path, Data: []byte(c.Files[0].Text)})
 				} else {
 					got = c.machine(t).Read()
 				}

@@ -114,7 +114,7 @@ func (c *cronSpec) calendar(zone string) []string {
 	list := func(i int) string { return valueList(cronRanges[i], c.fields[i].set, "..") }
 	weekdays := weekdayList(fold(cronRanges[weekdayField], c.fields[weekdayField].set))
 	date := "*-" + list(monthField) + "-" + list(dayField)
-	rest := list(hourField) + ":" + minutes(list(minuteField))
+	rest := twoDigits(list(hourField)) + ":" + twoDigits(list(minuteField))
 	if zone != "" {
 		rest += " " + zone
 	}
@@ -134,8 +134,8 @@ func (c *cronSpec) calendar(zone string) []string {
 	return []string{line(weekdays, date)}
 }
 
-// minutes writes the minutes of an hour with two digits if they are one number.
-func minutes(list string) string {
+// twoDigits writes an hour or a minute as clocks show it, if it is one number.
+func twoDigits(list string) string {
 	if len(list) == 1 && isDigit(list[0]) {
 		return "0" + list
 	}

@@ -16,7 +16,7 @@ import (
 // crontabs reads all crontabs of the daemon.
 func (r *reader) crontabs() {
 	if r.Cron != Busybox {
-		if r.tree.exists("/etc/crontab") {
+		if e, err := r.tree.find("/etc/crontab"); e.link != nil || !errors.Is(err, fs.ErrNotExist) {
 			r.crontab("/etc/crontab", "")
 		}
 		r.each("/etc/cron.d", func(name string) { r.cronD("/etc/cron.d/"+name, name) })
@@ -24,6 +24,9 @@ func (r *reader) crontabs() {
 	seen := make(map[string]bool)
 	for _, dir := range r.spools() {
 		e, err := r.tree.find(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.leave(dir, "unreadable", reason(err))
+		}
 		if err != nil || seen[e.path] {
 			continue
 		}

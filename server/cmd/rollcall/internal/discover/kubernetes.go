@@ -22,6 +22,7 @@ const maxDocument = 1 << 20
 type Manifest struct {
 	Name string // for what is left out
 	Data []byte
+	Err  error // why it could not be read, or nil
 }
 
 // Kubernetes returns the CronJobs of manifests: documents in YAML or JSON, and lists of them as kubectl prints them.
@@ -29,6 +30,14 @@ func Kubernetes(now time.Time, files ...Manifest) Found {
 	r := &reader{Machine: Machine{Now: now}}
 	for _, file := range files {
 		m := &manifests{reader: r, file: file.Name}
+		switch {
+		case file.Err != nil:
+			m.leaveFile("unreadable", reason(file.Err))
+			continue
+		case len(file.Data) > MaxManifest:
+			m.leaveFile("too-large", fmt.Sprintf("larger than %d MB", MaxManifest>>20))
+			continue
+		}
 		if json.Valid(file.Data) {
 			var doc any
 			if json.Unmarshal(file.Data, &doc) == nil {

@@ -104,9 +104,22 @@ func (r *reader) finish() Found {
 		}
 		r.found.Jobs = append(r.found.Jobs, one.Job)
 	}
-	slices.SortStableFunc(r.found.Jobs, func(a, b Job) int { return cmp.Compare(a.Source, b.Source) })
-	slices.SortStableFunc(r.found.LeftOut, func(a, b LeftOut) int { return cmp.Compare(a.Source, b.Source) })
+	slices.SortStableFunc(r.found.Jobs, func(a, b Job) int { return bySource(a.Source, b.Source) })
+	slices.SortStableFunc(r.found.LeftOut, func(a, b LeftOut) int { return bySource(a.Source, b.Source) })
+	if r.found.Jobs == nil {
+		r.found.Jobs = []Job{}
+	}
+	if r.found.LeftOut == nil {
+		r.found.LeftOut = []LeftOut{}
+	}
 	return r.found
+}
+
+// bySource orders lines of a file by their numbers.
+func bySource(a, b string) int {
+	fileA, lineA, _ := strings.Cut(a, ":")
+	fileB, lineB, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(len(lineA), len(lineB)), cmp.Compare(lineA, lineB))
 }
 
 // What a slug is made of.
@@ -195,15 +208,20 @@ func setSlug(job *run, host string) {
 	if job.Slug != "" {
 		return
 	}
-	host, _, _ = strings.Cut(host, ".")
 	name := slugify(job.name)
 	if name == "" {
 		name = "job"
 	}
-	if host = slugify(host); host != "" {
+	if host = HostSlug(host); host != "" {
 		name = host + "-" + name
 	}
 	job.Slug = cut(name, maxName)
+}
+
+// HostSlug returns the host in slugs: the name up to the first dot.
+func HostSlug(host string) string {
+	host, _, _ = strings.Cut(host, ".")
+	return slugify(host)
 }
 
 // addHash makes a slug that several jobs have their own.

@@ -76,6 +76,9 @@ func (m *manager) timer(name string) {
 		return
 	case err == nil && e.link != nil && m.alias(name, path.Base(e.path)):
 		return // another name of a timer that is read
+	case strings.Contains(name, "@.timer") && vendor(file) && !m.System:
+		m.leave(name, "packaged", "")
+		return
 	case strings.Contains(name, "@.timer"):
 		m.leave(name, "template", "it has no instances")
 		return
