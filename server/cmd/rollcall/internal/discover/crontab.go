@@ -31,6 +31,10 @@ func (r *reader) crontabs() {
 			continue
 		}
 		seen[e.path] = true
+		if _, err := r.tree.names(dir); err != nil && r.Listed != nil {
+			t := &table{reader: r, file: path.Join(dir, r.ListedOf), user: r.ListedOf, zone: r.zone}
+			t.read(string(r.Listed))
+		}
 		r.each(dir, func(name string) { r.spoolFile(path.Join(dir, name), name) })
 	}
 }

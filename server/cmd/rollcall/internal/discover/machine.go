@@ -26,6 +26,9 @@ type Machine struct {
 	System bool
 	// Packaged reports which of some files belong to a package, beside what the databases of dpkg and apk say. It may be nil.
 	Packaged func(paths []string) map[string]bool
+	// Listed is what the program crontab prints for the user ListedOf, or nil. It is read where the crontabs of users cannot be.
+	Listed   []byte
+	ListedOf string
 	// Timers is the output of "systemctl show" for timers, or "" if systemd does not run there.
 	Timers string
 	// Now is the current time.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/discover"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/wrap"
 )
 
 type discoverCmd struct {
@@ -30,6 +32,7 @@ type discoverCmd struct {
 	Write   string   `placeholder:"FILE" completion:"file" help:"Add the checks that are missing to a file for rollcall apply, and keep the rest of it."`
 	Apply   bool     `help:"Create the checks that are missing."`
 	Project string   `placeholder:"NAME" help:"The project for --write and --apply (default: the only one of the file, or the project default)."`
+	wrapFlags
 	placeFlags
 	console.JSONFlag
 }
@@ -37,7 +40,7 @@ type discoverCmd struct {
 func (discoverCmd) Help() string {
 	return `The command finds the jobs that a machine runs already: in crontabs, /etc/cron.d, /etc/cron.daily and its siblings,
 anacrontab, systemd timers, or in Kubernetes CronJobs. It prints the check that would watch each of them and why, and what it
-leaves out and why. Without --write and --apply it changes nothing. It never changes a crontab or a unit.
+leaves out and why. Without --write, --apply, --wrap and --unwrap it changes nothing.
 
 It reads a crontab as the installed cron does: on Debian, a line with a fault makes cron ignore the whole file. As root it
 reads everything; other users read what they may, and the rest is listed as unreadable.
@@ -51,9 +54,17 @@ grace_why, max_runtime, reports (the service that it pings already), warnings an
 {"source", "reason", "detail"}. With a project to compare with, "gone" lists the slugs of checks without a job, and "changes" and
 "notes" are those of apply.
 
+--wrap makes the jobs report: it puts "rollcall run" in front of the commands of crontabs, and drop-ins beside the services of
+timers. It shows the difference and asks first, keeps every other byte, and leaves a backup. A wrapped job runs as before if
+rollcall or its key is missing or the server is away. The key stands in a file that the job's user can read:
+/etc/rollcall/ping.env, or ~/.config/rollcall/ping.env for the crontab of a user. --wrap writes it if it is missing and
+--ping-base-url and --ping-key are given. A job that cannot be wrapped is listed with the reason. --unwrap undoes all of it, also in
+lines that were edited since.
+
 Examples:
 
     rollcall discover
+    rollcall discover --wrap
     rollcall discover --write checks.yaml && rollcall apply -f checks.yaml --dry-run
     rollcall discover --apply --url https://rollcall.example.org --api-key rcw_…
     rollcall discover --root /mnt/old-server --no-host
@@ -68,11 +79,19 @@ type discovery struct {
 	Notes   []string         `json:"notes,omitempty"`
 
 	host, from string // of the machine, and what was read
+	cron       discover.Cron
 	plan       string
 	wrote      string
 }
 
 func (c *discoverCmd) Run(ctx context.Context, a *App) error {
+	if c.Unwrap {
+		m, err := c.machine()
+		if err != nil {
+			return err
+		}
+		return c.change(a, m.Unwrap())
+	}
 	d, err := c.find(ctx, a)
 	if err != nil {
 		return err
@@ -86,6 +105,9 @@ func (c *discoverCmd) Run(ctx context.Context, a *App) error {
 		if err := c.in(ctx, a, false, func(at place) error { return c.compare(ctx, at, d) }); err != nil {
 			return err
 		}
+	}
+	if c.Wrap {
+		return c.wrap(a, d)
 	}
 	return c.Print(a.Stdout, d, func(w io.Writer) { c.show(w, d) })
 }
@@ -125,6 +147,11 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 	} else if host == "" {
 		a.say("the machine has no name, so slugs have no host; two machines must not share a slug")
 	}
+	if c.Root == "" && os.Getuid() > 0 {
+		if me, err := user.Current(); err == nil {
+			m.Listed, m.ListedOf = wrap.OwnCrontab(crontabProgram), me.Username
+		}
+	}
 	from := "cron: " + c.Cron
 	if m.Cron = discover.Cron(c.Cron); c.Cron == "auto" {
 		kind, installed := m.FindCron()
@@ -133,7 +160,7 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 			from = "no cron found, read by the rules of Debian's"
 		}
 	}
-	return &discovery{Found: m.Read(), host: host, from: from + ", time zone " + m.Zone()}, nil
+	return &discovery{Found: m.Read(), host: host, cron: m.Cron, from: from + ", time zone " + m.Zone()}, nil
 }
 
 // showTime bounds the programs that are asked about this machine.

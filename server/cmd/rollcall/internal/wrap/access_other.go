@@ -20,3 +20,6 @@ func (a accounts) trusted(_, _ string, _ int) error { return errUnix }
 func (a accounts) permits(_, _ string, _ account, _ fs.FileMode) error { return errUnix }
 
 func tryLock(*os.File) error { return errUnix }
+
+// Terminal reports false.
+func Terminal(*os.File) bool { return false }

@@ -127,3 +127,9 @@ func tryLock(dir *os.File) error {
 		}
 	}
 }
+
+// Terminal reports whether a file is a terminal, so that somebody can be asked.
+func Terminal(file *os.File) bool {
+	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}

@@ -62,6 +62,15 @@ func (m *Machine) listCrontab(user string) ([]byte, error) {
 	return text, nil
 }
 
+// OwnCrontab returns the crontab of who asks, as a program prints it, or nil.
+func OwnCrontab(program string) []byte {
+	text, err := (&Machine{Crontab: program, UID: os.Getuid()}).listCrontab("")
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
 // crontabArgs returns the arguments for the crontab of a user. Only root may name one.
 func (m *Machine) crontabArgs(user string, arg string) []string {
 	if m.UID != 0 {
