@@ -624,6 +624,32 @@ func TestDocumentKinds(t *testing.T) {
 	}
 }
 
+// TestDocumentExamples: what a page shows of an example file is in that file, whose test runs it.
+func TestDocumentExamples(t *testing.T) {
+	texts := documents(t)
+	for page, example := range map[string]struct{ language, file string }{
+		"systemd.md": {"ini", "systemd/backup.service"}, "kubernetes.md": {"yaml", "kubernetes/cronjob.yaml"},
+	} {
+		file, err := os.ReadFile(filepath.Join(root, "examples", filepath.FromSlash(example.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for line := range strings.Lines(string(file)) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+		_, block, found := strings.Cut(texts[filepath.Join(root, "server", "watch", page)], "```"+example.language+"\n")
+		if block, _, _ = strings.Cut(block, "```"); !found {
+			t.Errorf("server/watch/%s shows nothing of %s", page, example.file)
+		}
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+				t.Errorf("server/watch/%s: examples/%s lacks %q", page, example.file, line)
+			}
+		}
+	}
+}
+
 // TestDocumentUnreleased: until the changelog has a release, nothing tells people to fetch one.
 func TestDocumentUnreleased(t *testing.T) {
 	texts := documents(t)
