@@ -12,7 +12,7 @@
 //     [github.com/rollcall-dev/rollcall/checks]; [github.com/rollcall-dev/rollcall/checks/job] reports the runs of a job, and the packages
 //     below it those of a scheduler.
 //
-// Receivers of alerts are in [github.com/rollcall-dev/rollcall/channels]. The server is one binary:
+// Receivers of alerts are in [github.com/rollcall-dev/rollcall/channels]. The server is one binary. In a clone:
 //
-//	go install github.com/rollcall-dev/rollcall/server/cmd/rollcall@latest
+//	go install ./server/cmd/rollcall
 package rollcall

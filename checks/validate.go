@@ -20,6 +20,30 @@ var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
 // ValidSlug reports whether a text can be the slug of a check: up to 100 of a–z, 0–9, hyphen and underscore.
 func ValidSlug(slug string) bool { return len(slug) <= MaxSlug && slugForm.MatchString(slug) }
 
+// SlugOf returns a slug for the name of a check. A name that is a valid slug is its own. Otherwise the slug is the name in
+// lower case, with a hyphen in place of characters that a slug cannot contain, cut to [MaxSlug]. It is "" if no
+// character is left. Different names may have the same slug.
+func SlugOf(name string) string {
+	if ValidSlug(name) {
+		return name
+	}
+	var b strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r < 0x80 && r != '-' && ValidSlug(string(r)):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return strings.TrimRight(b.String()[:min(b.Len(), MaxSlug)], "-")
+}
+
 // pingKeyLength is the length of a ping key in characters.
 const pingKeyLength = 22
 

@@ -23,8 +23,8 @@ func telegramService() service {
 			Setup: "In Telegram, send /newbot to @BotFather, which answers with the token. Add the bot to the chat and write to it there; " +
 				"https://api.telegram.org/botTOKEN/getUpdates then shows the ID of the chat.",
 			Settings: []channels.Setting{
-				secret("token", "The token of the bot, such as 123456:ABC-DEF.",
-					pattern(`\d{1,20}:[\w-]{10,100}`, "is not the token of a bot, such as 123456:ABC-DEF")),
+				secret("token", "The token of the bot, such as 123456:ABC-DEF1234ghIkl-zyx57W2v1u.",
+					pattern(`\d{1,20}:[\w-]{10,100}`, "is not the token of a bot, such as 123456:ABC-DEF1234ghIkl-zyx57W2v1u")),
 				required("chats", "The chats: IDs such as -1001234567890, or @names of channels, separated by commas.",
 					each(pattern(`-?\d{1,20}|@\w{1,100}`, "has a chat that is neither an ID nor an @name"))),
 				optional("thread_id", "The ID of the topic, in a group with topics.", number(1, 1<<31-1)),

@@ -1,6 +1,7 @@
 package standard_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +97,26 @@ func TestPreviews(t *testing.T) {
 				t.Errorf("%s has no preview without settings", info.Kind)
 			}
 		}
+	}
+}
+
+// TestExamples checks that the values which the texts of settings give as examples pass the checks of those settings.
+func TestExamples(t *testing.T) {
+	given := regexp.MustCompile(`such as (\S+?)(?:[.,]? (?:of|or|and)\b|[,.:]?(?:\s|$))`)
+	found := 0
+	for _, info := range standard.Kinds() {
+		for _, s := range info.Settings {
+			for _, example := range given.FindAllStringSubmatch(s.Doc, -1) {
+				if s.Check == nil || strings.Contains(example[1], "…") {
+					continue
+				}
+				if found++; s.Check(example[1]) != nil {
+					t.Errorf("%s: %s: the example %q %v", info.Kind, s.Name, example[1], s.Check(example[1]))
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found only %d examples", found)
 	}
 }

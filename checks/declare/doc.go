@@ -64,7 +64,7 @@
 // A file with channels, escalation, checks, status_pages or maintenance at its top level, instead of projects, describes one project.
 // [Options].Project names it.
 //
-// A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a
+// A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 1h30m or 1d. If a check has a
 // timeout and a schedule, the schedule counts (section 4.3 rule 2). Tags and channels are strings as in section 2.1, or
 // lists. YAML's anchors, aliases and merge keys work; top-level keys that begin with "x-" may hold anchors and are
 // otherwise ignored. A check may have the alert rules of [checks.Check]: alert_after is a number of failures,

@@ -50,12 +50,12 @@ func Example() {
 
 // Parse reports every error of a file with its place.
 func ExampleParse() {
-	_, err := declare.Parse([]byte("checks:\n  - slug: nightly\n    grace: 5s\n  - timeout: 1d\n"), nil)
+	_, err := declare.Parse([]byte("checks:\n  - slug: nightly\n    grace: 5s\n  - timeout: 1 month\n"), nil)
 	fmt.Println(err)
 	// Output:
 	// checks.yaml:3:12: grace is too small: 5, the minimum is 60
 	// checks.yaml:4:5: a check has no slug
-	// checks.yaml:4:14: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "1d"
+	// checks.yaml:4:14: timeout: "1 month" has months or years, which differ in length: write days, such as 30 days
 }
 
 func ExampleDocument_Write() {

@@ -85,7 +85,7 @@ func exportChannel(c channels.Channel, types []channels.Type, available []channe
 		switch {
 		case value == "":
 		case s.Secret:
-			out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out. Applying this file keeps its value. To change it, add %s: {env: NAME}", s.Name, s.Name))
+			out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out. A channel that exists keeps its value; for a new one, or to change it, add %s: {env: NAME}", s.Name, s.Name))
 		case source != "":
 			out.Settings[s.Name] = Setting{Source: source}
 		case value != s.Default:
@@ -93,7 +93,7 @@ func exportChannel(c channels.Channel, types []channels.Type, available []channe
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because it may be secret: the kind %s is unknown here. Applying this file keeps its value", name, c.Kind))
+		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because it may be secret: the kind %s is unknown here. A channel that exists keeps its value", name, c.Kind))
 	}
 	return out
 }

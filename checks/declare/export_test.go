@@ -31,8 +31,8 @@ func TestExport(t *testing.T) {
         settings:
           to: ops@example.org
       - name: pager
-        # url_down is secret and left out. Applying this file keeps its value. To change it, add url_down: {env: NAME}
-        # headers_down is secret and left out. Applying this file keeps its value. To change it, add headers_down: {env: NAME}
+        # url_down is secret and left out. A channel that exists keeps its value; for a new one, or to change it, add url_down: {env: NAME}
+        # headers_down is secret and left out. A channel that exists keeps its value; for a new one, or to change it, add headers_down: {env: NAME}
         kind: webhook
     checks:
       - slug: nightly
@@ -53,7 +53,7 @@ func TestExport(t *testing.T) {
 	other := open(t, dbtest.SQLite(t))
 	const pager = "        kind: webhook\n"
 	other.apply(strings.Replace(want, pager, pager+"        settings: {url_down: {env: HOOK}}\n", 1), declare.Options{})
-	const headers = "        # headers_down is secret and left out. Applying this file keeps its value. To change it, add headers_down: {env: NAME}\n"
+	const headers = "        # headers_down is secret and left out. A channel that exists keeps its value; for a new one, or to change it, add headers_down: {env: NAME}\n"
 	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, headers, "", 1))
 }
 
@@ -118,8 +118,8 @@ func TestUnknownKind(t *testing.T) {
     channels:
       - name: night
         kind: radio
-        # token is left out, because it may be secret: the kind radio is unknown here. Applying this file keeps its value
-        # volume is left out, because it may be secret: the kind radio is unknown here. Applying this file keeps its value
+        # token is left out, because it may be secret: the kind radio is unknown here. A channel that exists keeps its value
+        # volume is left out, because it may be secret: the kind radio is unknown here. A channel that exists keeps its value
         settings:
           notify: down
       - name: all

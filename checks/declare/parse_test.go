@@ -43,9 +43,9 @@ func TestParseErrors(t *testing.T) {
 		"all of a check": {
 			"checks:\n- slug: a\n  timeout: 59\n  grace: 2x\n  schedule: 61 * * * *\n  tz: Europe/Rigga\n  methods: GET\n  manual_resume: 1\n  tags: [a b]\n  colour: red",
 			`f.yaml:3:12: timeout is too small: 59, the minimum is 60
-f.yaml:4:10: grace is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "2x"
+f.yaml:4:10: grace: "2x" has an unknown unit: x. Use s, min, h, days or weeks
 f.yaml:5:13: schedule is not a valid cron or OnCalendar expression: minute: 61 is not in 0–59
-f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database
+f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database; did you mean Europe/Riga?
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
 f.yaml:9:10: an item of tags contains " ": "a b"
@@ -53,11 +53,11 @@ f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name
 		},
 		"periods": {
 			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}\n- {slug: g, max_runtime: 0}\n- {slug: h, max_runtime: 59}",
-			`f.yaml:2:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "1.5"
-f.yaml:3:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "99999999999999999999"
+			`f.yaml:2:22: timeout: "1.5" has no unit: write 1.5 min, 1.5 h or 1.5 days
+f.yaml:3:22: timeout: "99999999999999999999" is too long
 f.yaml:4:22: timeout is not a whole number of seconds: 1m30.5s
 f.yaml:6:20: grace is too large: 31539600, the maximum is 31536000
-f.yaml:7:20: grace is too small: -3600, the minimum is 60
+f.yaml:7:20: grace: "-1h" must not be negative
 f.yaml:9:26: max_runtime is too small: 59, the minimum is 60`,
 		},
 		"projects": {

@@ -445,7 +445,7 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"headers_down", "url_down"} {
-		if !strings.Contains(text, "# "+name+" is secret and left out. Applying this file keeps its value. To change it, add "+name+": {env: NAME}\n") {
+		if !strings.Contains(text, "# "+name+" is secret and left out. A channel that exists keeps its value; for a new one, or to change it, add "+name+": {env: NAME}\n") {
 			t.Error(text)
 		}
 	}

@@ -164,15 +164,11 @@ func (p *parser) integer(n *yaml.Node, name string) any {
 	return number
 }
 
-// period reads a number of seconds, or a duration in Go's notation.
+// period reads a number of seconds, or a duration.
 func (p *parser) period(n *yaml.Node, name string) any {
-	value := n.Value
-	if n.ShortTag() == "!!int" {
-		value += "s"
-	}
-	d, err := time.ParseDuration(value)
-	if err != nil || n.Kind != yaml.ScalarNode {
-		p.add(position(n), "%s is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: %q", name, shorten(n.Value))
+	d, err := checks.ParseDuration(n.Value) // not of a scalar is ""
+	if err != nil {
+		p.add(position(n), "%s: %q %v", name, shorten(n.Value), err)
 		return nil
 	}
 	return d

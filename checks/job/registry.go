@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,28 +70,4 @@ func Defaults(spec checks.Spec, now time.Time) checks.Spec {
 		}
 	}
 	return spec
-}
-
-// slugOf returns a slug for the name of a job. A name that is a valid slug is its own. Otherwise the slug is the name in
-// lower case, with a hyphen in place of characters that a slug cannot contain, cut to [checks.MaxSlug]. It is "" if no
-// character is left. Different names may have the same slug.
-func slugOf(name string) string {
-	if checks.ValidSlug(name) {
-		return name
-	}
-	var b strings.Builder
-	gap := false
-	for _, r := range strings.ToLower(name) {
-		switch {
-		case r < 0x80 && r != '-' && checks.ValidSlug(string(r)):
-			if gap && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			gap = false
-			b.WriteRune(r)
-		default:
-			gap = true
-		}
-	}
-	return strings.TrimRight(b.String()[:min(b.Len(), checks.MaxSlug)], "-")
 }

@@ -76,7 +76,7 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry, c
 
 func (e Entry) spec(tag string) (checks.Spec, error) {
 	spec, err := e.Spec()
-	spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), new(slugOf(e.Name)), []string{tag}
+	spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), new(checks.SlugOf(e.Name)), []string{tag}
 	if e.Adjust != nil && err == nil {
 		e.Adjust(&spec)
 		spec.Slug = cmp.Or(spec.Slug, new(""))

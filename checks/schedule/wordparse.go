@@ -2,8 +2,12 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // A phrase is a schedule in words, with what its words have said up to the present place.
@@ -156,36 +160,13 @@ func (p *phrase) unknown(w word) *Error {
 	return p.fail(w, "%s is not understood%s", quote(w.text), writeWords)
 }
 
-// similarWord returns the word that differs from a text in one letter, or in the order of two, or "".
-func similarWord(text string) (similar string) {
+// similarWord returns the word of which a text is likely a slip, or "".
+func similarWord(text string) string {
 	if len(text) < 4 || len(text) > 12 {
 		return ""
 	}
-	for known := range vocabulary() {
-		if len(known) > 3 && isSimilar(text, known) && (similar == "" || known < similar) {
-			similar = known
-		}
-	}
-	return similar
-}
-
-// isSimilar reports whether one text becomes the other by one letter more, less or changed, or by two that change places.
-func isSimilar(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch len(b) - len(a) {
-	case 0:
-		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-		return swapped || i < len(a) && a[i+1:] == b[i+1:]
-	case 1:
-		return a[i:] == b[i+1:]
-	}
-	return false
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(vocabulary())), func(word string) bool { return len(word) < 4 })
+	return prose.Similar(text, slices.Values(known))
 }
 
 // recurs reads a unit that recurs: month in "every month" and "of the month", or daily. A phrase has one, but "of the week" and

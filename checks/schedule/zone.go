@@ -1,12 +1,15 @@
 package schedule
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/channels/prose"
 )
 
 // zoneNames lists the names in the embedded release of the IANA time zone database. Each line has the current name of a zone,
@@ -91,8 +94,8 @@ func notZone(name string) *Error {
 		reason = "the name of the time zone is empty"
 	} else if advice := zoneAdvice(name); advice != "" {
 		reason += advice
-	} else if similar := similarZone(name); similar != "" {
-		reason += "; did you mean " + similar + "?"
+	} else if similar := cmp.Or(similarZone(name), prose.Similar(name, zoneWords)); similar != "" {
+		reason += "; did you mean " + cmp.Or(similarZone(similar), similar) + "?"
 	}
 	return &Error{Field: "tz", Reason: reason, Offset: -1}
 }
@@ -113,4 +116,13 @@ func similarZone(name string) (similar string) {
 		}
 	}
 	return similar
+}
+
+// zoneWords yields the names of all zones, and those without their regions.
+func zoneWords(yield func(string) bool) {
+	for _, name := range Zones() {
+		if !yield(name) || !yield(name[strings.LastIndexByte(name, '/')+1:]) {
+			return
+		}
+	}
 }

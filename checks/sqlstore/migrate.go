@@ -45,7 +45,7 @@ func checkReleased(version int) error {
 	for _, u := range unreleased {
 		if version > 0 && version < u.before {
 			return fmt.Errorf("%w: its schema has version %d, and commit %s is the last one that can open it; run rollcall at that commit to copy "+
-				`its projects, as "Moving to PostgreSQL or to another server" in server/OPERATE.md says, or begin with a new database`,
+				`its projects, as "Moving to PostgreSQL or to another server" in server/BACKUP.md says, or begin with a new database`,
 				ErrUnreleased, version, u.commit)
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
@@ -38,6 +41,13 @@ type cli struct {
 	EmailCheck manage.EmailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the result."`
 	Completion completionCmd        `cmd:"" group:"Tools:" help:"Print the completion script of a shell."`
 	Generate   generateCmd          `cmd:"" hidden:"" help:"Write the man pages, the completion scripts and the settings of serve to a directory."`
+}
+
+// newCLI returns the command line with the flags that are made from tables.
+func newCLI() *cli {
+	c := &cli{}
+	c.Commands.Prepare()
+	return c
 }
 
 // app is the environment of a command.
@@ -116,7 +126,7 @@ type commandLine struct {
 // recognized, or nil.
 func (l commandLine) parse() (*cli, *kong.Context, error) {
 	unsetEmpty()
-	c := &cli{}
+	c := newCLI()
 	parser, err := kong.New(c, options(l.helpTo, l.stderr, l.helpStatus)...)
 	if err != nil {
 		return nil, nil, err
@@ -156,6 +166,7 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 		kong.Exit(func(int) { os.Exit(helpStatus) }),
 		kong.DefaultEnvars(strings.TrimSuffix(console.EnvPrefix, "_")),
 		kong.Resolvers(secretFiles()),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(readDuration)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 110}),
 		kong.ValueFormatter(describeValue),
 		kong.PostBuild(func(k *kong.Kong) error {
@@ -163,6 +174,20 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 			return nil
 		}),
 	}
+}
+
+// readDuration reads a duration as everywhere in Rollcall.
+func readDuration(from *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := from.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := checks.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q %w", text, err)
+	}
+	target.SetInt(int64(d))
+	return nil
 }
 
 // versionFlag prints the version, and that of the time zone data.

@@ -68,7 +68,7 @@ const completeCommand = "__complete"
 
 // complete prints the completions of the last word of a command line and returns the exit status.
 func complete(words []string, stdout, stderr io.Writer) int {
-	parser, err := kong.New(new(cli), options(stdout, stderr, console.ExitOK)...)
+	parser, err := kong.New(newCLI(), options(stdout, stderr, console.ExitOK)...)
 	if err != nil {
 		return console.Fail(stderr, err)
 	}

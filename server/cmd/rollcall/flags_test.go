@@ -13,7 +13,7 @@ import (
 // TestWrongValuesNameTheirFlag gives each flag of serve that cannot have any text a wrong value, on the command line and in
 // the environment. The error names the flag and, if the value comes from there, the variable.
 func TestWrongValuesNameTheirFlag(t *testing.T) {
-	parser, err := kong.New(new(cli), options(&bytes.Buffer{}, &bytes.Buffer{}, 0)...)
+	parser, err := kong.New(newCLI(), options(&bytes.Buffer{}, &bytes.Buffer{}, 0)...)
 	if err != nil {
 		t.Fatal(err)
 	}

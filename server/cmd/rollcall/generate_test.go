@@ -19,7 +19,7 @@ import (
 // model returns the model of the command line.
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	parser, err := kong.New(new(cli), options(io.Discard, io.Discard, console.ExitOK)...)
+	parser, err := kong.New(newCLI(), options(io.Discard, io.Discard, console.ExitOK)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestManPages(t *testing.T) {
 // TestSettingsFile sets all lines of the file. The server must have its defaults then.
 func TestSettingsFile(t *testing.T) {
 	serve := func() serveCmd {
-		var c cli
-		parser, err := kong.New(&c, options(io.Discard, io.Discard, console.ExitOK)...)
+		c := newCLI()
+		parser, err := kong.New(c, options(io.Discard, io.Discard, console.ExitOK)...)
 		if err != nil {
 			t.Fatal(err)
 		}

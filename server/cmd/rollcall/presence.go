@@ -19,7 +19,7 @@ func (s *service) register(ctx context.Context) error {
 	now := s.mon.Now()
 	host, _ := os.Hostname()
 	s.document = installation.Server{
-		ID: uuid.NewString(), Host: host, Address: s.webListener.Addr().String(), Started: now, Seen: now, BaseURL: s.BaseURL,
+		ID: uuid.NewString(), Host: host, Address: s.webListener.Addr().String(), Started: now, Seen: now, BaseURL: s.BaseURL, PingBaseURL: s.PingBaseURL,
 		Others: s.DeliveredElsewhere, Audit: s.AuditRetention > 0, Spools: s.SpoolWait, Private: s.Notifiers.AllowPrivateNetworks,
 	}
 	for _, t := range s.mon.Kinds() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
 
@@ -151,43 +152,11 @@ func unknownVariables(known, environ []string) (notes []string) {
 			notes = append(notes, name+" is unknown: only secrets can come from a file; set "+strings.TrimSuffix(name, fileSuffix))
 		default:
 			note := name + " is unknown"
-			if similar := similarName(known, name); similar != "" {
+			if similar := prose.Similar(name, slices.Values(known)); similar != "" {
 				note += ", did you mean " + similar + "?"
 			}
 			notes = append(notes, note)
 		}
 	}
 	return notes
-}
-
-// similarName returns the name that differs least from another, or "" if none is similar.
-func similarName(known []string, name string) (similar string) {
-	best := len(strings.TrimPrefix(name, console.EnvPrefix))/3 + 2 // a distance that is no longer similar
-	for _, candidate := range known {
-		if d := distance(candidate, name); d < best {
-			best, similar = d, candidate
-		}
-	}
-	return similar
-}
-
-// distance returns how many letters must be inserted, deleted or changed to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

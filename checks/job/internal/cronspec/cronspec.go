@@ -3,16 +3,14 @@
 package cronspec
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 // Schedule is a cron.Schedule.
@@ -97,7 +95,7 @@ func field(set uint64, low, high int) string {
 	return strings.Join(parts, ",")
 }
 
-// Zone returns the IANA name of a location. For [time.Local] it is that of $TZ or of /etc/localtime. The error asks for a
+// Zone returns the IANA name of a location. For [time.Local] it is that of [schedule.LocalZone]. The error asks for a
 // location with a name.
 func Zone(location *time.Location) (string, error) {
 	if location == nil {
@@ -106,23 +104,9 @@ func Zone(location *time.Location) (string, error) {
 	if location != time.Local {
 		return location.String(), nil
 	}
-	name, ok := os.LookupEnv("TZ")
-	if !ok {
-		target, err := filepath.EvalSymlinks("/etc/localtime")
-		if errors.Is(err, os.ErrNotExist) {
-			return "UTC", nil // as package time does
-		}
-		_, name, ok = strings.Cut(target, "/zoneinfo/")
-		if err != nil || !ok {
-			return "", errors.New("the name of the local time zone is unknown: give the scheduler a location, or set TZ")
-		}
-	}
-	name = strings.TrimPrefix(name, ":")
-	if name == "" {
-		return "UTC", nil
-	}
-	if _, err := time.LoadLocation(name); err != nil || filepath.IsAbs(name) {
-		return "", fmt.Errorf("TZ is not the name of a time zone: %q", name)
+	name, err := schedule.LocalZone()
+	if err != nil {
+		return "", fmt.Errorf("%w: give the scheduler a location, or set TZ", err)
 	}
 	return name, nil
 }

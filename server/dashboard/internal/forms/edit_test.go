@@ -224,7 +224,7 @@ func TestRefusedFields(t *testing.T) {
 		{"max_runtime", "10 s", "Maximum run time is too short", nil},
 		{"alert_after", "101", "Alert after is too large: 101, the maximum is 100.", nil},
 		{"alert_after", "two", "Alert after is not a whole number: two.", nil},
-		{"repeat_every", "often", "Repeat every is not a period", nil},
+		{"repeat_every", "often", "Repeat every is not a duration", nil},
 		{"quiet_hours", "25:00-26:00", "Quiet hours cannot be read: &#34;25:00-26:00&#34;: 25:00 is not a time of day.", nil},
 		{"methods", "PUT", "Methods must be", nil},
 		{"success_kw", strings.Repeat("k", 201), "Success keywords is too long", nil},

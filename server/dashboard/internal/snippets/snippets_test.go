@@ -664,14 +664,16 @@ func TestSchedules(t *testing.T) {
 
 // TestManual compares the manual with the snippets: it has the same lines.
 func TestManual(t *testing.T) {
-	manual, err := os.ReadFile("../../../../client/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	list := all(snippets.Params{PingURL: "https://rollcall.example.org/ping/UUID"})
-	for _, name := range []string{"crontab/0", "crontab/1", "sh/0", "Python/0"} {
-		if !strings.Contains(string(manual), "\n"+list[name]+"\n```\n") {
-			t.Errorf("client/README.md lacks %s:\n%s", name, list[name])
+	for page, names := range map[string][]string{"cron.md": {"crontab/0", "crontab/1", "crontab/2"}, "backup.md": {"sh/0"}} {
+		manual, err := os.ReadFile("../../../watch/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.Contains(string(manual), "\n"+list[name]+"\n```\n") {
+				t.Errorf("server/watch/%s lacks %s:\n%s", page, name, list[name])
+			}
 		}
 	}
 }

@@ -23,25 +23,25 @@ func TestParsePeriod(t *testing.T) {
 		"  ":                               "is missing",
 		"90":                               "has no unit: write 90 min, 90 h or 90 days",
 		"1 h 30":                           "has no unit: write 30 min",
-		"soon":                             "is not a period",
-		"min 5":                            "is not a period",
+		"soon":                             "is not a duration",
+		"min 5":                            "is not a duration",
 		"5 parsecs":                        "has an unknown unit: parsecs",
 		"1 month":                          "write days",
 		"2 years":                          "write days",
 		"1 h 2 hours":                      "has a unit twice: hours",
 		"0.5 s":                            "not a whole number of seconds",
-		"-5 min":                           "is not a period",
-		"1,5 h":                            "is not a period",
+		"-5 min":                           "must not be negative",
+		"1,5 h":                            "is not a duration",
 		"1..5 h":                           "has a number that does not fit",
 		". h":                              "has a number that does not fit",
 		"1e5 s":                            "has an unknown unit: e",
-		"9999999999 s":                     "has a number that does not fit",
+		"9999999999 s":                     "is too long",
 		"99999999 weeks":                   "is too long",
-		"5 min\x00":                        "is not a period",
-		"\xff":                             "is not a period",
-		"٣ min":                            "is not a period",
+		"5 min\x00":                        "is not a duration",
+		"\xff":                             "is not a duration",
+		"٣ min":                            "is not a duration",
 		strings.Repeat("9", 5000) + " min": "…",
-		strings.Repeat("x", 5000):          "is not a period",
+		strings.Repeat("x", 5000):          "is not a duration",
 	} {
 		if got, err := ParsePeriod(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("ParsePeriod(%.40q) = %v, %v, want an error with %q", text, got, err, want)
@@ -62,7 +62,7 @@ func TestSpellPeriod(t *testing.T) {
 // TestPeriodRoundTrip checks that every period is read as it was written.
 func TestPeriodRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(0, int64(longestPeriod/time.Second)).Draw(t, "seconds")) * time.Second
+		d := time.Duration(rapid.Int64Range(0, 100_000*24*3600).Draw(t, "seconds")) * time.Second
 		for _, text := range []string{SpellPeriod(d), strings.ReplaceAll(SpellPeriod(d), " ", ""), d.String()} {
 			if got, err := ParsePeriod(text); err != nil || got != d {
 				t.Fatalf("%q is read as %v, %v, want %v", text, got, err, d)
@@ -80,7 +80,7 @@ func FuzzParsePeriod(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d < 0 || d > longestPeriod || d%time.Second != 0 {
+		if d < 0 || d > 100_000*day || d%time.Second != 0 {
 			t.Errorf("%q is read as %v", text, d)
 		}
 		if again, err := ParsePeriod(SpellPeriod(d)); err != nil || again != d {

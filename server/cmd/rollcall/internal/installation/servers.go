@@ -51,18 +51,19 @@ const (
 
 // Server says what a server runs with, for commands on its database. It holds no secret.
 type Server struct {
-	ID      string          `json:"id"`
-	Host    string          `json:"host"`    // name of its machine
-	Address string          `json:"address"` // on which it listens
-	Started time.Time       `json:"started"`
-	Seen    time.Time       `json:"seen"`
-	Ended   time.Time       `json:"ended"` // zero while it runs, and after a crash
-	BaseURL console.Address `json:"base_url"`
-	Kinds   []channels.Kind `json:"kinds"` // those of needs that it has the flags for
-	Private bool            `json:"allow_private_networks"`
-	Others  bool            `json:"delivered_elsewhere"`
-	Audit   bool            `json:"audit"`
-	Spools  time.Duration   `json:"spool_wait"`
+	ID          string          `json:"id"`
+	Host        string          `json:"host"`    // name of its machine
+	Address     string          `json:"address"` // on which it listens
+	Started     time.Time       `json:"started"`
+	Seen        time.Time       `json:"seen"`
+	Ended       time.Time       `json:"ended"` // zero while it runs, and after a crash
+	BaseURL     console.Address `json:"base_url"`
+	PingBaseURL console.Address `json:"ping_base_url"` // "" of an older version
+	Kinds       []channels.Kind `json:"kinds"`         // those of needs that it has the flags for
+	Private     bool            `json:"allow_private_networks"`
+	Others      bool            `json:"delivered_elsewhere"`
+	Audit       bool            `json:"audit"`
+	Spools      time.Duration   `json:"spool_wait"`
 }
 
 // String names the server in a sentence.

@@ -54,8 +54,8 @@ Examples:
 
 // ackReportDoc is what became of many outages in the JSON of this command line.
 type ackReportDoc struct {
-	Acknowledged []CheckDoc `json:"acknowledged"`
-	Taken        []CheckDoc `json:"taken"`
+	Acknowledged []checkDoc `json:"acknowledged"`
+	Taken        []checkDoc `json:"taken"`
 }
 
 func (c checkAckCmd) Run(ctx context.Context, a *App) error {
@@ -92,7 +92,7 @@ func (c checkAckCmd) many(ctx context.Context, a *App, spec checks.AckSpec) erro
 		if err != nil {
 			return err
 		}
-		document := ackReportDoc{each(report.Acknowledged, newCheckDoc), each(report.Taken, newCheckDoc)}
+		document := ackReportDoc{each(report.Acknowledged, p.document), each(report.Taken, p.document)}
 		return c.Print(a.Stdout, document, func(w io.Writer) { printAcks(w, report) })
 	})
 }

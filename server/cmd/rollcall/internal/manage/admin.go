@@ -59,7 +59,7 @@ type projectFlag struct {
 // in runs fn with a project in the database, for commands that need it.
 func (f projectFlag) in(ctx context.Context, a *App, fn func(project) error) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		p, err := inDatabase(mon).project(ctx, f.Project)
+		p, err := a.inDatabase(mon).project(ctx, f.Project)
 		if err != nil {
 			return console.Missing(err, "project %q", f.Project)
 		}

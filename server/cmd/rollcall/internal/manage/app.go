@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,10 +44,9 @@ func (a *App) warn(warnings []string) {
 
 // baseURL returns the base URL that links of a command begin with, and says where it is from.
 func (a *App) baseURL() console.Address {
-	const local console.Address = "http://localhost:8000"
 	if len(a.servers.List) == 0 {
-		a.say("no server has run on this database yet, so the link begins with %s; --base-url sets another URL", local)
-		return local
+		a.say("no server has run on this database yet, so the link begins with %s; --base-url sets another URL", localBase)
+		return localBase
 	}
 	server := a.servers.List[0]
 	others := slices.ContainsFunc(a.servers.List, func(d installation.Server) bool { return d.BaseURL != server.BaseURL })
@@ -63,6 +63,51 @@ func (a *App) baseURL() console.Address {
 		a.say("the link begins with the base URL of %s; --base-url sets another", server)
 	}
 	return server.BaseURL
+}
+
+// localBase is the base URL of a server that nobody has configured.
+const localBase console.Address = "http://localhost:8000"
+
+// addresses are where a server is for its clients.
+type addresses struct {
+	base, ping console.Address // ping is "" with --url: the server says it
+	pingSet    bool            // by a flag
+	note       string          // why ping may be wrong, or ""
+}
+
+// addresses returns where the server on the database is, or the one that ran last.
+func (a *App) addresses() addresses {
+	if len(a.servers.List) == 0 {
+		return addresses{base: localBase, ping: localBase + "/ping", note: "no server has run on this database yet, so the ping URL begins with " +
+			string(localBase) + "/ping; --ping-base-url sets another"}
+	}
+	server := a.servers.List[0]
+	found := addresses{base: server.BaseURL, ping: cmp.Or(server.PingBaseURL, server.BaseURL+"/ping")}
+	if slices.ContainsFunc(a.servers.List, func(d installation.Server) bool { return d.PingBaseURL != server.PingBaseURL }) {
+		found.note = fmt.Sprintf("the servers on this database have different ping base URLs; this one is of %s, --ping-base-url sets another", server)
+	}
+	return found
+}
+
+// pingAddress is the flag of commands that print a ping URL.
+type pingAddress struct {
+	PingBaseURL console.Address `placeholder:"URL" help:"URL of the ping endpoints, with which the ping URL begins (default: that of the server)."`
+}
+
+// override returns the addresses with that of the flag.
+func (f pingAddress) override(found addresses) addresses {
+	if f.PingBaseURL != "" {
+		found.ping, found.pingSet, found.note = f.PingBaseURL, true, ""
+	}
+	return found
+}
+
+// didYouMean suggests one of the names for a text that none of them is, as the end of an error.
+func didYouMean(text string, names []string) string {
+	if similar := prose.Similar(text, slices.Values(names)); similar != "" {
+		return fmt.Sprintf("; did you mean %q?", similar)
+	}
+	return ""
 }
 
 // noteNeeds says on standard error what is likely to go wrong with the settings of an integration, and which flag the servers

@@ -136,7 +136,7 @@ func (c *auditCmd) Run(ctx context.Context, a *App) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		query := audit.Query{Before: c.Before, Limit: c.Number}
 		if c.Project != "" {
-			p, err := inDatabase(mon).project(ctx, c.Project)
+			p, err := a.inDatabase(mon).project(ctx, c.Project)
 			if err != nil {
 				return console.Missing(err, "project %q", c.Project)
 			}

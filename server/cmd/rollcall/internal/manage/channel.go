@@ -284,7 +284,7 @@ func (c channelTestCmd) Run(ctx context.Context, a *App) error {
 	}
 	return a.withConfig(ctx, false, func(installation.Servers) *monitor.Config { return &config }, func(mon *monitor.Monitor) error {
 		opened = mon
-		p, err := inDatabase(mon).project(ctx, c.Project)
+		p, err := a.inDatabase(mon).project(ctx, c.Project)
 		if err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}

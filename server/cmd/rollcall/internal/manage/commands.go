@@ -38,8 +38,11 @@ type Commands struct {
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage integrations, which receive alerts: e-mail addresses, webhooks, chats and others."`
 
 	Check struct {
-		List     checkListCmd     `cmd:"" help:"List the checks of a project with their status and alert rules."`
-		Show     checkShowCmd     `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
+		Create   checkCreateCmd   `cmd:"" help:"Create a check and print its ping URL, to which the job reports."`
+		List     checkListCmd     `cmd:"" help:"List the checks of a project: state, schedule, last ping and next one."`
+		Show     checkShowCmd     `cmd:"" help:"Show a check: its status and why, who was notified, its ping URL and its settings."`
+		Set      checkSetCmd      `cmd:"" help:"Change settings of a check, such as its schedule, its tags and whom it alerts."`
+		Delete   checkDeleteCmd   `cmd:"" help:"Delete a check with its log."`
 		Rehearse checkRehearseCmd `cmd:"" help:"Say who would be notified, and when, if a check missed its next run."`
 		Pings    checkPingsCmd    `cmd:"" help:"List the pings of a check, newest first."`
 		Move     checkMoveCmd     `cmd:"" help:"Move a check to another project, with its log and flips."`
@@ -48,8 +51,7 @@ type Commands struct {
 		Snooze   checkSnoozeCmd   `cmd:"" help:"Keep alerts about a check back for a time."`
 		Ack      checkAckCmd      `cmd:"" help:"Acknowledge outages, of a check, of a tag or all, so that their reminders and their escalation stop."`
 		Unack    checkUnackCmd    `cmd:"" help:"Give an acknowledged outage back, so that its reminders and its escalation go on."`
-		Set      checkSetCmd      `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Create, list, explain, change and delete checks."`
 
 	Maintenance struct {
 		Start maintenanceStartCmd          `cmd:"" help:"Start or plan maintenance, during which checks alert nobody that they are down."`

@@ -72,8 +72,8 @@ func (c escalationSetCmd) Run(ctx context.Context, a *App) error {
 		}
 		named[i].Channels = strings.Split(to, ",")
 		var err error
-		if named[i].After, err = parsePeriod(after); err != nil {
-			return console.Usagef("%q: %q is %v", text, after, err)
+		if named[i].After, err = checks.ParseDuration(after); err != nil {
+			return console.Usagef("%q: %q %v", text, after, err)
 		}
 	}
 	return c.in(ctx, a, func(p project) error {

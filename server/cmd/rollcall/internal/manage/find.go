@@ -19,7 +19,7 @@ import (
 
 // checkArg is the argument of commands about one check.
 type checkArg struct {
-	Check string `arg:"" help:"Slug of the check, its UUID, or its ping URL."`
+	Check string `arg:"" completion:"check" help:"Slug of the check, its name, its UUID, or its ping URL."`
 }
 
 // checkName is how a command line names a check: by its UUID, by its slug, or by a ping URL with the one or the other.
@@ -64,8 +64,8 @@ func (n checkName) slug(p project) (string, error) {
 	return "", fmt.Errorf("%q is not a ping URL of the project %q; it may be one of another project or server", n.text, p.Name)
 }
 
-// check returns the check of the project that a text names: by its UUID or ping URL, or by its slug if no other check has it. A slug
-// may look like a UUID.
+// check returns the check of the project that a text names: by its UUID or ping URL, by its slug, or by its name, if no other check has
+// it. A slug may look like a UUID.
 func (p project) check(ctx context.Context, text string) (checks.Snapshot, error) {
 	name, err := readCheckName(text)
 	if err != nil {
@@ -86,21 +86,77 @@ func (p project) check(ctx context.Context, text string) (checks.Snapshot, error
 		return checks.Snapshot{}, err
 	}
 	list, err := p.Checks(ctx, checks.Query{Slug: slug})
+	if err == nil && (len(list) == 0 || slug == "") {
+		list, err = p.namedChecks(ctx, name)
+	}
 	switch {
 	case err != nil:
 		return checks.Snapshot{}, err
-	case len(list) == 0 || slug == "":
-		return checks.Snapshot{}, console.Missing(checks.ErrNotFound, "check %q", text)
 	case list[0].ID == uuid.Nil:
 		return checks.Snapshot{}, errReadOnly
 	case len(list) > 1:
-		var ids []string
-		for _, c := range list {
-			ids = append(ids, c.ID.String())
-		}
-		return checks.Snapshot{}, fmt.Errorf("%d checks have the slug %q; give the UUID of one: %s", len(list), slug, strings.Join(ids, ", "))
+		return checks.Snapshot{}, severalChecks(list, text)
 	}
 	return list[0], nil
+}
+
+// namedChecks returns the checks with a name, at least one.
+func (p project) namedChecks(ctx context.Context, name checkName) (found []checks.Snapshot, err error) {
+	list, err := p.Checks(ctx, checks.Query{})
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, c := range list {
+		if c.Name == name.text && name.text != "" {
+			found = append(found, c)
+		}
+		known = append(known, c.Slug, c.Name)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("check %q does not exist%s", name.text, didYouMean(name.text, known))
+	}
+	return found, nil
+}
+
+// severalChecks returns the error of a slug or a name that several checks have.
+func severalChecks(list []checks.Snapshot, text string) error {
+	var ids []string
+	for _, c := range list {
+		ids = append(ids, c.ID.String())
+	}
+	what := "slug"
+	if list[0].Slug != text {
+		what = "name"
+	}
+	return fmt.Errorf("%d checks have the %s %q; give the UUID of one: %s", len(list), what, text, strings.Join(ids, ", "))
+}
+
+// tagged returns the checks with all of the tags. A tag that no check has is an error.
+func (p project) tagged(ctx context.Context, tags []string) ([]checks.Snapshot, error) {
+	list, err := p.Checks(ctx, checks.Query{Tags: tags})
+	if err != nil || len(list) > 0 || len(tags) == 0 {
+		return list, err
+	}
+	return list, p.knownTags(ctx, tags)
+}
+
+// knownTags returns an error for a tag that no check of the project has.
+func (p project) knownTags(ctx context.Context, tags []string) error {
+	list, err := p.Checks(ctx, checks.Query{})
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, c := range list {
+		known = append(known, c.TagList()...)
+	}
+	for _, tag := range tags {
+		if !slices.Contains(known, tag) {
+			return fmt.Errorf("--tag: no check has the tag %q%s", tag, didYouMean(tag, known))
+		}
+	}
+	return nil
 }
 
 // errReadOnly is the error of a key that does not show UUIDs.
@@ -123,7 +179,11 @@ func (p project) channel(ctx context.Context, text string) (channels.Channel, er
 	}
 	switch len(named) {
 	case 0:
-		return channels.Channel{}, console.Missing(checks.ErrNotFound, "integration %q", text)
+		names := make([]string, len(list))
+		for i, c := range list {
+			names[i] = c.Name
+		}
+		return channels.Channel{}, fmt.Errorf("integration %q does not exist%s", text, didYouMean(text, names))
 	case 1:
 		return named[0], nil
 	}

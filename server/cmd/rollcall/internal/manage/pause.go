@@ -45,7 +45,7 @@ func (c checkResumeCmd) Run(ctx context.Context, a *App) error {
 	return c.change(ctx, a, "Resumed", func(m checks.Manager, id uuid.UUID) (checks.Snapshot, error) { return m.Resume(ctx, id) })
 }
 
-var changeHelp = `With --url, the key selects the project; only an admin key of the installation
+const changeHelp = `With --url, the key selects the project; only an admin key of the installation
 needs --project.
 
 With --json: ` + checkDocHelp + `
@@ -69,7 +69,7 @@ func (f checkFlags) change(ctx context.Context, a *App, done string, change func
 		case err != nil:
 			return console.Missing(err, "check %q", check.ID)
 		}
-		document := newCheckDoc(c)
-		return f.Say(a.Stdout, document, "%s the check %q (%s). It is %s.", done, c.DisplayName(), document.UUID, document.Status)
+		document := p.document(c)
+		return f.Say(a.Stdout, document, "%s the check %q (%s). It is %s.", done, c.DisplayName(), c.ID, c.Status)
 	})
 }

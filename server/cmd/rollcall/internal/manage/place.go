@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,23 +19,27 @@ type place struct {
 	checks.Projects                  // which on a server need an admin key
 	mon             *monitor.Monitor // of the database; nil on a server
 	client          *client.Client   // of the server; nil in a database
+	addresses       addresses
 }
 
 // inDatabase returns a database as a place.
-func inDatabase(mon *monitor.Monitor) place { return place{Projects: mon.Projects(), mon: mon} }
+func (a *App) inDatabase(mon *monitor.Monitor) place {
+	return place{Projects: mon.Projects(), mon: mon, addresses: a.addresses()}
+}
 
 // project is a project in the database or on a server.
 type project struct {
 	checks.Project // without its ID, its name and its ping key for a read-write key
 	checks.Administrator
 	// mon is the monitor of the database. It is nil on a server.
-	mon *monitor.Monitor
+	mon       *monitor.Monitor
+	addresses addresses
 }
 
 // project returns the project with a name. With a read-write key it is that of the key, which has no name.
 func (at place) project(ctx context.Context, name string) (project, error) {
 	if !at.named() {
-		return project{Administrator: at.client}, nil
+		return project{Administrator: at.client, addresses: at.addresses}, nil
 	}
 	list, err := at.List(ctx)
 	if err != nil {
@@ -45,9 +50,18 @@ func (at place) project(ctx context.Context, name string) (project, error) {
 		i = 0
 	}
 	if i < 0 {
-		return project{}, checks.ErrNotFound
+		return project{}, unknownProject(name, list)
 	}
-	return project{list[i], at.Project(list[i].ID), at.mon}, nil
+	return project{list[i], at.Project(list[i].ID), at.mon, at.addresses}, nil
+}
+
+// unknownProject returns the error of a name that no project has.
+func unknownProject(name string, list []checks.Project) error {
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	return fmt.Errorf("project %q does not exist%s", name, didYouMean(name, names))
 }
 
 // named reports whether the projects have names: a read-write key selects its project, and does not show the name.
@@ -81,13 +95,13 @@ const maxWait = 2 * time.Minute
 // in runs fn with the place that the flags select. If create is set, it creates a missing SQLite file.
 func (f *placeFlags) in(ctx context.Context, a *App, create bool, fn func(place) error) error {
 	if f.URL == "" {
-		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(inDatabase(mon)) })
+		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(a.inDatabase(mon)) })
 	}
 	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall", MaxWait: maxWait, OnRetry: a.onRetry, OnWarning: func(text string) { a.say("%s", text) }})
 	if err != nil {
 		return console.Usage(console.PlainError(err))
 	}
-	if err = fn(place{Projects: c.Projects(), client: c}); err != nil {
+	if err = fn(place{Projects: c.Projects(), client: c, addresses: addresses{base: f.URL}}); err != nil {
 		return plain{err}
 	}
 	return nil
@@ -123,7 +137,7 @@ func named(ctx context.Context, at place, name string) (project, error) {
 	if err == nil && found.Name != name { // no name stands for that of the key
 		err = checks.ErrNotFound
 	}
-	return project{found, at.Project(found.ID), at.mon}, console.Missing(err, "project %q", name)
+	return project{found, at.Project(found.ID), at.mon, at.addresses}, console.Missing(err, "project %q", name)
 }
 
 // onlyDatabase is for commands that need the database. It says so to those who give --url.

@@ -106,7 +106,7 @@ func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
 
 func (c checkRehearseCmd) Run(ctx context.Context, a *App) error {
 	return a.withConfig(ctx, false, rehearseConfig, func(mon *monitor.Monitor) error {
-		p, err := inDatabase(mon).project(ctx, c.Project)
+		p, err := a.inDatabase(mon).project(ctx, c.Project)
 		if err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}

@@ -53,7 +53,7 @@ func october(t *testing.T) *report {
 	}
 	now = now.Add(time.Minute)
 	create("november")
-	p, err := inDatabase(mon).project(t.Context(), "<jobs>")
+	p, err := new(App).inDatabase(mon).project(t.Context(), "<jobs>")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 // windowFlags say how long alerts are kept back, and why.
 type windowFlags struct {
-	For   string `env:"-" placeholder:"DURATION" help:"How long, such as 90m or 24h, or a number of seconds."`
+	For   string `env:"-" placeholder:"DURATION" help:"How long, such as 90m, 24h or 1d."`
 	Until string `env:"-" placeholder:"TIME" help:"When it ends, instead of --for: a time such as 2026-12-01T22:00 in the zone of --tz, or with an offset. A time that clocks skip is refused; one that they show twice is the first."`
 	TZ    string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of times, schedules and the answer, such as Europe/Riga (default: UTC)."`
 	Note  string `env:"-" placeholder:"TEXT" help:"Why, for people. Status pages show the note of maintenance."`
@@ -32,8 +32,8 @@ type windowFlags struct {
 func (f windowFlags) window(a *App, kind gate.WindowKind) (w gate.Window, err error) {
 	w.Kind, w.Note = kind, f.Note
 	if f.For != "" {
-		if w.Duration, err = parsePeriod(f.For); err != nil {
-			return w, console.Usagef("--for: %q is %v", f.For, err)
+		if w.Duration, err = checks.ParseDuration(f.For); err != nil {
+			return w, console.Usagef("--for: %q %v", f.For, err)
 		}
 	}
 	if w.End, err = f.instant(a, "--until", f.Until); err == nil && f.For == "" && f.Until == "" {

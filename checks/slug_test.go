@@ -1,4 +1,4 @@
-package job
+package checks_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-func TestSlug(t *testing.T) {
+func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                          "",
 		"backup":                    "backup",
@@ -21,8 +21,8 @@ func TestSlug(t *testing.T) {
 		strings.Repeat("A b", 60):   strings.Repeat("a-ba-b", 16) + "a-ba",
 		strings.Repeat("abcd ", 30): strings.Repeat("abcd-", 20)[:99],
 	} {
-		got := slugOf(name)
-		if got != want || !checks.ValidSlug(got) || slugOf(got) != got {
+		got := checks.SlugOf(name)
+		if got != want || !checks.ValidSlug(got) || checks.SlugOf(got) != got {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
