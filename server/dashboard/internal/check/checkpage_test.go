@@ -65,11 +65,11 @@ func TestKin(t *testing.T) {
 	s.Ping(upload, pings.Signal{})
 	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
 	for _, b := range []*pagetest.Browser{editor, reader} {
-		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Follows", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.", " alerts nobody, so no alert waits for it.").
-			HasNo("Followed by", "record-only", "Dump &lt;b&gt; alerts nobody")
+		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Waits for", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.", " alerts nobody, so no alert waits for it.").
+			HasNo("for this", "record-only", "Dump &lt;b&gt; alerts nobody")
 		pagetest.WellFormed(t, page.Body)
-		b.Get("/checks/"+dump.UniqueKey()).Has("Followed by", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Follows")
-		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Follows", "Followed by", `class="after down"`)
+		b.Get("/checks/"+dump.UniqueKey()).Has(" waits for this", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Waits for")
+		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Waits for", "for this", `class="after down"`)
 		b.Get(s.Path("rehearsal")).Has("<h2>Record only", "Quietly")
 		b.Get(s.Path("?all=1")).Has("<span>record-only</span>")
 		b.Get(s.Path("board?all=1")).Has("after dump", "record-only · ", "After dump")

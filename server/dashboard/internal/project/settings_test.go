@@ -5,8 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -39,6 +45,40 @@ func TestGrouping(t *testing.T) {
 	save("0", "90s").Is(http.StatusSeeOther)
 	b.Get(s.Path("settings")).Is(http.StatusOK).Has("<dd>off</dd>")
 	s.SignedIn(s.Keys.ReadWrite).Post(s.Path("grouping"), url.Values{"storm_checks": {"3"}, "storm_window": {"1m"}}).Is(http.StatusForbidden)
+}
+
+// TestGroupingExample: the page says what a storm of the project as it is does to its integrations, as the gate decides.
+func TestGroupingExample(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) { c.Monitor.Channels = standard.Kinds() })
+	b := s.Owner()
+	s.Channel(channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+	s.Channel(channels.Webhook, "wiki", map[string]string{"url_down": "https://example.org/"})
+	const n = 7
+	for range n - 3 {
+		s.Create(checks.Spec{Channels: new("*")})
+	}
+	b.Get(s.Path("settings")).Is(http.StatusOK).HasNo("would get")
+	for range 3 {
+		s.Create(checks.Spec{Channels: new("*")})
+	}
+	s.Create(checks.Spec{Channels: new("")})
+	b.Get(s.Path("settings")).Has("Now, if all 7 checks went down within 1 min, ops would get at most 5 messages: the first 4 alone, and one about the others. Wiki would get one for each check.")
+
+	var burst gate.Burst
+	storm, alone, waiting := gate.DefaultStorm(), 0, 0
+	for i := range n {
+		now := pagetest.Start.Add(time.Duration(i) * 8 * time.Second)
+		burst.Want(storm, uuid.New(), now)
+		if burst.Decide(storm, now, now).Action == gate.Wait {
+			waiting++
+			continue
+		}
+		burst.Left(now)
+		alone++
+	}
+	if alone != 4 || waiting != 3 {
+		t.Errorf("the gate sends %d alone, and %d wait", alone, waiting)
+	}
 }
 
 func TestProjectSettings(t *testing.T) {
