@@ -45,7 +45,7 @@ func TestParseErrors(t *testing.T) {
 			`f.yaml:3:12: timeout is too small: 59, the minimum is 60
 f.yaml:4:10: grace is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "2x"
 f.yaml:5:13: schedule is not a valid cron or OnCalendar expression: minute: 61 is not in 0–59
-f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database
+f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database; did you mean Europe/Riga?
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
 f.yaml:9:10: an item of tags contains " ": "a b"

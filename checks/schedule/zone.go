@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
 	"slices"
@@ -91,10 +92,40 @@ func notZone(name string) *Error {
 		reason = "the name of the time zone is empty"
 	} else if advice := zoneAdvice(name); advice != "" {
 		reason += advice
-	} else if similar := similarZone(name); similar != "" {
+	} else if similar := cmp.Or(similarZone(name), nearZone(name)); similar != "" {
 		reason += "; did you mean " + similar + "?"
 	}
 	return &Error{Field: "tz", Reason: reason, Offset: -1}
+}
+
+// nearZone returns the first zone from whose name the given one differs by one letter, such as Europe/Riga from Europe/Rigga.
+func nearZone(name string) string {
+	if !isZoneName(name) {
+		return ""
+	}
+	for line := range strings.Lines(zoneNames) {
+		for known := range strings.FieldsSeq(line) {
+			if !strings.HasPrefix(known, "Etc/") && strings.Contains(known, "/") && oneApart(known, name) {
+				return known
+			}
+		}
+	}
+	return ""
+}
+
+// oneApart reports whether a text becomes the other if one byte is replaced, added or removed.
+func oneApart(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return a[i:] == b[i+len(b)-len(a):] || len(a) == len(b) && i < len(a) && a[i+1:] == b[i+1:]
 }
 
 // similarZone returns the zone whose name, or whose current name without the region, differs from the given one only in

@@ -47,7 +47,7 @@ func TestLoadLocationRefuses(t *testing.T) {
 		"zone.tab": "", "tzdata.zi": "", "leapseconds": "", "SystemV/EST5": "", "UTC+3": "", "+03:00": "", "UTC\x00": "",
 		"EEST": "", "Europe/Riga ": "", `Europe\Riga`: "", "Europe/Rīga": "", "\xff": "",
 		"europe/riga": "Europe/Riga", "EUROPE/RIGA": "Europe/Riga", "utc": "UTC", "Riga": "Europe/Riga",
-		"America/new york": "America/New_York", strings.Repeat("A", 10000): "",
+		"Europe/Rigga": "Europe/Riga", "Europe/Rigo": "Europe/Riga", "America/New_Yrk": "America/New_York", "Europe/Rgaa": "", "America/new york": "America/New_York", strings.Repeat("A", 10000): "",
 	} {
 		loc, err := schedule.LoadLocation(name)
 		var e *schedule.Error

@@ -124,7 +124,7 @@ func TestCrontabLine(t *testing.T) {
 	}
 	form = inputs(b.Get(path), "edit")
 	form.Set("schedule", "TZ=Nowhere/City 0 3 * * *")
-	b.Post(path, form).Is(http.StatusUnprocessableEntity).Has("Time zone is not a valid time zone", `value="Nowhere/City"`)
+	b.Post(path, form).Is(http.StatusUnprocessableEntity).Has("is not a time zone of the IANA database. Use a name such as Europe/Riga.", `value="Nowhere/City"`)
 }
 
 // TestWords creates and changes checks with schedules in words. What words leave open is asked before it is stored, unless the

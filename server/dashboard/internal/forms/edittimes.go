@@ -68,7 +68,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem, p.Field = zoneProblem(err), "tz"
+		p.Problem, p.Field = words.ZoneProblem(err), "tz"
 		return p
 	}
 	s, err := schedule.Read(*spec.Schedule)
@@ -83,14 +83,6 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	p.list(s, viewer, now.In(zone))
 	return p
-}
-
-// zoneProblem says what is wrong with a time zone.
-func zoneProblem(err error) string {
-	if found, ok := errors.AsType[*schedule.Error](err); ok {
-		return words.Sentence(found.Reason)
-	}
-	return "The time zone is not known. Use an IANA name, such as Europe/Riga."
 }
 
 // list adds the runs after an instant, in its location.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -61,8 +61,8 @@ func newSettings(q *ui.Request) settingsView {
 		Grouping: ui.Form{Title: "Not saved", Fields: []ui.Field{
 			{Name: "storm_checks", Label: "Checks that go down within the window", Called: "The number of checks", Hint: "2 to 1000, or 0 to send each alert alone",
 				Value: strconv.Itoa(storm.Checks), Attrs: `inputmode="numeric" autocomplete="off" required maxlength="4"`},
-			{Name: "storm_window", Label: "Window", Called: "The window in seconds", Hint: "10s to 1h, such as 1m",
-				Value: checks.ValueText(storm.Window), Attrs: `autocomplete="off" required maxlength="10" spellcheck="false"`},
+			{Name: "storm_window", Label: "Window", Called: "The window", Hint: words.SpellPeriod(gate.MinStormWindow) + " to " + words.SpellPeriod(gate.MaxStormWindow),
+				Value: words.SpellPeriod(storm.Window), Attrs: `autocomplete="off" required maxlength="20" spellcheck="false"`},
 		}},
 	}
 }
@@ -147,9 +147,12 @@ func saveGrouping(q *ui.Request) error {
 	if err != nil {
 		v.Grouping.Wrong("storm_checks", "The number of checks is not a number.")
 	}
-	window, err := time.ParseDuration(v.Grouping.Value("storm_window"))
-	if err != nil {
-		v.Grouping.Wrong("storm_window", "The window is not a duration such as 1m or 90s.")
+	window, err := words.ParsePeriod(v.Grouping.Value("storm_window"))
+	switch {
+	case err != nil:
+		v.Grouping.Wrong("storm_window", "The window "+err.Error()+".")
+	case window < gate.MinStormWindow || window > gate.MaxStormWindow:
+		v.Grouping.Wrong("storm_window", "The window is out of range: "+words.SpellPeriod(window)+", it takes "+v.Grouping.Field("storm_window").Hint+".")
 	}
 	if !v.Grouping.Refused() {
 		_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})

@@ -279,7 +279,7 @@ func refuseWindow(form *ui.Form, w gate.Window, now time.Time, clock words.Clock
 			return
 		}
 		if field := form.Find(wrong.Field); field == nil || field.Error == "" {
-			form.Refuse(&checks.FieldError{Field: wrong.Field, Reason: clock.Spoken(wrong.Reason)})
+			form.Refuse(&checks.FieldError{Field: wrong.Field, Reason: clock.Spoken(wrong.Reason), Err: wrong.Err})
 		}
 		switch wrong.Field {
 		case "note":

@@ -52,8 +52,19 @@ func (c Clock) Reach(r verdict.Reach, now time.Time) string {
 // instants matches the instants in errors of the monitor.
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// Spoken writes the instants of an error, such as 2026-11-24T22:00:00Z, by the clock: "25 Nov 2026 00:00".
+// durations matches the durations in them.
+var durations = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+s\b`)
+
+// Spoken writes the instants of an error, such as 2026-11-24T22:00:00Z, by the clock: "25 Nov 2026 00:00". Durations, such as 744h0m0s,
+// become words: "31 days".
 func (c Clock) Spoken(text string) string {
+	text = durations.ReplaceAllStringFunc(text, func(text string) string {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return text
+		}
+		return SpellPeriod(d)
+	})
 	return instants.ReplaceAllStringFunc(text, func(text string) string {
 		t, err := time.Parse(time.RFC3339, text)
 		if err != nil {

@@ -38,7 +38,8 @@ func ParsePeriod(text string) (time.Duration, error) {
 	for rest != "" {
 		end := strings.IndexFunc(rest, func(r rune) bool { return !(r >= '0' && r <= '9' || r == '.') })
 		if end < 0 {
-			return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s days", Cut(rest, 20))
+			days := map[bool]string{true: "day", false: "days"}[rest == "1"]
+			return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s %s", Cut(rest, 20), days)
 		}
 		number := rest[:end]
 		rest = strings.TrimLeftFunc(rest[end:], unicode.IsSpace)
