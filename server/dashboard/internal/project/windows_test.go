@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -104,6 +105,21 @@ func TestMaintenancePreview(t *testing.T) {
 	preview(b.In("America/New_York"), weekly).Is(http.StatusOK).Has("<b>Covers 23 checks</b>", "and 3 more checks",
 		`<time datetime="2026-11-29T01:00:00Z">Sat 20:00</time>`, "(29 Nov 03:00 Riga)", `datetime="2026-12-06T01:00:00Z"`, `datetime="2026-12-13T01:00:00Z"`, "and so on").
 		HasNo(`datetime="2026-12-20`)
+	for _, spec := range []checks.Spec{
+		{Name: new("ends <b>"), Schedule: new("50 13 * * *"), Grace: new(30 * time.Minute)}, {Name: new("after"), Schedule: new("10 14 * * *")},
+		{Name: new("much-after"), Schedule: new("16 14 * * *")}, {Name: new("within"), Schedule: new("0 13 * * *"), Grace: new(time.Hour)},
+		{Name: new("hourly"), Timeout: new(110 * time.Minute), Grace: new(20 * time.Minute)},
+		{Name: new("unlike"), Tags: []string{"adb"}}, {Name: new("eu"), Tags: []string{"DB-eu"}},
+	} {
+		if spec.Tags == nil {
+			spec.Tags = []string{"db"}
+		}
+		s.Ping(s.Create(spec), pings.Signal{})
+	}
+	preview(b, url.Values{"scope": {"tags"}, "tag": {"db"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).
+		Has("<bdi>ends &lt;b&gt;</bdi> is expected <time", "and goes down only after the end, <time", ">09:20</time>.", "<bdi>after</bdi> is expected <time", ", 10 min after the end.",
+			"<bdi>hourly</bdi> is expected <time", "1 check with the tag <bdi>DB-eu</bdi> is not covered.").
+		HasNo("<bdi>much-after</bdi> is", "<bdi>within</bdi> is", "tag <bdi>adb")
 	preview(b, url.Values{"scope": {"tags"}, "tag": {"nothing"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).Has("<b>Covers no check</b>")
 	preview(b, url.Values{"scope": {"tags"}, "when": {"recurring"}, "each": {"x"}}).Is(http.StatusOK).Has(`<a href="#tags">`, `<a href="#schedule">`, `<a href="#each">`, "Not complete").HasNo("Covers")
 	list, err := s.Mon.Project(s.Project.ID).Windows(t.Context(), checks.WindowQuery{})

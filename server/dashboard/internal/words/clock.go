@@ -120,6 +120,14 @@ func (c Clock) Span(from, to time.Time, own *time.Location) template.HTML {
 	return c.dated(from) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone)) + c.beside(from, own)
 }
 
+// Stretch is When from one instant to another, whose date stands only if it is another one.
+func (c Clock) Stretch(from, to, now time.Time) template.HTML {
+	if from.In(c.Zone).Format(time.DateOnly) == to.In(c.Zone).Format(time.DateOnly) {
+		return c.When(from, now) + " – " + element(to, c.Format(to, "15:04")+zoneOf(to, c.Zone))
+	}
+	return c.When(from, now) + " – " + c.When(to, now)
+}
+
 // element is a time element.
 func element(t time.Time, text string) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(text) + `</time>`)
