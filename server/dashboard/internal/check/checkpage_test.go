@@ -2,12 +2,14 @@ package check_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
@@ -51,6 +53,28 @@ func TestCheckPage(t *testing.T) {
 	s.Browser().Get(path).Is(http.StatusSeeOther)
 	editor.Get("/checks/" + strings.Repeat("0", 40)).Is(http.StatusNotFound)
 	editor.Get("/checks/x").Is(http.StatusNotFound)
+}
+
+// TestEventsAlike: deliveries of one alert that ended alike stand in one line of the history.
+func TestEventsAlike(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor.Channels = pagetest.WebhooksBy(channels.NotifierFunc(func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+			if c.Name == "gone" {
+				return channels.Permanent(errors.New("410 Gone"))
+			}
+			return nil
+		}))
+	})
+	for _, name := range []string{"chat", "gone", "ops <b>"} {
+		s.Channel(channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+	}
+	c := s.Create(checks.Spec{Channels: new("*")})
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	page := s.SignedIn(s.Keys.ReadOnly).Get("/checks/" + c.UniqueKey()).Is(http.StatusOK).Has("<b>gone</b> not notified: gave up after 1 attempt: 410 Gone")
+	if strings.Count(page.Body, "</b> notified") != 1 || !strings.Contains(page.Body, "chat, ops &lt;b&gt;</b> notified") && !strings.Contains(page.Body, "ops &lt;b&gt;, chat</b> notified") {
+		t.Errorf("the two that were notified do not stand together:\n%s", page.Body)
+	}
 }
 
 // TestKin shows what a check follows and what follows it, and no ping address to those who may only look.
