@@ -137,8 +137,8 @@ func (w Window) normalizeRecurring(now time.Time) (Window, error) {
 		w.TZ = "UTC"
 	}
 	loc, err := schedule.LoadLocation(w.TZ)
-	if err != nil {
-		return w, refuse("tz", "is not a time zone: %w", err)
+	if found, ok := errors.AsType[*schedule.Error](err); ok {
+		return w, &Error{Field: "tz", Reason: "is not a valid time zone: " + found.Reason, Err: err}
 	}
 	w.TZ = loc.String()
 	if _, err := schedule.Read(w.Schedule); err != nil {

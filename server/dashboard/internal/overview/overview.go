@@ -76,6 +76,7 @@ type row struct {
 	Good, Back time.Time
 	Told       string // who was notified
 	Untold     bool   // nobody was
+	Waiting    string // what waits until it is up
 
 	check checks.Check
 	cause string
@@ -122,6 +123,9 @@ func page(q *ui.Request) error {
 		return err
 	}
 	if err := v.addTold(q, bad, sends, now); err != nil {
+		return err
+	}
+	if err := addWaiting(q, bad); err != nil {
 		return err
 	}
 	if v.Holds, err = q.Running(); err != nil {

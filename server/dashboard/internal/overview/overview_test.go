@@ -192,7 +192,7 @@ func TestOverviewKept(t *testing.T) {
 	s.GoDown(c)
 	s.Advance(5 * time.Minute)
 	s.Tick()
-	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up").HasNo("untold", "ops not notified yet<")
+	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up", "<span>backup waits for it</span>").HasNo("untold", "ops not notified yet<")
 }
 
 // TestOverviewWell is quiet and has the evidence.
