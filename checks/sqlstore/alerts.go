@@ -116,9 +116,10 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()
 	}
-	// One that sums up quiet hours is news to all. A function may be new, the history can be older than what is kept, and who hears of
-	// ends alone has chosen that.
-	a.Unheard = r.FlipUp && r.Close == "" && !r.Knows && (r.Dropped || r.Since == 0 && r.ChannelID != store.OnAlert.ID) &&
+	// One that sums up quiet hours is news to all, unless they only kept the end back. A function may be new, the history can be older than
+	// what is kept, and who hears of ends alone has chosen that.
+	sumsUp := r.Since != 0 && r.Since < r.FlipAt
+	a.Unheard = r.FlipUp && r.Close == "" && !r.Knows && (r.Dropped || !sumsUp && r.ChannelID != store.OnAlert.ID) &&
 		r.DownAt != 0 && a.Channel.Wants(channels.Down)
 	return a, err
 }
