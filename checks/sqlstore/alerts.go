@@ -59,7 +59,7 @@ func lastEarlier(value, condition string) string {
 			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.flip_id <> d.flip_id
 			AND ` + before + " AND " + condition + " ORDER BY " + order + " DESC, o.id DESC LIMIT 1)"
 	}
-	return "CASE WHEN d.origin = 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
+	return "CASE WHEN d.origin <= 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
 }
 
 // place returns where a delivery stands in its line: one to a single recipient where the one stood that it was handed over from.
