@@ -261,11 +261,14 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		if p.reminding++; !works || r.only == "up" || !wanted || j.repeat == 0 || o.streakAck < steps(after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
 			p.reminding = 0
 		}
-		every := j.repeat
+		every, word := j.repeat, p.lastWord
 		if p.failed[o.n] { // one that comes late stands for the next
 			every *= 2
 		}
-		if last := steps(now.Sub(p.lastWord)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
+		if again := w.edited.Add(j.repeat); again.After(word) { // somebody who gets it in another way now
+			word = again
+		}
+		if last := steps(now.Sub(word)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
 			w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
 			p.reminding = 0
 		}
@@ -313,7 +316,7 @@ func (w *world) lift() {
 		w.endWindow([4]int{i})
 	}
 	w.setPolicy(nil)
-	w.reassigned()
+	w.edited = w.now()
 	for _, j := range w.jobs {
 		w.unacknowledge([4]int{slices.Index(w.jobs, j)})
 		j.quiet = nil

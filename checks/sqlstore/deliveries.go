@@ -51,7 +51,7 @@ func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Reminder: int(r.Reminder), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
-		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
+		Recipient: r.Recipient, Origin: max(r.Origin, 0), HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
 	}
 	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
 	q.Held, q.HeldBy = gate.Why(held), by
@@ -374,8 +374,8 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		return nil
 	}
 	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until)
-		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until, origin)
+		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until, -d.id
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
