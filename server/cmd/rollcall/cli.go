@@ -69,8 +69,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return complete(args[1:], stdout, stderr)
 	}
 	c, command, err := line.parse()
-	if err != nil && isRun(command) {
+	if isRun(command) && (err != nil || c.Run.Settings != "") {
 		c, command, a.notes, err = line.parseAnyhow()
+	} else if command.Selected() != nil && command.Selected().Name == "ping" && c.Ping.Settings != "" {
+		c, command, err = line.parseWith(c.Ping.Settings)
 	}
 	if err != nil {
 		return line.fail(command, err)
@@ -85,7 +87,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var known []string
 	known, a.secrets = variables(command.Model.Node)
 	if command.Selected().Name != "apply" { // its files may read variables of any name
-		a.notes = append(a.notes, unknownVariables(known, a.environ)...)
+		a.notes = append(a.notes, unknownVariables(known, slices.Concat(a.environ, line.settings))...)
 	}
 	if !isRun(command) && command.Selected().Name != "serve" { // these two say it in their own way
 		a.printNotes()
@@ -118,26 +120,27 @@ func (a *app) end(command *kong.Context, err error) int {
 // commandLine is a command line to parse.
 type commandLine struct {
 	args           []string
+	settings       []string // NAME=VALUE of the file of --settings
 	helpTo, stderr io.Writer
 	helpStatus     int
 }
 
 // parse parses the command line and the variables of the environment. With an error, the command is the one that was
-// recognized, or nil.
+// recognized, or nil, and only what was read before the error is set.
 func (l commandLine) parse() (*cli, *kong.Context, error) {
 	unsetEmpty()
 	c := newCLI()
 	parser, err := kong.New(c, options(l.helpTo, l.stderr, l.helpStatus)...)
 	if err != nil {
-		return nil, nil, err
+		return c, nil, err
 	}
 	command, err := parser.Parse(l.args)
 	if failed, ok := errors.AsType[*kong.ParseError](err); ok {
-		return nil, failed.Context, err
+		return c, failed.Context, err
 	}
 	own := len(l.args) - len(c.Run.Command) // what follows belongs to the command that rollcall run runs
 	if i := slices.IndexFunc(l.args[:own], func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
-		return nil, command, console.Usagef("argument %d is not valid UTF-8", i+1) // kong has replaced invalid bytes
+		return c, command, console.Usagef("argument %d is not valid UTF-8", i+1) // kong has replaced invalid bytes
 	}
 	c.Run.Command = l.args[own:]
 	return c, command, validVariables()

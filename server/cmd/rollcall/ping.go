@@ -30,6 +30,7 @@ type target struct {
 	PingKey     string          `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
 	PingBaseURL console.Address `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
 	Create      bool            `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
+	Settings    string          `completion:"file" placeholder:"FILE" help:"File with these settings, such as ROLLCALL_PING_KEY=KEY, one a line as in rollcall.env. Flags outrank it, and it outranks the environment. The command does not see them."`
 	Timeout     time.Duration   `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries. A command waits for it only at its end."`
 	Queue       string          `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
 }
@@ -154,6 +155,9 @@ type pingCmd struct {
 	target `embed:""`
 	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Of a long body, the beginning and the end are sent."`
 	RunID  string `name:"run-id" placeholder:"UUID" help:"Id of the run that the ping belongs to. rollcall run sets it for its command."`
+
+	FromSystemd bool `env:"-" help:"Report how a service of systemd ended, in its ExecStopPost=, and take the run id from the service."`
+
 	Signal string `arg:"" optional:"" default:"success" completion:"success,start,fail,log,flush" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255. Or flush, which only sends the pings in the queue."`
 }
 
@@ -165,7 +169,12 @@ Examples:
     rollcall ping --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
     rollcall ping start --slug backup --ping-key KEY --create
     df -h | rollcall ping log --body=-
-    rollcall ping --queue ~/.rollcall-queue flush`
+    rollcall ping --queue ~/.rollcall-queue flush
+
+In a service of systemd, with a file that holds ROLLCALL_PING_BASE_URL and ROLLCALL_PING_KEY:
+
+    ExecStartPre=-/usr/bin/rollcall ping start --from-systemd --settings /etc/rollcall/ping.env --slug backup
+    ExecStopPost=-/usr/bin/rollcall ping --from-systemd --settings /etc/rollcall/ping.env --slug backup`
 }
 
 // flush is the signal that stands for none.
@@ -196,6 +205,12 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 		}
 		s = exitSignal(int(status))
 	}
+	if c.FromSystemd {
+		var err error
+		if s, err = c.fromSystemd(s); err != nil {
+			return s, err
+		}
+	}
 	if c.RunID != "" {
 		id, ok := console.ParseUUID(c.RunID)
 		if !ok {
@@ -203,6 +218,35 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 		}
 		s.RunID = uuid.NullUUID{UUID: id, Valid: true}
 	}
+	return s, nil
+}
+
+// fromSystemd completes the signal of a command in a service: its run id is the service's invocation, and a success is what
+// systemd says of the service, as in ExecStopPost=. The variables are those of systemd.exec(5).
+func (c *pingCmd) fromSystemd(s pings.Signal) (pings.Signal, error) {
+	if id, err := uuid.Parse(os.Getenv("INVOCATION_ID")); err == nil {
+		s.RunID = uuid.NullUUID{UUID: id, Valid: true}
+	}
+	if c.Signal != string(pings.Success) {
+		return s, nil
+	}
+	result, code, status := os.Getenv("SERVICE_RESULT"), os.Getenv("EXIT_CODE"), os.Getenv("EXIT_STATUS")
+	number, err := strconv.ParseUint(status, 10, 8)
+	switch {
+	case result == "":
+		return s, errors.New("--from-systemd: $SERVICE_RESULT is missing, which systemd sets in ExecStopPost=; in ExecStartPre=, use ping start")
+	case result == "success" && code == "exited" && number == 0 && err == nil:
+		return pings.Signal{RunID: s.RunID, Kind: pings.Success, ExitStatus: new(0)}, nil
+	case result == "success", result == "exec-condition": // SuccessExitStatus= may name others, and a condition skips the run
+	default:
+		s.Kind = pings.Failure
+		if code == "exited" && number > 0 && err == nil {
+			s.ExitStatus = new(int(number))
+		} else if killed := signalNumber(status); killed > 0 {
+			s.ExitStatus = new(exitSignaled + killed)
+		}
+	}
+	s.Body = []byte(strings.TrimSpace(fmt.Sprintf("systemd: %s: %s %s", result, code, status)))
 	return s, nil
 }
 
@@ -232,7 +276,9 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	s.Body = []byte(c.Body)
+	if c.Body != "" {
+		s.Body = []byte(c.Body)
+	}
 	if c.Body == "-" {
 		input := pings.NewEnds(p.BodyLimit())
 		if _, err := io.Copy(input, io.LimitReader(os.Stdin, maxInput)); err != nil {

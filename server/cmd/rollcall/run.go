@@ -71,8 +71,9 @@ The command inherits SIGINT and SIGHUP as ignored if rollcall does. For other si
 is written in Go, which handles them before the program can see that they were ignored. Let the command ignore them itself:
 rollcall run -- sh -c 'trap "" TERM; exec backup.sh'.
 
-rollcall always runs the command. Only wrong flags on the command line keep it from that, with exit status 2. If a ping fails,
-if a variable or the file of a key is wrong, or if nothing says which check it is, rollcall prints a line on standard error.
+rollcall always runs the command. Only wrong values of flags keep it from that, with exit status 2, and unknown flags if no --
+precedes the command. If a ping fails, if a variable, the file of settings or that of a key is wrong, or if nothing says which
+check it is, rollcall prints a line on standard error.
 The command waits half a second for its start ping, not longer. After its end, rollcall retries both pings within --timeout,
 after a signal at most 4 seconds.
 

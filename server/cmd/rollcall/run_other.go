@@ -42,3 +42,6 @@ func readLocked(pipe *os.File, buf []byte, mu *sync.Mutex, took func(n int)) (in
 
 // unread returns 0, because nothing here tells how many bytes are in a pipe.
 func unread(*os.File) int { return 0 }
+
+// signalNumber returns 0, because no signals kill a service here.
+func signalNumber(string) int { return 0 }

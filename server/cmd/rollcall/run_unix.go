@@ -122,3 +122,6 @@ func unread(pipe *os.File) (n int) {
 	}
 	return n
 }
+
+// signalNumber returns the number of a signal such as TERM, or 0.
+func signalNumber(name string) int { return int(unix.SignalNum("SIG" + name)) }

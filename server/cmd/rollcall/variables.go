@@ -22,10 +22,22 @@ func isRun(command *kong.Context) bool {
 
 // parseAnyhow parses the command line of rollcall run, and ignores the variables with which that fails: a wrong line in a
 // shared crontab must not stop its jobs. The notes name these variables.
-func (l commandLine) parseAnyhow() (c *cli, command *kong.Context, notes []string, err error) {
+func (l *commandLine) parseAnyhow() (c *cli, command *kong.Context, notes []string, err error) {
 	variables := takeVariables()
-	if c, command, err = l.parse(); err != nil {
+	if c, command, notes, err = l.parseKnown(); err != nil {
 		return c, command, nil, err // the command line itself is wrong
+	}
+	file := c.Run.Settings
+	for _, v := range variables {
+		if v.name == settingsVariable && file == "" {
+			file = v.value
+		}
+	}
+	if file != "" {
+		var faults []string
+		l.settings, faults = readSettings(file)
+		notes = append(notes, faults...)
+		variables = overrule(variables, l.settings)
 	}
 	order := make(map[string]int)
 	for i, flag := range command.Flags() { // what selects the check comes before what depends on it
@@ -46,6 +58,34 @@ func (l commandLine) parseAnyhow() (c *cli, command *kong.Context, notes []strin
 	}
 	c, command, err = l.parse()
 	return c, command, notes, err
+}
+
+// parseKnown parses the command line of rollcall run without the flags in front of -- that it does not know: the line of a newer
+// rollcall must not stop a job on a machine with an older one. The notes name them.
+func (l *commandLine) parseKnown() (c *cli, command *kong.Context, notes []string, err error) {
+	for {
+		c, command, err = l.parse()
+		if err == nil || !isRun(command) {
+			return c, command, notes, err
+		}
+		found, end := unknownFlag.FindStringSubmatch(err.Error()), slices.Index(l.args, "--")
+		if found == nil || end < 0 {
+			return c, command, notes, err
+		}
+		at := slices.IndexFunc(l.args[:end], func(arg string) bool {
+			name, _, _ := strings.Cut(arg, "=")
+			return name == found[1] || strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, found[1][1:])
+		})
+		if at < 0 {
+			return c, command, notes, err
+		}
+		next := at + 1
+		if next < end && !strings.HasPrefix(l.args[next], "-") {
+			next++ // its value
+		}
+		l.args = slices.Delete(slices.Clone(l.args), at, next)
+		notes = append(notes, strings.TrimPrefix(err.Error(), "run: ")+" is ignored")
+	}
 }
 
 // variable is a variable of the environment.
@@ -108,6 +148,8 @@ var (
 	fromVariable = regexp.MustCompile(` \(from envar (\w+)=.*\)$`)
 	// ownPrefix matches the beginning of an error that names the command, or the flag and the variable of a file.
 	ownPrefix = regexp.MustCompile(`^(run: |--[a-z0-9-]+: ROLLCALL_\w+: )`)
+	// unknownFlag matches the error of kong for a flag that does not exist.
+	unknownFlag = regexp.MustCompile(`^(?:run: )?unknown flag (--?[^\s,]+)`)
 	// flagOf matches the flag that an error of a command line is about.
 	flagOf = regexp.MustCompile(`^(?:[a-z -]+: )?--([a-z0-9-]+)`)
 	// negative matches the error of kong for a negative number, which looks like a flag.

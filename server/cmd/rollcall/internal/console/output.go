@@ -49,7 +49,7 @@ const maxLine, maxCell = 4000, 500
 // WriteLines writes text to standard output, and escapes characters that could control a terminal. In JSON, the escaped text
 // means the same.
 func WriteLines(w io.Writer, text string) error {
-	if _, err := io.WriteString(w, escape(text, func(r rune) bool { return r != '\n' && UnsafeRune(r) })); err != nil {
+	if _, err := io.WriteString(w, escape(text, func(r rune) bool { return r != '\n' && r != '\t' && UnsafeRune(r) })); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil

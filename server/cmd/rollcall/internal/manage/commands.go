@@ -79,6 +79,8 @@ type Commands struct {
 
 	Audit auditCmd `cmd:"" group:"Administration, also while the service runs:" help:"Print who changed what: people, API keys and commands."`
 
+	Discover discoverCmd `cmd:"" group:"Configuration in files:" help:"Find the jobs that this machine or a Kubernetes cluster runs already, and the checks to watch them."`
+
 	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks to match a file."`
 	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, integrations and checks as a file for apply."`
 	Import struct {
