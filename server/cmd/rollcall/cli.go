@@ -96,7 +96,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !isRun(command) && command.Selected().Name != "serve" { // these two say it in their own way
 		a.printNotes()
 	}
-	return a.end(command, command.Run(a, &manage.App{Database: a.database, Secrets: a.secrets, Stdout: stdout, Stderr: stderr}))
+	return a.end(command, command.Run(a, &manage.App{
+		Database: a.database, Chosen: gives(command, "database"), Words: args, Secrets: a.secrets, Stdout: stdout, Stderr: stderr,
+	}))
+}
+
+// gives reports whether the command line or a variable sets a flag.
+func gives(command *kong.Context, name string) bool {
+	for _, flag := range command.Flags() {
+		if flag.Name != name {
+			continue
+		}
+		_, set := os.LookupEnv(variableOf(flag))
+		_, file := os.LookupEnv(variableOf(flag) + fileSuffix)
+		return set || file || slices.ContainsFunc(command.Path, func(p *kong.Path) bool { return p.Flag == flag })
+	}
+	return false
 }
 
 // printNotes prints what is wrong with the environment, on one line.
