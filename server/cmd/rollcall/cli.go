@@ -21,6 +21,9 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
+// defaultDatabase is the default of --database.
+const defaultDatabase = "sqlite:rollcall.db"
+
 // cli is the command line.
 type cli struct {
 	Database string      `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
@@ -97,7 +100,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		a.printNotes()
 	}
 	return a.end(command, command.Run(a, &manage.App{
-		Database: a.database, Chosen: gives(command, "database"), Words: args, Secrets: a.secrets, Stdout: stdout, Stderr: stderr,
+		Database: a.database, Chosen: gives(command, "database"), Line: args, Secrets: a.secrets, Stdout: stdout, Stderr: stderr,
 	}))
 }
 

@@ -19,7 +19,7 @@ import (
 type App struct {
 	Database       string               // the value of --database
 	Chosen         bool                 // whether somebody has given it
-	Words          []string             // the command line
+	Line           []string             // the command line
 	Secrets        []string             // names of the environment variables that hold Rollcall's own keys
 	servers        installation.Servers // those of the database, once a command has opened it
 	Stdout, Stderr io.Writer
@@ -32,7 +32,7 @@ func (a *App) database() (installation.Database, error) {
 	if err != nil || a.Chosen {
 		return d, err
 	}
-	packaged, err := installation.Packaged("/", append([]string{"rollcall"}, a.Words...)...)
+	packaged, err := installation.Packaged("/", append([]string{"rollcall"}, a.Line...)...)
 	if d.MustExist() == nil {
 		if packaged != "" || err != nil {
 			a.say("using the database in this directory, %s, not that of the service on this machine; --database selects one", d)
