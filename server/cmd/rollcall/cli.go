@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -182,9 +183,18 @@ func (l commandLine) fail(command *kong.Context, err error) int {
 	return status
 }
 
+// hyphen matches the error of a name that begins with a hyphen.
+var hyphen = regexp.MustCompile(`unknown flag -[^-]`)
+
 // quoting tells those who forgot to quote a schedule: the shell made several words of it, and file names of its stars.
 func (l commandLine) quoting(command *kong.Context, err error) error {
-	if command == nil || command.Selected() == nil || !strings.Contains(err.Error(), "unexpected argument") {
+	if command == nil || command.Selected() == nil {
+		return err
+	}
+	if hyphen.MatchString(err.Error()) && len(command.Selected().Positional) > 0 {
+		return fmt.Errorf("%w; what begins with a hyphen and is no flag stands last, after --", err)
+	}
+	if !strings.Contains(err.Error(), "unexpected argument") {
 		return err
 	}
 	flag := slices.ContainsFunc(l.args, func(arg string) bool { return arg == "--schedule" || strings.HasPrefix(arg, "--schedule=") })
