@@ -208,7 +208,7 @@ func scheduleRule(expr string, now time.Time) error {
 func parseSchedule(expr string) (schedule.Schedule, error) {
 	parsed, err := schedule.Read(expr)
 	if err != nil {
-		return nil, refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
+		return nil, &FieldError{Field: "schedule", Reason: "is not a valid cron or OnCalendar expression: " + schedule.Detail(err), Err: err}
 	}
 	return parsed, nil
 }
@@ -223,11 +223,7 @@ func loadZone(name string) (*time.Location, error) {
 	if err == nil {
 		return zone, nil
 	}
-	reason := err.Error()
-	if typed, ok := errors.AsType[*schedule.Error](err); ok {
-		reason = typed.Reason
-	}
-	return nil, &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
+	return nil, &FieldError{Field: "tz", Reason: "is not a valid time zone: " + schedule.Detail(err), Err: err}
 }
 
 func quietHoursRule(hours string, _ time.Time) error {

@@ -242,7 +242,7 @@ func (c *contract) see(answers ...string) {
 var unseen = map[string]string{
 	"the body could not be read to its end":                    "TestBrokenBody has connections of its own",
 	`{"error":"too many requests: the limit is 100 a minute"}`: "the tests have lower limits",
-	`{"error":"schedule is not a valid cron or OnCalendar expression: schedule: a cron expression has 5 parts, this one has 4","field":"schedule"}`: "the words are those of package schedule",
+	`{"error":"schedule is not a valid cron or OnCalendar expression: a cron expression has 5 parts, this one has 4","field":"schedule"}`: "the words are those of package schedule",
 }
 
 // expected returns what the tests must see: every status of every operation, and every example of an error.

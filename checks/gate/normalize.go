@@ -137,12 +137,12 @@ func (w Window) normalizeRecurring(now time.Time) (Window, error) {
 		w.TZ = "UTC"
 	}
 	loc, err := schedule.LoadLocation(w.TZ)
-	if found, ok := errors.AsType[*schedule.Error](err); ok {
-		return w, &Error{Field: "tz", Reason: "is not a valid time zone: " + found.Reason, Err: err}
+	if err != nil {
+		return w, &Error{Field: "tz", Reason: "is not a valid time zone: " + schedule.Detail(err), Err: err}
 	}
 	w.TZ = loc.String()
 	if _, err := schedule.Read(w.Schedule); err != nil {
-		return w, refuse("schedule", "is not valid: %w", err)
+		return w, &Error{Field: "schedule", Reason: "is not valid: " + schedule.Detail(err), Err: err}
 	}
 	switch {
 	case w.Duration == 0:

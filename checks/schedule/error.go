@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,6 +28,16 @@ func (e *Error) Error() string {
 		text = "line " + strconv.Itoa(e.Line) + ": " + text
 	}
 	return text
+}
+
+// Detail returns the text of an error of this package for a sentence that names the schedule or the time zone already: an [*Error] about
+// either as a whole is without its field. The text of any other error is unchanged.
+func Detail(err error) string {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Field != "schedule" && e.Field != "tz" {
+		return err.Error()
+	}
+	return strings.Replace(e.Error(), e.Field+": ", "", 1)
 }
 
 func (p part) fail(field, format string, args ...any) *Error {

@@ -166,3 +166,23 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestDetail leaves out the field that a sentence about a schedule or a time zone names already.
+func TestDetail(t *testing.T) {
+	for expr, want := range map[string]string{
+		"0 3":                       "3 is not a date, a time or a time zone",
+		"61 * * * *":                "minute: 61 is not in 0–59",
+		"Mon *-*-* 03:00\nnonsense": "line 2: nonsense is not a weekday, a date or a time",
+	} {
+		_, err := schedule.Read(expr)
+		if err == nil || schedule.Detail(err) != want {
+			t.Errorf("%q: %v, want %q", expr, err, want)
+		}
+	}
+	if _, err := schedule.LoadLocation("Mars"); schedule.Detail(err) != `"Mars" is not a time zone of the IANA database` {
+		t.Error(err)
+	}
+	if err := errors.New("schedule: x"); schedule.Detail(err) != "schedule: x" {
+		t.Error(schedule.Detail(err))
+	}
+}

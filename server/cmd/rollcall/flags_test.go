@@ -83,3 +83,32 @@ func TestWrongTextsNameTheirFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestVariablesMeanOneThing compares the flags that share a variable: they say the same, except where each says the same thing for
+// its command.
+func TestVariablesMeanOneThing(t *testing.T) {
+	same := map[string]string{
+		"ROLLCALL_API_KEY":       "the key of the server or, with the URL that import requires, of the source",
+		"ROLLCALL_BASE_URL":      "the base URL of the server",
+		"ROLLCALL_CHECK":         "a check",
+		"ROLLCALL_LISTEN":        "where the server listens",
+		"ROLLCALL_NUMBER":        "how many lines a list has",
+		"ROLLCALL_PING_BASE_URL": "the URL of the ping endpoints",
+		"ROLLCALL_PROJECT":       "a project",
+	}
+	texts := make(map[string]string)
+	var visit func(node *kong.Node)
+	visit = func(node *kong.Node) {
+		for _, flag := range node.Flags {
+			name := variableOf(flag)
+			if text, shared := texts[name]; name != "" && shared && text != flag.Help && same[name] == "" {
+				t.Errorf("%s is %q and, of %s, %q: give one of the flags env:\"-\"", name, text, node.Path(), flag.Help)
+			}
+			texts[name] = flag.Help
+		}
+		for _, child := range node.Children {
+			visit(child)
+		}
+	}
+	visit(model(t).Node)
+}

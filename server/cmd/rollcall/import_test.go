@@ -34,7 +34,7 @@ func TestImportMalformedEntries(t *testing.T) {
 		`rollcall: check 1 of the source: it is not a JSON object: string`,
 		`rollcall: check 2 of the source, "No UUID": it has no uuid`,
 		`rollcall: check "Typed" (` + typed + `): timeout is not a whole number of seconds: {}`,
-		`rollcall: check "Cron" (` + short + `): schedule is not a valid cron or OnCalendar expression: schedule: a cron expression has 5 parts, this one has 4`,
+		`rollcall: check "Cron" (` + short + `): schedule is not a valid cron or OnCalendar expression: a cron expression has 5 parts, this one has 4`,
 	}
 	args := []string{"import", "healthchecks", "--url", source.URL, "--api-key", "hcw_0000000000000000000000000000", "--project", "jobs", "--database", database}
 	stdout, stderr, status := rollcall(args...)

@@ -23,7 +23,7 @@ type probeCmd struct {
 	URL     console.Address `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
 	Listen  string          `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST and for 0.0.0.0, probe connects to 127.0.0.1, for [::] to ::1, and if that does not answer to the other of the two."`
 	Live    bool            `help:"Check only that the process is running (/livez), whatever the state of the database."`
-	Timeout time.Duration   `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
+	Timeout time.Duration   `env:"-" default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
 	console.JSONFlag
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -133,7 +134,13 @@ func (c *serveCmd) Validate() error {
 func validListen(flag, value string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err != nil {
-		return fmt.Errorf("%s: must be of the form HOST:PORT", flag)
+		host, port := "127.0.0.1", "8000"
+		if _, err := strconv.ParseUint(value, 10, 16); err == nil {
+			port = value
+		} else if value != "" && !strings.Contains(value, ":") {
+			host = value
+		}
+		return fmt.Errorf("%s: must be of the form HOST:PORT: write %s, or :%s for all addresses", flag, net.JoinHostPort(host, port), port)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%s: the port must be 0 to 65535: %q", flag, port)

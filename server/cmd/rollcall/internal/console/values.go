@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -47,6 +48,17 @@ func (a *Address) UnmarshalText(text []byte) error {
 		return errors.New("must not have a fragment")
 	}
 	*a = Address(strings.TrimRight(u.String(), "/"))
+	return nil
+}
+
+// Instant is a time with its offset.
+type Instant struct{ time.Time }
+
+// UnmarshalText reads a time in the form of RFC 3339.
+func (t *Instant) UnmarshalText(text []byte) (err error) {
+	if t.Time, err = time.Parse(time.RFC3339, string(text)); err != nil {
+		return fmt.Errorf("%q is not a time such as 2026-01-02T15:04:05Z or 2026-01-02T15:04:05+02:00", text)
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 type checkAckCmd struct {
-	Check string   `arg:"" optional:"" help:"Slug of the check, its UUID, or its ping URL."`
+	Check string   `arg:"" optional:"" completion:"check" help:"Slug of the check, its name, its UUID, or its ping URL."`
 	Tag   []string `env:"-" sep:"none" placeholder:"TAG" help:"All checks that are down and have this tag, in place of one check. Repeatable: they have all of the tags."`
 	All   bool     `env:"-" help:"All checks of the project that are down."`
 	projectFlags
@@ -88,6 +88,9 @@ func (c checkAckCmd) many(ctx context.Context, a *App, spec checks.AckSpec) erro
 		return err
 	}
 	return c.in(ctx, a, func(p project) error {
+		if _, err := p.tagged(ctx, c.Tag); err != nil {
+			return err
+		}
 		report, err := p.AcknowledgeMany(ctx, query, spec)
 		if err != nil {
 			return err

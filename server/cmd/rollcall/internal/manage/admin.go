@@ -27,7 +27,7 @@ func commandConfig(servers installation.Servers) *monitor.Config {
 
 // withConfig migrates the database, reads which servers run on it, and runs fn with a monitor that is configured for them.
 func (a *App) withConfig(ctx context.Context, create bool, configure func(installation.Servers) *monitor.Config, fn func(mon *monitor.Monitor) error) error {
-	d, err := installation.ParseDatabase(a.Database)
+	d, err := a.database()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *App) withConfig(ctx context.Context, create bool, configure func(instal
 
 // projectFlag is the flag of commands that work on one project.
 type projectFlag struct {
-	Project string `default:"default" placeholder:"NAME" help:"Name of the project."`
+	Project string `default:"default" completion:"project" placeholder:"NAME" help:"Name of the project."`
 }
 
 // in runs fn with a project in the database, for commands that need it.
@@ -69,7 +69,7 @@ func (f projectFlag) in(ctx context.Context, a *App, fn func(project) error) err
 
 func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
 	project, err := mon.Projects().ByName(ctx, name)
-	return project, console.Missing(err, "project %q", name)
+	return project, missingProject(ctx, mon.Projects(), err, name)
 }
 
 // DefaultProject is the first project of a database, and the default of --project.

@@ -55,7 +55,7 @@ func withChannel(now []uuid.UUID, channel uuid.UUID) (spec checks.Spec, added bo
 }
 
 type channelAssignCmd struct {
-	Channel string   `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
+	Channel string   `arg:"" completion:"channel" help:"Id of the integration, or its name if no other integration of the project has it."`
 	Tag     []string `env:"-" sep:"none" placeholder:"TAG" help:"Only checks with this tag. Repeatable: with all of them."`
 	projectFlags
 	console.JSONFlag
@@ -80,7 +80,7 @@ func (c channelAssignCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		list, err := p.Checks(ctx, checks.Query{Tags: c.Tag})
+		list, err := p.tagged(ctx, c.Tag)
 		if err != nil {
 			return err
 		}

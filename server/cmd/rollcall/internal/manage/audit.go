@@ -36,7 +36,7 @@ type auditCmd struct {
 	Project string `placeholder:"NAME" help:"Only changes of this project. By default also those of people, of other projects, and of projects that are gone."`
 	Check   string `placeholder:"CHECK" help:"Only changes of this check of the project: its slug, its ping URL, or its UUID, also of a deleted check."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of changes, at least 1. The newest come first."`
-	Before  int64  `placeholder:"ID" help:"Only changes before this one. The last id of a list gives the next page."`
+	Before  int64  `env:"-" placeholder:"ID" help:"Only changes before this one. The last id of a list gives the next page."`
 	console.JSONFlag
 	onlyDatabase
 }

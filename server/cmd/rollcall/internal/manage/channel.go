@@ -75,6 +75,9 @@ func (c channelCreateCmd) Run(ctx context.Context, a *App) error {
 	}
 	return c.in(ctx, a, func(p project) error {
 		channel, err := p.CreateChannel(ctx, channels.Channel{Kind: channels.Kind(c.Kind), Name: c.Name, Settings: settings})
+		if unknown, ok := errors.AsType[*channels.KindError](err); ok {
+			return unknownKind("--kind", c.Kind, unknown.Known)
+		}
 		if err != nil {
 			return console.Missing(err, "project %q", c.Project)
 		}
@@ -224,7 +227,7 @@ func notifies(c channels.Channel) string {
 }
 
 type channelDeleteCmd struct {
-	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
+	Channel string `arg:"" completion:"channel" help:"Id of the integration, or its name if no other integration of the project has it."`
 	projectFlags
 	console.JSONFlag
 }
@@ -250,7 +253,7 @@ func (c channelDeleteCmd) Run(ctx context.Context, a *App) error {
 }
 
 type channelTestCmd struct {
-	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
+	Channel string `arg:"" completion:"channel" help:"Id of the integration, or its name if no other integration of the project has it."`
 	projectFlag
 	installation.NotifierFlags
 	console.JSONFlag
@@ -342,7 +345,16 @@ func (c channelTestCmd) send(ctx context.Context, a *App, mon *monitor.Monitor, 
 	return itself, mon.Project(channel.ProjectID).TestChannel(ctx, channel.ID)
 }
 
-type channelKindsCmd struct{ console.JSONFlag }
+// unknownKind returns the error of a kind that none of the known ones is.
+func unknownKind(what, kind string, known []channels.Kind) error {
+	names := each(known, func(k channels.Kind) string { return string(k) })
+	return console.Usagef("%s: no kind of integration is called %q; rollcall channel kinds lists them%s", what, kind, didYouMean(kind, names))
+}
+
+type channelKindsCmd struct {
+	Kind string `arg:"" optional:"" completion:"kind" help:"Only this kind."`
+	console.JSONFlag
+}
 
 func (channelKindsCmd) Help() string {
 	return `With --json: an array of {"kind", "doc", "setup", "settings"}, where settings is an array of {"name", "doc", "required", "secret", "default"}.`
@@ -366,12 +378,19 @@ type settingDoc struct {
 
 func (c channelKindsCmd) Run(a *App) error {
 	var documents []kindDoc
+	var known []channels.Kind
 	for _, kind := range standard.Kinds() {
+		if known = append(known, kind.Kind); c.Kind != "" && string(kind.Kind) != c.Kind {
+			continue
+		}
 		document := kindDoc{kind.Kind, kind.Doc, kind.Setup, []settingDoc{}}
 		for _, s := range kind.AllSettings() {
 			document.Settings = append(document.Settings, settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default})
 		}
 		documents = append(documents, document)
+	}
+	if len(documents) == 0 {
+		return unknownKind("kind", c.Kind, known)
 	}
 	return c.Print(a.Stdout, documents, func(w io.Writer) {
 		for i, kind := range documents {

@@ -89,7 +89,10 @@ func (d checkDoc) object() console.Object {
 func (d checkDoc) setting(s checks.Setting) any {
 	switch value := s.Of(d.Settings).(type) {
 	case nil:
-		return d.channelIDs()
+		if s.Name == "channels" { // which are no part of settings
+			return d.channelIDs()
+		}
+		return "" // no tags
 	case []string:
 		return strings.Join(value, s.Separator)
 	case time.Duration:
@@ -114,12 +117,15 @@ func (d checkDoc) channelIDs() string {
 func (d checkDoc) text(s checks.Setting, names map[uuid.UUID]string) string {
 	value := s.Of(d.Settings)
 	switch {
-	case value == nil:
+	case s.Name == "channels":
 		return channelNames(d.Channels, names)
-	case s.Name == "timeout" && d.IsCron(), reflect.ValueOf(value).IsZero():
+	case value == nil, s.Name == "timeout" && d.IsCron(), reflect.ValueOf(value).IsZero():
 		return ""
 	case value == true:
 		return "yes"
+	}
+	if period, ok := value.(time.Duration); ok {
+		return prose.Period(period)
 	}
 	return checks.ValueText(value)
 }
@@ -210,12 +216,12 @@ func checkTable(w io.Writer, documents []checkDoc, now time.Time) {
 	for _, d := range documents {
 		last, next := "", ""
 		if !d.LastPing.IsZero() {
-			last = shortly(now.Sub(d.LastPing)) + " ago"
+			last = ago(now.Sub(d.LastPing))
 		}
 		if wait := d.NextPing.Sub(now); wait > 0 {
 			next = "in " + shortly(wait)
 		} else if !d.NextPing.IsZero() {
-			next = shortly(-wait) + " ago"
+			next = ago(-wait)
 		}
 		rows = append(rows, []string{d.state(), console.Printable(d.DisplayName()), shorten(console.Printable(d.when()), 20), last, next})
 	}
@@ -238,6 +244,14 @@ func checkTable(w io.Writer, documents []checkDoc, now time.Time) {
 // shortly returns the largest unit of a duration: "14 min".
 func shortly(d time.Duration) string {
 	return strings.Join(strings.Fields(prose.Duration(d))[:2], " ")
+}
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "now"
+	}
+	return shortly(d) + " ago"
 }
 
 // shorten cuts a text to at most so many characters.

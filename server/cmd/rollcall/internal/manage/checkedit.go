@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,8 +160,9 @@ var crontabTimes = regexp.MustCompile(`^(@(hourly|daily|midnight|weekly|monthly|
 // reportLine says how a job reports to a check: a line for a crontab if the schedule is one of cron, or else a command.
 func reportLine(d checkDoc) string {
 	path, err := os.Executable()
-	if err != nil {
-		path = "rollcall"
+	if err != nil { // without /proc
+		path, _ = exec.LookPath(os.Args[0])
+		path, _ = filepath.Abs(cmp.Or(path, "rollcall"))
 	}
 	command := "ROLLCALL_PING_URL=" + console.ShellQuote(d.PingURL) + " " + console.ShellQuote(path) + " run -- COMMAND"
 	if crontabTimes.MatchString(d.Schedule) {
@@ -230,13 +233,25 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 		}
 		a.sayProblems(documents)
 		return c.Print(a.Stdout, documents[0], func(w io.Writer) {
-			fmt.Fprintf(w, "Changed the check %q (%s).\n", updated.DisplayName(), updated.ID)
-			for _, s := range given {
-				from, to := p.document(before).text(s, names), documents[0].text(s, names)
-				fmt.Fprintf(w, "  %s: %s -> %s\n", strings.ReplaceAll(flagOf(s), "-", " "), console.Printable(cmp.Or(from, "none")), console.Printable(cmp.Or(to, "none")))
+			lines := changes(given, p.document(before), documents[0], names)
+			if lines == nil {
+				fmt.Fprintf(w, "The check %q (%s) has these settings already.\n", updated.DisplayName(), updated.ID)
+				return
 			}
+			fmt.Fprintf(w, "Changed the check %q (%s).\n%s\n", updated.DisplayName(), updated.ID, strings.Join(lines, "\n"))
 		})
 	})
+}
+
+// changes says which settings have changed, and how.
+func changes(settings []checks.Setting, before, after checkDoc, names map[uuid.UUID]string) (lines []string) {
+	for _, s := range settings {
+		from, to := cmp.Or(before.text(s, names), "none"), cmp.Or(after.text(s, names), "none")
+		if from != to {
+			lines = append(lines, fmt.Sprintf("  %s: %s -> %s", strings.ReplaceAll(flagOf(s), "-", " "), console.Printable(from), console.Printable(to)))
+		}
+	}
+	return lines
 }
 
 type checkDeleteCmd struct {

@@ -20,7 +20,7 @@ type deliveriesListCmd struct {
 	Channel string `placeholder:"CHANNEL" help:"Only alerts to this integration: its id, or its name if no other integration of the project has it."`
 	State   string `completion:"pending,sent,failed,superseded,skipped" placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed, superseded or skipped."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of alerts, at least 1. The newest come first."`
-	Before  int64  `placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
+	Before  int64  `env:"-" placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
 	console.JSONFlag
 	onlyDatabase
 }

@@ -29,10 +29,10 @@ import (
 type EmailCheckCmd struct {
 	Address string        `arg:"" help:"E-mail address of the check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
 	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the domain's mail servers in DNS)."`
-	From    string        `default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
-	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, which can test the check's keywords."`
-	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
-	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the mail server, and then for the ping."`
+	From    string        `env:"-" default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
+	Subject string        `env:"-" default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, which can test the check's keywords."`
+	Body    string        `env:"-" default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
+	Timeout time.Duration `env:"-" default:"30s" placeholder:"DURATION" help:"How long to wait for the mail server, and then for the ping."`
 	console.JSONFlag
 	onlyDatabase
 }

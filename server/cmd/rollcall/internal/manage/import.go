@@ -29,7 +29,7 @@ const (
 const progressEvery = 100
 
 type importHealthchecksCmd struct {
-	URL         console.Address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
+	URL         console.Address `name:"url" env:"-" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
 	APIKey      string          `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"Read-write API key of the project at the source. A read-only key does not show UUIDs."`
 	DryRun      bool            `help:"Show the changes without making them."`
 	SkipInvalid bool            `help:"Import the valid checks even if others are malformed or refused. Without it, one such check stops the import."`

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -12,8 +11,8 @@ import (
 
 type checkPingsCmd struct {
 	checkFlags
-	Limit int        `short:"n" default:"100" placeholder:"N" help:"Maximum number of pings, at least 1. The newest come first."`
-	Since *time.Time `placeholder:"TIME" help:"Only pings at or after this time, in the form 2026-01-02T15:04:05Z or with an offset."`
+	Limit int              `short:"n" default:"100" placeholder:"N" help:"Maximum number of pings, at least 1. The newest come first."`
+	Since *console.Instant `placeholder:"TIME" help:"Only pings at or after this time, in the form 2026-01-02T15:04:05Z or with an offset."`
 }
 
 func (checkPingsCmd) Help() string {
@@ -89,7 +88,7 @@ var pingList = list[pingDoc]{
 func (c *checkPingsCmd) Run(ctx context.Context, a *App) error {
 	query := checks.PingQuery{Limit: c.Limit}
 	if c.Since != nil {
-		query.Since = *c.Since
+		query.Since = c.Since.Time
 	}
 	return c.in(ctx, a, func(p project) error {
 		check, err := p.check(ctx, c.Check)

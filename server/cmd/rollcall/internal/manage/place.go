@@ -64,6 +64,15 @@ func unknownProject(name string, list []checks.Project) error {
 	return fmt.Errorf("project %q does not exist%s", name, didYouMean(name, names))
 }
 
+// missingProject replaces [checks.ErrNotFound] by the error of an unknown project.
+func missingProject(ctx context.Context, at checks.Projects, err error, name string) error {
+	if !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	list, _ := at.List(ctx) // for a suggestion
+	return unknownProject(name, list)
+}
+
 // named reports whether the projects have names: a read-write key selects its project, and does not show the name.
 func (at place) named() bool { return at.mon != nil || at.client.HasAdminKey() }
 
@@ -137,7 +146,7 @@ func named(ctx context.Context, at place, name string) (project, error) {
 	if err == nil && found.Name != name { // no name stands for that of the key
 		err = checks.ErrNotFound
 	}
-	return project{found, at.Project(found.ID), at.mon, at.addresses}, console.Missing(err, "project %q", name)
+	return project{found, at.Project(found.ID), at.mon, at.addresses}, missingProject(ctx, at, err, name)
 }
 
 // onlyDatabase is for commands that need the database. It says so to those who give --url.

@@ -24,7 +24,8 @@ import (
 
 type reportCmd struct {
 	projectFlags
-	Month  string `env:"-" placeholder:"YYYY-MM" help:"The month, in UTC. Default: the last full month."`
+	Month string `env:"-" placeholder:"YYYY-MM" help:"The month, in UTC. Default: the last full month."`
+	console.JSONFlag
 	Format string `default:"table" enum:"table,json,csv,html" placeholder:"FORMAT" help:"Output format: table, json, csv or html. A page in html prints well and loads nothing."`
 }
 
@@ -35,7 +36,7 @@ the check was up. Time in which it was paused, new or not there yet is unwatched
 nor does time in maintenance in which it was down. The days and the month
 are those of UTC. Of the current month, the report has the part until now.
 
-json: {"project", "month", "until", "total", "checks"}. Each check has "uuid", "name" and "slug"; it and the total have "runs",
+With --json, or --format json: {"project", "month", "until", "total", "checks"}. Each check has "uuid", "name" and "slug"; it and the total have "runs",
 "failures", "up", "down", "maintenance" and "unwatched" in seconds, "availability" from 0 to 1 or null, and "durations": {"count", "sum",
 "min", "max"} in seconds, or null. In csv, a text that a spreadsheet could take for a formula begins with an apostrophe.
 
@@ -50,7 +51,18 @@ func (c *reportCmd) Validate() error {
 	if _, err := c.month(time.Now()); err != nil {
 		return err
 	}
+	if c.JSON && c.Format != "table" && c.Format != "json" {
+		return errors.New("--json and --format exclude each other")
+	}
 	return c.placeFlags.Validate()
+}
+
+// format returns the format; --json selects it as with any command.
+func (c *reportCmd) format() string {
+	if c.JSON {
+		return "json"
+	}
+	return c.Format
 }
 
 // month returns the first day of the month.
@@ -102,7 +114,7 @@ func (c *reportCmd) Run(ctx context.Context, a *App) error {
 			return err
 		}
 		r.Project = cmp.Or(r.Project, string(c.URL)) // the server does not reveal the name of the key's project
-		return r.print(a.Stdout, c.Format)
+		return r.print(a.Stdout, c.format())
 	})
 }
 

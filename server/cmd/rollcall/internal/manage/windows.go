@@ -24,7 +24,7 @@ import (
 type windowFlags struct {
 	For   string `env:"-" placeholder:"DURATION" help:"How long, such as 90m, 24h or 1d."`
 	Until string `env:"-" placeholder:"TIME" help:"When it ends, instead of --for: a time such as 2026-12-01T22:00 in the zone of --tz, or with an offset. A time that clocks skip is refused; one that they show twice is the first."`
-	TZ    string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of times, schedules and the answer, such as Europe/Riga (default: UTC)."`
+	TZ    string `name:"tz" env:"-" completion:"zone" placeholder:"ZONE" help:"Time zone of times, schedules and the answer, such as Europe/Riga (default: UTC)."`
 	Note  string `env:"-" placeholder:"TEXT" help:"Why, for people. Status pages show the note of maintenance."`
 }
 
@@ -46,7 +46,7 @@ func (f windowFlags) window(a *App, kind gate.WindowKind) (w gate.Window, err er
 func (f windowFlags) zone() (*time.Location, error) {
 	zone, err := schedule.LoadLocation(cmp.Or(f.TZ, "UTC"))
 	if err != nil {
-		return nil, console.Usagef("--tz: %v", err)
+		return nil, console.Usagef("--tz: %s", schedule.Detail(err))
 	}
 	return zone, nil
 }
@@ -74,7 +74,7 @@ func (f windowFlags) instant(a *App, flag, text string) (time.Time, error) {
 
 // coverFlags select the checks of a window. Without any, they select the whole project.
 type coverFlags struct {
-	Check []string `env:"-" sep:"none" placeholder:"CHECK" help:"A check: its slug, its UUID or its ping URL. Repeatable."`
+	Check []string `env:"-" sep:"none" completion:"check" placeholder:"CHECK" help:"A check: its slug, its UUID or its ping URL. Repeatable."`
 	Tag   []string `env:"-" sep:"none" placeholder:"TAG" help:"The checks with this tag. Repeatable."`
 }
 
@@ -104,7 +104,11 @@ func (c *windowStart) add(ctx context.Context, a *App, w gate.Window) error {
 		if w.Checks, err = c.ids(ctx, p); err != nil {
 			return err
 		}
-		w.Tags = c.Tag
+		if w.Tags = c.Tag; len(c.Tag) > 0 {
+			if err := p.knownTags(ctx, c.Tag); err != nil && p.mon == nil { // a database's warnings say it
+				a.say("%v", err)
+			}
+		}
 		return p.addWindow(ctx, a, c.windowFlags, c.JSONFlag, w)
 	})
 }
