@@ -33,6 +33,13 @@ func (r *reader) crontabs() {
 		seen[e.path] = true
 		r.each(dir, func(name string) { r.spoolFile(path.Join(dir, name), name) })
 	}
+	if r.Own.User != "" {
+		file := path.Join(r.spools()[0], r.Own.User)
+		if _, err := r.tree.read(file); err != nil {
+			t := &table{reader: r, file: file, user: r.Own.User, zone: r.zone}
+			t.read(r.Own.Text)
+		}
+	}
 }
 
 // spools are the directories in which users' crontabs may be.
@@ -305,7 +312,7 @@ func (t *table) job(text string, n int) error {
 	}
 	one := run{
 		Job:   Job{Source: source, User: user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command)},
-		lines: []zoned{{e.spec, t.zone}},
+		lines: []zoned{{e.spec, e.spec.String(), t.zone}},
 		key:   user + "\x00" + command + "\x00" + stdin,
 		name:  commandName(command),
 	}
@@ -329,7 +336,7 @@ func (t *table) job(text string, n int) error {
 	one.Wrap = l.wrapFor(e.at)
 	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
 	t.warnings(&one.Job, e, found)
-	t.runs = append(t.runs, one)
+	t.add(one)
 	return nil
 }
 
