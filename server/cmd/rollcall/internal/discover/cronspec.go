@@ -21,6 +21,11 @@ var macros = map[string]string{
 // byStars decides whether both days must match, as cron and cronie do.
 func (c *cronSpec) byStars() {
 	c.either = !c.fields[dayField].star && !c.fields[weekdayField].star
+	for _, i := range []int{dayField, weekdayField} { // Rollcall decides by the first character
+		if f := &c.fields[i]; c.either && strings.HasPrefix(f.text, "*") {
+			f.text = listed(cronRanges[i], f.set)
+		}
+	}
 }
 
 // byUse decides it as busybox does, by whether a field leaves out a value.

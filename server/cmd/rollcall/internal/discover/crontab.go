@@ -46,7 +46,10 @@ func (r *reader) crontabs() {
 func (r *reader) spools() []string {
 	switch r.Cron {
 	case Cronie:
-		return []string{"/var/spool/cron", "/var/spool/cron/crontabs"}
+		if r.tree.exists("/var/lib/dpkg/info/cronie.list") {
+			return []string{"/var/spool/cron/crontabs"}
+		}
+		return []string{"/var/spool/cron"}
 	case SUSE:
 		return []string{"/var/spool/cron/tabs"}
 	case Busybox:

@@ -83,6 +83,9 @@ func documents(data []byte) (list [][]byte) {
 
 // yaml reads a document in YAML.
 func (m *manifests) yaml(data []byte) {
+	if !bytes.Contains(data, []byte("CronJob")) {
+		return
+	}
 	if len(data) > maxDocument {
 		m.leaveFile("too-large", fmt.Sprintf("a document is larger than %d MB; use JSON", maxDocument>>20))
 		return

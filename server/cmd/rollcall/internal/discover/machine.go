@@ -76,12 +76,12 @@ func (m Machine) Read() Found {
 }
 
 // maxJobs bounds the jobs of a machine.
-const maxJobs = 20_000
+const maxJobs = 5_000
 
 // add adds a run of a job, unless a hostile file has too many.
 func (r *reader) add(one run) {
 	if len(r.runs) == maxJobs {
-		r.leave(one.Source, "too-many", "a machine has at most 20000 jobs")
+		r.leave(one.Source, "too-many", "more than 5000 jobs")
 	}
 	if len(r.runs) <= maxJobs {
 		r.runs = append(r.runs, one)
