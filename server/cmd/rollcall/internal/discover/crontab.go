@@ -31,11 +31,14 @@ func (r *reader) crontabs() {
 			continue
 		}
 		seen[e.path] = true
-		if _, err := r.tree.names(dir); err != nil && r.Listed != nil {
-			t := &table{reader: r, file: path.Join(dir, r.ListedOf), user: r.ListedOf, zone: r.zone}
-			t.read(string(r.Listed))
-		}
 		r.each(dir, func(name string) { r.spoolFile(path.Join(dir, name), name) })
+	}
+	if r.Own.User != "" {
+		file := path.Join(r.spools()[0], r.Own.User)
+		if _, err := r.tree.read(file); err != nil {
+			t := &table{reader: r, file: file, user: r.Own.User, zone: r.zone}
+			t.read(r.Own.Text)
+		}
 	}
 }
 
@@ -43,7 +46,10 @@ func (r *reader) crontabs() {
 func (r *reader) spools() []string {
 	switch r.Cron {
 	case Cronie:
-		return []string{"/var/spool/cron", "/var/spool/cron/crontabs"}
+		if r.tree.exists("/var/lib/dpkg/info/cronie.list") {
+			return []string{"/var/spool/cron/crontabs"}
+		}
+		return []string{"/var/spool/cron"}
 	case SUSE:
 		return []string{"/var/spool/cron/tabs"}
 	case Busybox:
@@ -309,7 +315,7 @@ func (t *table) job(text string, n int) error {
 	}
 	one := run{
 		Job:   Job{Source: source, User: user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command)},
-		lines: []zoned{{e.spec, t.zone}},
+		lines: []zoned{{e.spec, e.spec.String(), t.zone}},
 		key:   user + "\x00" + command + "\x00" + stdin,
 		name:  commandName(command),
 	}
@@ -333,7 +339,7 @@ func (t *table) job(text string, n int) error {
 	one.Wrap = l.wrapFor(e.at)
 	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
 	t.warnings(&one.Job, e, found)
-	t.runs = append(t.runs, one)
+	t.add(one)
 	return nil
 }
 

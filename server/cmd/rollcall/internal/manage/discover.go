@@ -149,7 +149,7 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 	}
 	if c.Root == "" && os.Getuid() > 0 {
 		if me, err := user.Current(); err == nil {
-			m.Listed, m.ListedOf = wrap.OwnCrontab(crontabProgram), me.Username
+			m.Own = discover.OwnCrontab{User: me.Username, Text: string(wrap.OwnCrontab(crontabProgram))}
 		}
 	}
 	from := "cron: " + c.Cron
