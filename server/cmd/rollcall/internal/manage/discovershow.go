@@ -90,7 +90,7 @@ func (c *discoverCmd) conclude(w io.Writer, d *discovery) {
 		paragraph(w, "", d.wrote)
 	}
 	if d.plan == "" && d.wrote == "" && len(d.Jobs) > 0 {
-		paragraph(w, "", "Nothing was changed. --write FILE adds these checks to a file for rollcall apply, --apply creates them.")
+		paragraph(w, "", "Nothing was changed. --write FILE adds these checks to a file for rollcall apply, --apply creates them. --wrap makes the jobs report.")
 	}
 	if slices.ContainsFunc(d.Jobs, func(j discover.Job) bool { return j.MaxRuntime == 0 }) {
 		paragraph(w, "", "A run that reports its start, of a job without a limit here, may take as long as the grace time.")

@@ -199,6 +199,9 @@ func (c *discoverCmd) change(a *App, plan wrap.Plan) error {
 		return err
 	}
 	doc.Backups = backups
+	if c.Wrap && !c.Apply {
+		a.say("a job without a check cannot report: rollcall discover --apply creates those that are missing")
+	}
 	return c.Say(a.Stdout, doc, "Changed %s. The texts before are in %s.", prose.Count(len(plan.Changes), "file"), backups)
 }
 

@@ -131,7 +131,7 @@ func (m *Machine) backup(dir string, c Change) error {
 		return nil
 	}
 	path := filepath.Join(dir, c.Path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := m.makeDirs(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return writeNew(path, c.Before, func(*os.File) error { return nil })
@@ -213,7 +213,7 @@ func (m *Machine) replace(target string, c Change) error {
 func (m *Machine) create(c Change) error {
 	path := filepath.Join(m.Root, c.Path)
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := m.makeDirs(dir, 0o755); err != nil {
 		return err
 	}
 	if err := m.accounts.trusted(m.Root, filepath.Dir(c.Path), m.UID); err != nil {
@@ -223,6 +223,23 @@ func (m *Machine) create(c Change) error {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// makeDirs creates a directory and those above it, but follows no link out of another root.
+func (m *Machine) makeDirs(dir string, mode fs.FileMode) error {
+	if m.Root == "" {
+		return os.MkdirAll(dir, mode)
+	}
+	root, err := os.OpenRoot(m.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(m.Root, dir)
+	if err != nil {
+		return err
+	}
+	return root.MkdirAll(name, mode)
 }
 
 // syncDir makes a rename durable.
@@ -283,7 +300,7 @@ func (m *Machine) lock() (unlock func(), dir string, err error) {
 		dir = filepath.Join(m.ownHome(), ".local/state/rollcall")
 	}
 	dir = filepath.Join(m.Root, dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := m.makeDirs(dir, 0o700); err != nil {
 		return nil, "", err
 	}
 	file, err := os.Open(dir)
