@@ -28,9 +28,6 @@ type wrapFlags struct {
 	PingKey     string          `secret:"" placeholder:"KEY" help:"Ping key of the project, for the same file."`
 }
 
-// crontabProgram installs the crontab of a user.
-const crontabProgram = "crontab"
-
 // noWrapTexts are the reasons why a job cannot be wrapped in words.
 var noWrapTexts = map[string]string{
 	"background":      "& leaves the job in the background, so rollcall would not see how it ends",
@@ -72,7 +69,7 @@ func (c *discoverCmd) machine() (*wrap.Machine, error) {
 		}
 		m.Root = root
 	} else {
-		m.Crontab = crontabProgram
+		m.Crontab = wrap.Crontab
 	}
 	if m.Binary == "" && c.Wrap {
 		var err error

@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,12 +48,12 @@ func (m *Machine) read(c *Change) ([]byte, error) {
 	return m.listCrontab(c.user)
 }
 
-// listCrontab returns a crontab as the program lists it. Debian's hides up to three lines unless CRONTAB_NOHEADER is N, and prints
-// a carriage return like a backslash with an r.
+// listCrontab returns a crontab as the program lists it, unless it has a carriage return: Debian's prints that like a backslash with
+// an r.
 func (m *Machine) listCrontab(user string) ([]byte, error) {
-	cmd := exec.Command(m.Crontab, m.crontabArgs(user, "-l")...)
-	cmd.Env = append(os.Environ(), "CRONTAB_NOHEADER=N")
-	text, err := cmd.Output()
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	text, err := listed(ctx, m.Crontab, m.crontabArgs(user, "-l")...)
 	if err != nil {
 		return nil, fmt.Errorf("%s -l: %w", m.Crontab, failure(err))
 	}
@@ -62,13 +63,29 @@ func (m *Machine) listCrontab(user string) ([]byte, error) {
 	return text, nil
 }
 
-// OwnCrontab returns the crontab of who asks, as a program prints it, or nil.
-func OwnCrontab(program string) []byte {
-	text, err := (&Machine{Crontab: program, UID: os.Getuid()}).listCrontab("")
+// Crontab is the program that installs the crontab of a user.
+const Crontab = "crontab"
+
+// OwnCrontab returns the crontab of the user who runs this, as the program prints it, or "" if it has none. Its lines are those of
+// the file.
+func OwnCrontab(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, programTime)
+	defer cancel()
+	text, err := listed(ctx, Crontab, "-l")
 	if err != nil {
-		return nil
+		return ""
 	}
-	return text
+	return string(text)
+}
+
+// programTime bounds the programs that list and install crontabs.
+const programTime = 10 * time.Second
+
+// listed returns a crontab as the program prints it. Debian's hides up to three lines unless CRONTAB_NOHEADER is N.
+func listed(ctx context.Context, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "CRONTAB_NOHEADER=N")
+	return cmd.Output()
 }
 
 // crontabArgs returns the arguments for the crontab of a user. Only root may name one.
@@ -262,7 +279,9 @@ func (m *Machine) install(c Change) error {
 	if err := writeNew(path, text, func(*os.File) error { return nil }); err != nil {
 		return err
 	}
-	if _, err := exec.Command(m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
 		return fmt.Errorf("%s: %w", m.Crontab, failure(err))
 	}
 	stored, err := m.read(&c)
