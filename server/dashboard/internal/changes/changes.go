@@ -75,7 +75,7 @@ func Of(q *ui.Request, query audit.Query) ([]Change, error) {
 // sayWindow writes the times of a window by the clock of the viewer. One without a note is called by its kind alone.
 func (c *Change) sayWindow(clock words.Clock, kind string) {
 	if c.Object == kind {
-		c.Noun, c.Object = "", c.Noun
+		c.Object = ""
 	}
 	for i := range c.Changes {
 		c.Changes[i].From, c.Changes[i].To = clock.Spoken(c.Changes[i].From), clock.Spoken(c.Changes[i].To)

@@ -216,9 +216,12 @@ type eventView struct {
 // deliveryLine is a delivery in the history of a check, or several of one alert that ended alike.
 type deliveryLine struct {
 	checks.Delivery
-	Name string
-	Kept string // see [words.Kept]
+	Names []string
+	Kept  string // see [words.Kept]
 }
+
+// Name names the integrations.
+func (d deliveryLine) Name() string { return prose.List(d.Names) }
 
 // addLine adds a delivery to the line of one that ended alike, or as a line.
 func addLine(lines []deliveryLine, d deliveryLine) []deliveryLine {
@@ -227,7 +230,7 @@ func addLine(lines []deliveryLine, d deliveryLine) []deliveryLine {
 	}
 	for i := range lines {
 		if l := &lines[i]; d.Close == "" && text(*l) == text(d) {
-			l.Name += ", " + d.Name
+			l.Names = append(l.Names, d.Names...)
 			return lines
 		}
 	}
@@ -251,7 +254,7 @@ func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping, kin kin
 			if d.Recipient != "" {
 				name += ": " + d.Recipient
 			}
-			v.Deliveries = addLine(v.Deliveries, deliveryLine{d, name, words.Kept(d, kin.state(d.HeldBy))})
+			v.Deliveries = addLine(v.Deliveries, deliveryLine{d, []string{name}, words.Kept(d, kin.state(d.HeldBy))})
 		}
 		list, end = append(list, v), e.At
 	}

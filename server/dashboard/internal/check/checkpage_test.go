@@ -72,7 +72,7 @@ func TestEventsAlike(t *testing.T) {
 	s.Ping(c, pings.Signal{Kind: pings.Failure})
 	s.Tick()
 	page := s.SignedIn(s.Keys.ReadOnly).Get("/checks/" + c.UniqueKey()).Is(http.StatusOK).Has("<b>gone</b> not notified: gave up after 1 attempt: 410 Gone")
-	if strings.Count(page.Body, "</b> notified") != 1 || !strings.Contains(page.Body, "chat, ops &lt;b&gt;</b> notified") && !strings.Contains(page.Body, "ops &lt;b&gt;, chat</b> notified") {
+	if strings.Count(page.Body, "</b> notified") != 1 || !strings.Contains(page.Body, "chat and ops &lt;b&gt;</b> notified") && !strings.Contains(page.Body, "ops &lt;b&gt; and chat</b> notified") {
 		t.Errorf("the two that were notified do not stand together:\n%s", page.Body)
 	}
 }
