@@ -264,6 +264,21 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, time.Hour, "mail: job up", "pager: job up")
 		},
+		"a group passes an end on to one that waits for the next alert": func(t *testing.T, p policy) {
+			only := p.channel(t, "pager", "only", map[string]string{channels.NotifySetting: "down"})
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "only"})
+			p.set(t, step(5*time.Minute, only), step(15*time.Minute, all))
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.after(t, 5*time.Minute, "only: job down")
+			p.after(t, 15*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.clock.Advance(time.Second)
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 16*time.Minute, "mail: job down", "mail: job up")
+			p.after(t, 21*time.Minute, "only: job down")
+		},
 		"quiet hours are taken away": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

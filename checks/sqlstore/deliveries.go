@@ -367,8 +367,7 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 // transaction could otherwise delete a channel before the commit and leave its delivery behind.
 const keepChannels = " FOR KEY SHARE OF ch"
 
-// copyDelivery adds deliveries of the same alert to further channels. One to which the end of the outage is on its way already needs no
-// reminder, which would come behind.
+// copyDelivery adds deliveries of the same alert to further channels, but not behind one about a later flip.
 func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
 	if len(to) == 0 {
 		return nil
@@ -380,7 +379,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
 				AND o.created_at = d.created_at AND o.state <> 'skipped'
-			OR d.reminder > 0 AND o.check_id = d.check_id AND o.channel_id = ch.id AND ` + place("o") + ` > d.id AND o.flip_id <> d.flip_id)
+			OR o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id > d.flip_id)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {
 		insert += keepChannels
