@@ -1,5 +1,5 @@
 // Command sbom describes what is in a binary of Rollcall, from the build information that Go puts into it: a software
-// bill of materials (CycloneDX 1.6, JSON), and the licenses of all modules, which must come with a binary.
+// bill of materials (CycloneDX 1.6, JSON), and the licenses of all modules and of the font of the pages, which must come with a binary.
 //
 //	go run ./sbom -binary dist/rollcall -bom rollcall.cdx.json -notices THIRD-PARTY.txt
 //
@@ -55,6 +55,13 @@ func run(binary, bomPath, noticesPath, root string) error {
 	if err != nil {
 		return err
 	}
+	if info.Main.Path == rollcall {
+		font, err := inter(root)
+		if err != nil {
+			return err
+		}
+		modules = append(modules, font)
+	}
 	if noticesPath != "" {
 		if err := os.WriteFile(noticesPath, notices(modules), 0o644); err != nil {
 			return err
@@ -76,9 +83,26 @@ func run(binary, bomPath, noticesPath, root string) error {
 	return file.Close()
 }
 
-// module is a module in the binary, with its license files.
+// rollcall is the module whose binary also has the font of the pages.
+const rollcall = "github.com/rollcall-dev/rollcall"
+
+// inter is the font of the pages, a part of the packages that embed them.
+func inter(root string) (module, error) {
+	const both = "server/dashboard/internal/assets/both/"
+	font, err := os.ReadFile(filepath.Join(root, both+"inter.woff2"))
+	if err != nil {
+		return module{}, err
+	}
+	license := licenseFile{name: "inter-license.txt"}
+	license.text, err = os.ReadFile(filepath.Join(root, both+license.name))
+	digest := sha256.Sum256(font)
+	return module{path: "Inter", version: "(font)", files: []licenseFile{license}, digest: digest[:]}, err
+}
+
+// module is a module in the binary, or another part of it, with its license files.
 type module struct {
 	path, version string
+	digest        []byte // of a part that is no module
 	sum           string // as in go.sum; empty for the standard library and the main module
 	files         []licenseFile
 }
@@ -201,6 +225,12 @@ func (m module) licenses() *cdx.Licenses {
 }
 
 func (m module) component() cdx.Component {
+	if m.digest != nil {
+		return cdx.Component{
+			BOMRef: m.path, Type: cdx.ComponentTypeFile, Name: m.path, Scope: cdx.ScopeRequired, Licenses: m.licenses(),
+			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(m.digest)}},
+		}
+	}
 	purl := "pkg:golang/" + m.path + "@" + m.version
 	component := cdx.Component{
 		BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl,

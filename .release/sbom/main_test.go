@@ -67,6 +67,21 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestFont: the font of the pages has its license in both descriptions of a binary of Rollcall.
+func TestFont(t *testing.T) {
+	font, err := inter("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(notices([]module{font})); !strings.Contains(text, "Inter (font): inter-license.txt") || !strings.Contains(text, "SIL OPEN FONT LICENSE") {
+		t.Errorf("the licenses lack that of the font:\n%s", text)
+	}
+	component := font.component()
+	if component.Licenses == nil || (*component.Licenses)[0].License.ID != "OFL-1.1" {
+		t.Errorf("the bill of materials has the font as %+v", component)
+	}
+}
+
 func TestNoLicense(t *testing.T) {
 	if _, err := licenseFiles(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has no license file") {
 		t.Errorf("a module without a license: %v", err)

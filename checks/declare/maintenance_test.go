@@ -93,7 +93,7 @@ func TestMaintenanceErrors(t *testing.T) {
 		`{name: a, tags: "", schedule: 0 2 * * *, duration: 2h}`:                            "f.yaml:3:25: tags is empty: leave it out, or to cover the whole project both checks and tags",
 		"{name: a, checks: [], schedule: 0 2 * * *, duration: 2h}":                          "f.yaml:3:27: checks is empty: leave it out, or to cover the whole project both checks and tags",
 		"{name: a, schedule: 0 2 * * *}":                                                    "f.yaml:3:9: duration is missing: set how long each occurrence takes, from 1 minute to 30 days",
-		"{name: a, schedule: 0 2 * * *, duration: 2h, tz: Riga}":                            "f.yaml:3:58: tz is not a time zone:",
+		"{name: a, schedule: 0 2 * * *, duration: 2h, tz: Riga}":                            "f.yaml:3:58: tz is not a valid time zone:",
 		"{name: a, schedule: 0 2 * * *, duration: 2h}\n      - {name: a, start: x, end: x}": `f.yaml:4:`,
 	} {
 		_, err := parse(t, "checks: []\nmaintenance:\n      - "+item+"\n")

@@ -199,7 +199,7 @@ func TestNormalizeErrors(t *testing.T) {
 		{recurring, func(w *gate.Window) { w.Duration = 0 }, "duration is missing: set how long each occurrence takes, from 1 minute to 30 days"},
 		{recurring, func(w *gate.Window) { w.Duration = time.Second }, "duration is out of range: 1s, each occurrence takes 1 minute to 30 days"},
 		{recurring, func(w *gate.Window) { w.Duration = 31 * 24 * time.Hour }, "duration is out of range: 744h0m0s, each occurrence takes 1 minute to 30 days"},
-		{recurring, func(w *gate.Window) { w.TZ = "Europe/Rigga" }, `tz is not a valid time zone: `},
+		{recurring, func(w *gate.Window) { w.TZ = "Europe/Rigga" }, `tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database; did you mean Europe/Riga?`},
 		{recurring, func(w *gate.Window) { w.Schedule = "0 25 * * *" }, "schedule is not valid: hour: 25 is not in 0–23"},
 		{recurring, func(w *gate.Window) { w.Schedule = "2001-01-01" }, "schedule never occurs: it names no time to come"},
 		{recurring, func(w *gate.Window) { w.Schedule = "0 0 30 2 *" }, "schedule is not valid: "},

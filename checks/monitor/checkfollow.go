@@ -54,26 +54,39 @@ func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err e
 	for _, parent := range parents {
 		r.Parents = append(r.Parents, parent.Snapshot(now))
 	}
-	nodes, err := p.store.Related(ctx, p.id, nil)
-	if err != nil {
+	followers, err := p.Followers(ctx, c)
+	if err != nil || len(followers) == 0 {
 		return r, err
 	}
-	var own selection.Graph
-	own.Add(selection.NodeOf(c))
-	var ids []uuid.UUID
-	for _, n := range nodes {
-		if n.ID != c.ID && slices.ContainsFunc(n.After, func(name string) bool { return len(own.Find(name)) > 0 }) {
-			ids = append(ids, n.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return r, nil
-	}
-	children, err := p.store.Checks(ctx, store.CheckFilter{ProjectID: &p.id, IDs: ids})
+	children, err := p.store.Checks(ctx, store.CheckFilter{ProjectID: &p.id, IDs: followers[c.ID]})
 	for _, child := range children {
 		r.Children = append(r.Children, child.Snapshot(now))
 	}
 	return r, err
+}
+
+// Followers returns the IDs of the checks that follow some checks of the project, by the ID of the one that they follow, oldest first. A
+// check that nothing follows is missing. It takes one short query, whatever the number of checks.
+func (p *Project) Followers(ctx context.Context, of ...checks.Check) (map[uuid.UUID][]uuid.UUID, error) {
+	nodes, err := p.store.Related(ctx, p.id, nil)
+	if err != nil {
+		return nil, err
+	}
+	var g selection.Graph
+	for _, c := range of {
+		g.Add(selection.NodeOf(c))
+	}
+	followers := make(map[uuid.UUID][]uuid.UUID)
+	for _, n := range nodes {
+		for _, name := range n.After {
+			for _, parent := range g.Find(name) {
+				if list := followers[parent.ID]; n.ID != parent.ID && !slices.Contains(list, n.ID) {
+					followers[parent.ID] = append(list, n.ID)
+				}
+			}
+		}
+	}
+	return followers, nil
 }
 
 // parents returns the checks that a check follows, and the items of its After that count for nothing.

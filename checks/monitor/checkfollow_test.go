@@ -148,7 +148,12 @@ func TestRelated(t *testing.T) {
 				t.Errorf("%s: %s, want %s", test.of.Slug, got, test.want)
 			}
 		}
-		_, err := s.Update(t.Context(), a.ID, checks.Spec{Slug: new("z")})
+		followers, err := s.Project(s.project.ID).Followers(t.Context(), a, b, c)
+		must(t, err)
+		if len(followers[a.ID]) != 1 || len(followers[b.ID]) != 2 || followers[a.ID][0] != c.ID || len(followers[c.ID]) != 1 {
+			t.Errorf("followers: %v", followers)
+		}
+		_, err = s.Update(t.Context(), a.ID, checks.Spec{Slug: new("z")})
 		must(t, err)
 		if got, want := related(c), "[b] [d] [a]"; got != want {
 			t.Errorf("after a rename: %s, want %s", got, want)

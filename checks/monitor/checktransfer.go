@@ -44,7 +44,7 @@ func (p *Project) Transfer(ctx context.Context, id, to uuid.UUID) (checks.Snapsh
 		if err := roomFor(ctx, tx, from, into); err != nil {
 			return err
 		}
-		l.ProjectID, l.MovedFrom, l.SettingsChanged = to, p.id, true
+		l.ProjectID, l.MovedFrom, l.MovedAt, l.SettingsChanged = to, p.id, p.now(), true
 		l.After = ""
 		if l.Awaits, err = selectChannels(ctx, tx, &l.Check, "*"); err != nil {
 			return err

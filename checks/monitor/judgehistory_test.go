@@ -394,6 +394,10 @@ func (w *world) move(n [4]int) string {
 	_, err := w.mon().Project(j.project).Transfer(w.ctx, j.id, to)
 	must(w.t, err)
 	j.project, j.desks, j.parent = to, nil, nil
+	if j.status == "down" { // the policy of the other project begins
+		o := j.outage()
+		o.streak, o.streakAck, o.ran = 0, 0, 0
+	}
 	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
 		if k := slices.Index(v.Checks, j.id); k >= 0 {
 			if w.windows[i].Checks = slices.Delete(v.Checks, k, k+1); len(v.Checks)+len(v.Tags) == 1 {

@@ -33,7 +33,7 @@ type person struct {
 	lastWord             time.Time
 	night                map[int]bool // outages in which quiet hours were in force
 	everWanted           map[int]bool // outages in which it was wanted at some time
-	wanted               int          // ticks in a row
+	wanted, unwanted     int          // ticks in a row
 	after                time.Duration
 	unanswered           bool // the last attempt
 	doubt                bool // something was refused, or its answer was lost, or it was moved away
@@ -258,14 +258,29 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 			w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
 			p.refused[o.n] = true
 		}
+		knows := works && r.only != "up" && p.belief == o.n && p.told[o.n] && !p.refused[o.n] && !p.failed[o.n] && len(p.asked) == 0
+		if knows && !o.returned.IsZero() && p.wanted > steps(now.Sub(o.returned)) && o.streakAck >= steps(after)+slack && p.lastWord.Before(o.returned) {
+			w.complain("returned", "%s has heard nothing since %s, when an acknowledgement ended", who, clockText(o.returned))
+			p.refused[o.n] = true
+		}
+		if p.unwanted++; wanted || !works || p.doubt || p.unanswered || r.only == "down" || !r.open[j.id] || o.streak < p.unwanted {
+			p.unwanted = 0
+		}
+		if r.kind == "incident" && p.unwanted > 2*slack+4 {
+			w.complain("incident", "%s has an open incident that is of no concern", who)
+			r.open[j.id] = false
+		}
 		if p.reminding++; !works || r.only == "up" || !wanted || j.repeat == 0 || o.streakAck < steps(after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
 			p.reminding = 0
 		}
-		every := j.repeat
+		every, word := j.repeat, p.lastWord
 		if p.failed[o.n] { // one that comes late stands for the next
 			every *= 2
 		}
-		if last := steps(now.Sub(p.lastWord)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
+		if again := w.edited.Add(j.repeat); again.After(word) { // somebody who gets it in another way now
+			word = again
+		}
+		if last := steps(now.Sub(word)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
 			w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
 			p.reminding = 0
 		}
@@ -313,7 +328,7 @@ func (w *world) lift() {
 		w.endWindow([4]int{i})
 	}
 	w.setPolicy(nil)
-	w.reassigned()
+	w.edited = w.now()
 	for _, j := range w.jobs {
 		w.unacknowledge([4]int{slices.Index(w.jobs, j)})
 		j.quiet = nil

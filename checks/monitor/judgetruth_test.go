@@ -52,7 +52,8 @@ type failure struct {
 	streak, streakAck int // ticks in a row in which nothing kept alerts back, and nobody had acknowledged it
 	ran               int // the most ticks that its clock may have run in this round
 	roundAt           time.Time
-	grouped           bool // the group was told of it, or an alert waits for that, which reaches those who are its members then
+	returned          time.Time // when its last acknowledgement ended, if nothing else kept alerts back then
+	grouped           bool      // the group was told of it, or an alert waits for that, which reaches those who are its members then
 }
 
 func (j *chore) outage() *failure { return j.outages[len(j.outages)-1] }
@@ -256,10 +257,13 @@ func (w *world) wind(j *chore, now time.Time) {
 	case acked:
 		o.streakAck = 0
 	case j.ackSeen:
-		o.streakAck, o.ran, o.roundAt = 0, 0, now
+		o.streakAck, o.ran, o.roundAt, o.returned = 0, 0, now, now
+	}
+	if may != "" || acked {
+		o.returned = time.Time{}
 	}
 	j.ackSeen = acked
-	if must == "" {
+	if must == "" || must == "parent came up" { // which keeps no reminder back
 		o.ran++
 	}
 }

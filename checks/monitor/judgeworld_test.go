@@ -271,15 +271,7 @@ func (w *world) do(d deed) {
 	}
 	w.touch()
 	if slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
-		w.reassigned()
-	}
-}
-
-// reassigned notes that other people may be wanted now.
-func (w *world) reassigned() {
-	w.edited = w.now()
-	for key, p := range w.persons {
-		p.reminding = -int(key.repeat / judgeTick)
+		w.edited = w.now()
 	}
 }
 

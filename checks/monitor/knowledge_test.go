@@ -219,6 +219,66 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 10*time.Minute, "mail: job up")
 		},
+		"assigned while quiet hours keep the recovery back": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{QuietHours: new("12:10-13:00")})
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.after(t, 20*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.change(t, c, checks.Spec{Channels: new("mail,pager")})
+			p.sweep(t, time.Hour, "mail: job up")
+		},
+		"moved in an outage to a project with an escalation policy": func(t *testing.T, p policy) {
+			other := p.Monitor.Project(p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
+			p.set(t, step(0, p.mail), step(15*time.Minute, p.pager), step(time.Hour, p.boss))
+			c, err := other.Create(t.Context(), checks.Spec{Name: new("job"), Channels: new("")})
+			must(t, err)
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 50*time.Minute)
+			_, err = other.Transfer(t.Context(), c.ID, p.project.ID)
+			must(t, err)
+			p.after(t, 50*time.Minute, "mail: job down")
+			p.after(t, 65*time.Minute-time.Second)
+			p.after(t, 65*time.Minute, "pager: job down")
+			p.after(t, 110*time.Minute, "boss: job down")
+		},
+		"a group is taken away before it has passed an alert on": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
+			c := p.job(t, "job", "mail,all")
+			p.ping(t, c.ID, pings.Failure)
+			p.change(t, c, checks.Spec{Channels: new("mail")})
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 0, "mail: job down", "mail: job up", "pager: job down", "pager: job up")
+		},
+		"moved after a group has passed on an earlier end": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
+			c := p.job(t, "job", "mail,all")
+			for i, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure} {
+				p.clock.Set(noon.Add(time.Duration(i) * time.Second))
+				p.ping(t, c.ID, kind)
+			}
+			p.after(t, time.Minute, "mail: job down", "mail: job down", "mail: job up", "pager: job down", "pager: job down", "pager: job up")
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
+			must(t, err)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, time.Hour, "mail: job up", "pager: job up")
+		},
+		"a group passes an end on to one that waits for the next alert": func(t *testing.T, p policy) {
+			only := p.channel(t, "pager", "only", map[string]string{channels.NotifySetting: "down"})
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "only"})
+			p.set(t, step(5*time.Minute, only), step(15*time.Minute, all))
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.after(t, 5*time.Minute, "only: job down")
+			p.after(t, 15*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.clock.Advance(time.Second)
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 16*time.Minute, "mail: job down", "mail: job up")
+			p.after(t, 21*time.Minute, "only: job down")
+		},
 		"quiet hours are taken away": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

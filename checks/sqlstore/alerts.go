@@ -59,7 +59,7 @@ func lastEarlier(value, condition string) string {
 			WHERE o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.flip_id <> d.flip_id
 			AND ` + before + " AND " + condition + " ORDER BY " + order + " DESC, o.id DESC LIMIT 1)"
 	}
-	return "CASE WHEN d.origin = 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
+	return "CASE WHEN d.origin <= 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
 }
 
 // place returns where a delivery stands in its line: one to a single recipient where the one stood that it was handed over from.
@@ -116,9 +116,10 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	if r.ChannelID != store.OnAlert.ID {
 		a.Channel, err = r.Channel.channel()
 	}
-	// One that sums up quiet hours is news to all. A function may be new, the history can be older than what is kept, and who hears of
-	// ends alone has chosen that.
-	a.Unheard = r.FlipUp && r.Close == "" && !r.Knows && (r.Dropped || r.Since == 0 && r.ChannelID != store.OnAlert.ID) &&
+	// One that sums up quiet hours is news to all, unless they only kept the end back. A function may be new, the history can be older than
+	// what is kept, and who hears of ends alone has chosen that.
+	sumsUp := r.Since != 0 && r.Since < r.FlipAt
+	a.Unheard = r.FlipUp && r.Close == "" && !r.Knows && (r.Dropped || !sumsUp && r.ChannelID != store.OnAlert.ID) &&
 		r.DownAt != 0 && a.Channel.Wants(channels.Down)
 	return a, err
 }

@@ -51,7 +51,7 @@ func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Reminder: int(r.Reminder), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
-		Recipient: r.Recipient, Origin: r.Origin, HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
+		Recipient: r.Recipient, Origin: max(r.Origin, 0), HeldUntil: instant(r.HeldUntil), Batch: r.Batch,
 	}
 	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
 	q.Held, q.HeldBy = gate.Why(held), by
@@ -367,20 +367,19 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 // transaction could otherwise delete a channel before the commit and leave its delivery behind.
 const keepChannels = " FOR KEY SHARE OF ch"
 
-// copyDelivery adds deliveries of the same alert to further channels. One to which the end of the outage is on its way already needs no
-// reminder, which would come behind.
+// copyDelivery adds deliveries of the same alert to further channels, but not behind one about a later flip.
 func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
 	if len(to) == 0 {
 		return nil
 	}
 	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until)
-		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until, origin)
+		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until, -d.id
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
 				AND o.created_at = d.created_at AND o.state <> 'skipped'
-			OR d.reminder > 0 AND o.check_id = d.check_id AND o.channel_id = ch.id AND ` + place("o") + ` > d.id AND o.flip_id <> d.flip_id)
+			OR o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id > d.flip_id)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {
 		insert += keepChannels

@@ -111,6 +111,15 @@ func (t *transaction) SaveClocks(ctx context.Context, clocks map[int64]gate.Cloc
 	return t.exec(ctx, updateClocks, rows)
 }
 
+// restartClock sets the clock of the outage of a check to 0.
+func (t *transaction) restartClock(ctx context.Context, check int64, at time.Time) error {
+	text, err := json.Marshal(gate.Clock{Zero: at, Asked: at})
+	if err == nil {
+		_, err = t.tx().NewRaw("UPDATE rollcall_flips SET clock = ?0 WHERE check_id = ?1 AND NOT up AND id = "+newestFlip("?1"), string(text), check).Exec(ctx)
+	}
+	return err
+}
+
 // ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
 // sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
 // keeping back a delivery that this does not see. It also adds what is missing; see tellMissing.

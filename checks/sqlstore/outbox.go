@@ -73,8 +73,8 @@ const (
 		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, a.reminder, nullif(a.since, 0), 'pending', a.at, `
 )
 
-// notified adds the integrations that may have heard of the outage and are not assigned any more; of an earlier one, only if no group has
-// an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
+// notified adds the integrations that may have heard of the outage and are not assigned any more, and groups that are about to pass it
+// on; of an earlier one, only if no group has an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
 // most of them comes first.
 var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.up AND o.check_id = a.check_id
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id AND cc.channel_id = o.channel_id)
@@ -82,14 +82,14 @@ var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
 				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
 					WHERE g.check_id = a.check_id AND g.state = 'pending'))
-			AND EXISTS (SELECT 1 FROM rollcall_channels AS t WHERE t.id = o.channel_id AND t.kind <> 'group')`
+			AND EXISTS (SELECT 1 FROM rollcall_channels AS t WHERE t.id = o.channel_id AND (t.kind <> 'group' OR o.state = 'pending'))`
 
 // saysDown says of a delivery o about a check that it tells somebody, or may have told, that the check is down, and that since then
 // nothing was raised about its end, which would have gone to all of those, and no incident was closed. check is its key.
 func saysDown(check string) string {
 	raised := `coalesce((SELECT k.id FROM rollcall_deliveries AS k JOIN rollcall_flips AS u ON u.id = k.flip_id AND u.check_id = k.check_id AND u.up
 				WHERE k.check_id = ` + check + ` AND k.close = '' AND k.origin = 0 ORDER BY k.id DESC LIMIT 1), 0)`
-	return "o.id > " + raised + " AND " + place("o") + " > " + raised + `
+	return "o.id > " + raised + " AND CASE WHEN o.origin = 0 THEN o.id ELSE abs(o.origin) END > " + raised + `
 			AND o.close = '' AND (o.state = 'pending' OR ` + heard + `)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
 				AND k.id > ` + place("o") + ` AND k.close <> '' AND k.state IN ('sent', 'pending'))`

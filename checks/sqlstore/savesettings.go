@@ -79,7 +79,7 @@ func (t *transaction) saveSettings(ctx context.Context, locked []*store.Locked) 
 		}
 		row := l.Row.(*lockedRow)
 		if l.MovedFrom != uuid.Nil {
-			if err := cmp.Or(t.leaveProject(ctx, row.id), t.forgetInWindows(ctx, l.MovedFrom, l.ID)); err != nil {
+			if err := cmp.Or(t.leaveProject(ctx, row.id, l.MovedAt), t.forgetInWindows(ctx, l.MovedFrom, l.ID)); err != nil {
 				return err
 			}
 			l.MovedFrom = uuid.Nil

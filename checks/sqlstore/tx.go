@@ -205,8 +205,8 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 
 // leaveProject removes the deliveries of a locked check that moves, but for those that have told somebody of an outage that goes on,
 // and those about its end to those who know of it. Copies of a delivery are added under its lock, so after locking all, the others find
-// every copy.
-func (t *transaction) leaveProject(ctx context.Context, id int64) error {
+// every copy. The escalation policy of the other project begins with the move.
+func (t *transaction) leaveProject(ctx context.Context, id int64, at time.Time) error {
 	if t.s.d.postgres {
 		_, err := t.tx().NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
 		if err != nil {
@@ -228,7 +228,10 @@ func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND `+place("k")+` < `+place("o")+` AND NOT (k.reminder > 0 AND k.state = 'pending')
 					ORDER BY `+place("k")+` DESC, k.id DESC LIMIT 1)))`,
 		id, store.OnAlert.ID).Exec(ctx)
-	return err
+	if err != nil {
+		return err
+	}
+	return t.restartClock(ctx, id, at)
 }
 
 // DeleteChecks removes locked checks. PrunePings removes the entries of their logs, which can be many.

@@ -73,7 +73,7 @@ func large(b testing.TB, store monitor.Store, n int) (handler http.Handler, proj
 // largePages are the pages that grow with the number of checks.
 var largePages = []string{"", "?sort=name", "?state=down", "overview", "board", "badges", "rehearsal", "deliveries", "integrations", "integrations/new"}
 
-// TestWeight: a page of a project of 1,000 checks has at most 150 kB, uncompressed.
+// TestWeight: a page of a project of 1,000 checks has at most 150 kB, and 30 kB as it is sent.
 func TestWeight(t *testing.T) {
 	handler, project := large(t, dbtest.Memory(t), 1000)
 	for _, page := range largePages {
@@ -81,6 +81,12 @@ func TestWeight(t *testing.T) {
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, project+page, nil))
 		if w.Code != http.StatusOK || w.Body.Len() > 150_000 {
 			t.Errorf("%q: status %d, %d bytes", page, w.Code, w.Body.Len())
+		}
+		r := httptest.NewRequest(http.MethodGet, project+page, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w = httptest.NewRecorder()
+		if handler.ServeHTTP(w, r); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() > 30_000 {
+			t.Errorf("%q: %d bytes are sent", page, w.Body.Len())
 		}
 	}
 }

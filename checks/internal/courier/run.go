@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -159,6 +160,7 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) {
 
 // recordFinished records the ends of all finished sends.
 func (l *loop) recordFinished(ctx context.Context) {
+	runtime.Gosched() // those that are about to finish share the next transaction
 	for {
 		select {
 		case s := <-l.finished:

@@ -151,8 +151,9 @@ type Locked struct {
 	// Awaits says that the check is to get the first channel of its project, which has none. SaveChecks writes it with Channels,
 	// and SaveChannel of that channel assigns it.
 	Awaits bool
-	// MovedFrom is the former project of a check whose ProjectID has changed. It needs SettingsChanged.
+	// MovedFrom is the former project of a check whose ProjectID has changed at MovedAt. It needs SettingsChanged.
 	MovedFrom uuid.UUID
+	MovedAt   time.Time
 	// Pings, Transitions and Alerts are new, in the order in which they happened. The log takes Pings as they are.
 	Pings       []pings.Ping
 	Transitions []checks.Transition

@@ -224,7 +224,7 @@ CREATE TABLE rollcall_deliveries (
     check_id    BIGINT NOT NULL,
     channel_id  {UUID} NOT NULL,
     recipient   TEXT NOT NULL DEFAULT '',  -- the only recipient, or '' for all of the channel
-    origin      BIGINT NOT NULL DEFAULT 0, -- the delivery that it was handed over from, or 0
+    origin      BIGINT NOT NULL DEFAULT 0, -- the delivery that it was handed over from, or 0; negative: that of a group of which it is a copy
     reminder    BIGINT NOT NULL DEFAULT 0, -- 0 for the alert itself, then 1, 2, …
     since       BIGINT,                    -- the alert sums up the flips from this instant on
     close       TEXT NOT NULL DEFAULT '',  -- why it closes an incident, or ''

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
+
+// defaultDatabase is the default of --database.
+const defaultDatabase = "sqlite:rollcall.db"
 
 // cli is the command line.
 type cli struct {
@@ -98,7 +102,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !isRun(command) && command.Selected().Name != "serve" { // these two say it in their own way
 		a.printNotes()
 	}
-	return a.end(command, command.Run(a, &manage.App{Database: a.database, Secrets: a.secrets, Stdout: stdout, Stderr: stderr}))
+	return a.end(command, command.Run(a, &manage.App{
+		Database: a.database, Chosen: gives(command, "database"), Line: args, Secrets: a.secrets, Stdout: stdout, Stderr: stderr,
+	}))
+}
+
+// gives reports whether the command line or a variable sets a flag.
+func gives(command *kong.Context, name string) bool {
+	for _, flag := range command.Flags() {
+		if flag.Name != name {
+			continue
+		}
+		_, set := os.LookupEnv(variableOf(flag))
+		_, file := os.LookupEnv(variableOf(flag) + fileSuffix)
+		return set || file || slices.ContainsFunc(command.Path, func(p *kong.Path) bool { return p.Flag == flag })
+	}
+	return false
 }
 
 // printNotes prints what is wrong with the environment, on one line.
@@ -167,9 +186,18 @@ func (l commandLine) fail(command *kong.Context, err error) int {
 	return status
 }
 
+// hyphen matches the error of a name that begins with a hyphen.
+var hyphen = regexp.MustCompile(`unknown flag -[^-]`)
+
 // quoting tells those who forgot to quote a schedule: the shell made several words of it, and file names of its stars.
 func (l commandLine) quoting(command *kong.Context, err error) error {
-	if command == nil || command.Selected() == nil || !strings.Contains(err.Error(), "unexpected argument") {
+	if command == nil || command.Selected() == nil {
+		return err
+	}
+	if hyphen.MatchString(err.Error()) && len(command.Selected().Positional) > 0 {
+		return fmt.Errorf("%w; what begins with a hyphen and is no flag stands last, after --", err)
+	}
+	if !strings.Contains(err.Error(), "unexpected argument") {
 		return err
 	}
 	flag := slices.ContainsFunc(l.args, func(arg string) bool { return arg == "--schedule" || strings.HasPrefix(arg, "--schedule=") })

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"embed"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
 type completionCmd struct {
@@ -72,20 +77,20 @@ func complete(words []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return console.Fail(stderr, err)
 	}
-	for _, line := range completions(parser.Model.Node, words) {
+	for _, line := range completions(parser.Model.Node, words, namesHere) {
 		fmt.Fprintln(stdout, line)
 	}
 	return console.ExitOK
 }
 
 // completions returns what may replace the last of the words that follow rollcall: words, each with a tab and a description if it
-// has one. If only the shell knows them, it returns ":file", ":directory", or ":command" with the number of the word at which
+// has one. The names of checks, integrations and projects are those that names returns. If only the shell knows them, it returns ":file", ":directory", or ":command" with the number of the word at which
 // another command line begins, counted from rollcall, which is word 0.
-func completions(root *kong.Node, words []string) []string {
+func completions(root *kong.Node, words []string, names namesOf) []string {
 	if len(words) == 0 {
 		return nil
 	}
-	line := typedLine{node: root}
+	line := typedLine{node: root, typed: make(map[string]string)}
 	last := len(words) - 1
 	for i, word := range words[:last] {
 		if line.read(word) {
@@ -96,10 +101,10 @@ func completions(root *kong.Node, words []string) []string {
 	name, _, valued := strings.Cut(word, "=")
 	switch {
 	case line.flag != nil:
-		return completeValue(line.flag.Value, "")
+		return line.completeValue(line.flag.Value, "", word, names)
 	case !line.ended && strings.HasPrefix(word, "--") && valued:
 		if flag := line.find(name); flag != nil && !flag.IsBool() {
-			return completeValue(flag.Value, name+"=")
+			return line.completeValue(flag.Value, name+"=", strings.TrimPrefix(word, name+"="), names)
 		}
 		return nil
 	case !line.ended && strings.HasPrefix(word, "-"):
@@ -108,7 +113,7 @@ func completions(root *kong.Node, words []string) []string {
 		return []string{fmt.Sprintf(":command %d", last+1)}
 	case line.node.Leaf() || line.args > 0:
 		if arg := line.argument(); arg != nil {
-			return completeValue(arg, "")
+			return line.completeValue(arg, "", word, names)
 		}
 		return nil
 	}
@@ -125,17 +130,23 @@ type typedLine struct {
 	args  int        // arguments of the command so far
 	flag  *kong.Flag // takes the next word as its value, or nil
 	ended bool       // by --: no flag follows
+
+	typed map[string]string // the values of flags
 }
 
 // read reads a word. It reports whether another command line begins there.
 func (l *typedLine) read(word string) (wrapped bool) {
 	switch {
 	case l.flag != nil:
+		l.typed[l.flag.Name] = word
 		l.flag = nil
 	case !l.ended && word == "--":
 		l.ended = true
 	case !l.ended && strings.HasPrefix(word, "-"):
-		if flag := l.find(word); flag != nil && !flag.IsBool() {
+		name, value, valued := strings.Cut(word, "=")
+		if flag := l.find(name); flag != nil && valued {
+			l.typed[flag.Name] = value
+		} else if flag != nil && !flag.IsBool() {
 			l.flag = flag
 		}
 	case l.wraps():
@@ -164,7 +175,7 @@ func (l *typedLine) flags() (list []*kong.Flag) {
 // find returns the flag that a word is, or nil.
 func (l *typedLine) find(word string) *kong.Flag {
 	for _, flag := range l.flags() {
-		if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
+		if word == "--"+flag.Name || strings.HasPrefix(word, "--") && slices.Contains(flag.Aliases, word[2:]) || flag.Short != 0 && word == "-"+string(flag.Short) {
 			return flag
 		}
 	}
@@ -197,11 +208,55 @@ func (l *typedLine) argument() *kong.Positional {
 	return nil
 }
 
+// namesOf returns the names of things that only a database or a server knows: "check", "channel" or "project". typed are the flags
+// of the command line.
+type namesOf func(what string, typed map[string]string) []string
+
+// namesHere asks the database or the server that the flags or the variables select.
+func namesHere(what string, typed map[string]string) []string {
+	value := func(flag string) string {
+		if value := typed[flag]; value != "" {
+			return value
+		}
+		name := console.EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		if value := os.Getenv(name); value != "" {
+			return value
+		}
+		if path := os.Getenv(name + fileSuffix); path != "" {
+			secret, _ := console.ReadSecret(path)
+			return secret
+		}
+		return ""
+	}
+	var url console.Address
+	if text := value("url"); text != "" && url.UnmarshalText([]byte(text)) != nil {
+		return nil
+	}
+	database := value("database")
+	a := manage.App{Database: cmp.Or(database, defaultDatabase), Chosen: database != "", Stdout: io.Discard, Stderr: io.Discard}
+	return a.Words(context.Background(), what, cmp.Or(value("project"), manage.DefaultProject), url, value("api-key"))
+}
+
 // completeValue returns the values of a flag or an argument after a prefix, by the tags enum and completion. completion is
-// file, directory, kind (of integrations), or words separated by commas.
-func completeValue(v *kong.Value, prefix string) []string {
+// file, directory, kind (of integrations), zone, check, channel or project, or words separated by commas. With s at its end, the value
+// is a list with commas, whose last item is completed.
+func (l *typedLine) completeValue(v *kong.Value, prefix, text string, names namesOf) []string {
 	var words []string
-	switch what := v.Tag.Get("completion"); {
+	what := v.Tag.Get("completion")
+	if what == "checks" || what == "channels" {
+		what = strings.TrimSuffix(what, "s")
+		before := text[:strings.LastIndexByte(text, ',')+1]
+		prefix += before
+		given := strings.Split(before, ",")
+		all := names
+		names = func(what string, typed map[string]string) []string {
+			return slices.DeleteFunc(all(what, typed), func(line string) bool {
+				name, _, _ := strings.Cut(line, "\t")
+				return slices.Contains(given, name)
+			})
+		}
+	}
+	switch {
 	case v.Enum != "":
 		words = slices.DeleteFunc(v.EnumSlice(), func(word string) bool { return word == "" })
 	case what == "file", what == "directory":
@@ -210,6 +265,10 @@ func completeValue(v *kong.Value, prefix string) []string {
 		for _, kind := range standard.Kinds() {
 			words = append(words, string(kind.Kind))
 		}
+	case what == "zone":
+		words = schedule.Zones()
+	case what == "check", what == "channel", what == "project":
+		words = names(what, l.typed)
 	case what != "":
 		words = strings.Split(what, ",")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,10 +63,20 @@ func TestCompletions(t *testing.T) {
 		"run --slug backup rollca":                  ":command 4",
 		"run -- rollcall project cr":                ":command 3",
 		"nonsense --data":                           "--database",
+		"check show ":                               "default/check-a default/check-b",
+		"check show --project jobs ":                "jobs/check-a jobs/check-b",
+		"check set x --project=jobs --channels o":   "",
+		"check set x --channels default/channel-a,": "default/channel-a,default/channel-b",
+		"check set x --channels=":                   "--channels=default/channel-a --channels=default/channel-b",
+		"check create x --timeout 1d --after ":      "default/check-a default/check-b",
+		"channel test ":                             "default/channel-a default/channel-b",
+		"check list --project ":                     "default/project-a default/project-b",
+		"schedule x --tz Europe/Rig":                "Europe/Riga",
+		"check snooze x --tz Asia/Tok":              "Asia/Tokyo",
 	} {
 		words := strings.Split(line, " ")
 		var got []string
-		for _, line := range completions(root, words) {
+		for _, line := range completions(root, words, twoNames) {
 			word, _, _ := strings.Cut(line, "\t")
 			if strings.HasPrefix(word, words[len(words)-1]) || strings.HasPrefix(word, ":") {
 				got = append(got, word)
@@ -75,7 +86,7 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
-	if list := completions(root, []string{""}); !slices.ContainsFunc(list, func(line string) bool { return strings.HasPrefix(line, "serve\tRun the service") }) {
+	if list := completions(root, []string{""}, noNames); !slices.ContainsFunc(list, func(line string) bool { return strings.HasPrefix(line, "serve\tRun the service") }) {
 		t.Errorf("no descriptions: %q", list)
 	}
 }
@@ -99,6 +110,7 @@ var completionCases = []completionCase{
 	{"rollcall project list che", "che"}, // takes no argument
 	{"rollcall run -q --slug backup -- rollca", "rollcall"},
 	{"rollcall run -- cat che", "checks.yaml"},
+	{"rollcall schedule x --tz Europe/Rig", "Europe/Riga"},
 }
 
 // completionDir returns a directory with files to complete and a program rollcall, which completes, or prints its arguments.
@@ -186,3 +198,12 @@ func TestCompletionFish(t *testing.T) {
 		t.Errorf("no descriptions: %s", answers[0])
 	}
 }
+
+// twoNames stands for a database with two things of each sort in each project.
+func twoNames(what string, typed map[string]string) []string {
+	project := cmp.Or(typed["project"], "default")
+	return []string{project + "/" + what + "-a\tA", project + "/" + what + "-b\tB"}
+}
+
+// noNames stands for a machine without a database.
+func noNames(string, map[string]string) []string { return nil }

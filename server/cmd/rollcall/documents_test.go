@@ -410,7 +410,7 @@ func TestDocumentFlags(t *testing.T) {
 	texts := documents(t)
 	for path, text := range texts {
 		name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
-		if strings.HasPrefix(name, "examples/") || name == ".github/CONTRIBUTING.md" || name == "server/COMMANDS.md" { // flags of many programs; TestDocumentReference
+		if strings.HasPrefix(name, "examples/") || name == ".github/CONTRIBUTING.md" || name == ".release/README.md" || name == "server/COMMANDS.md" { // flags of many programs; TestDocumentReference
 			continue
 		}
 		if _, after, found := strings.Cut(text, "\n## Past one machine\n"); found {
@@ -667,7 +667,7 @@ func TestDocumentUnreleased(t *testing.T) {
 		}
 		texts[path] = string(text)
 	}
-	delete(texts, filepath.Join(root, ".github", "CONTRIBUTING.md")) // how to release
+	delete(texts, filepath.Join(root, ".release", "README.md")) // how to release
 	promised := regexp.MustCompile(`ghcr\.io/\S+|rollcall-dev/rollcall\S*@\S+|rollcall-dev/rollcall/releases|rollcall_\d\S+`)
 	for path, text := range texts {
 		for _, found := range promised.FindAllString(text, -1) {

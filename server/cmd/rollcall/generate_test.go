@@ -76,7 +76,7 @@ func TestGenerateNamesEverything(t *testing.T) {
 		if !strings.Contains(page, bold(node.FullPath())) && node.Leaf() {
 			t.Errorf("the synopsis of %s is missing", node.FullPath())
 		}
-		completed := strings.Join(completions(root.Node, append(words[1:], "-")), "\n") + "\n"
+		completed := strings.Join(completions(root.Node, append(words[1:], "-"), noNames), "\n") + "\n"
 		for _, flag := range visibleFlags(node) {
 			if !strings.Contains(page, ".TP\n"+bold("--"+flag.Name)) && !strings.Contains(page, ", "+bold("--"+flag.Name)) {
 				t.Errorf("the page lacks %s --%s", node.FullPath(), flag.Name)

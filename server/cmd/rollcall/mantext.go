@@ -6,10 +6,9 @@ const overviewText = `The command serve runs the service with its database, its 
 The other commands administer a service, by its database or by its API.
 
 On the machine of the server, the administration commands need the database of the service. If the service was installed
-from a package:
+from a package, they find it, as root and as its user:
 
-    sudo -u rollcall rollcall project list \
-        --database ` + packagedDatabase
+    sudo -u rollcall rollcall project list`
 
 const environmentText = `Each flag can also be set by a variable: ROLLCALL_ and the name of the flag in upper case, with _ for -. The variable of
 --base-url is ROLLCALL_BASE_URL. A flag on the command line wins over its variable, and an empty variable counts as unset.

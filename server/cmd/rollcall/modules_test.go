@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestModules compares the modules in the binary, and those in go.mod, with the tables in .github/CONTRIBUTING.md, which say why
+// TestModules compares the modules in the binary, and those in go.mod, with the tables in .release/README.md, which say why
 // each is there: every program on Rollcall has them in its graph.
 func TestModules(t *testing.T) {
-	const file, title = "../../../.github/CONTRIBUTING.md", "\n## Modules in the binary\n"
+	const file, title = "../../../.release/README.md", "\n## Modules in the binary\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
@@ -31,7 +32,7 @@ type scheduleCmd struct {
 }
 
 func (scheduleCmd) Help() string {
-	return `The list marks times that a clock change moves, skips or repeats. The last column is when a check with this schedule and
+	return `The list marks times that a clock change moves, skips or repeats. The last column is when, in the time zone of --tz, a check with this schedule and
 grace time goes down if the ping for that time does not arrive. The command uses no database. It exits with status 1 if a
 check would not accept the expression. Words become an expression, or an interval where no expression says the same; only this
 command and the pages take them.
@@ -161,7 +162,7 @@ func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *tim
 		{"Expression:", fmt.Sprintf("%s (%s)", strings.ReplaceAll(c.Expression, "\n", " and "), schedule.Detect(c.Expression))},
 		{"Meaning:", schedule.Explain(parsed, zone)},
 		{"Times after:", from.In(zone).Format(wallFormat)},
-		{"Grace time:", c.Grace.String()},
+		{"Grace time:", prose.Period(c.Grace)},
 		{"Time zone data:", schedule.Zoneinfo().String()},
 	}
 	if c.typed != "" {
@@ -170,10 +171,10 @@ func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *tim
 	console.Table(w, facts...)
 	fmt.Fprintln(w)
 	const utcFormat = "2006-01-02 15:04:05"
-	rows := [][]string{{"", zone.String(), "UTC", "DOWN WITHOUT A PING (UTC)", ""}}
+	rows := [][]string{{"", zone.String(), "UTC", "DOWN WITHOUT A PING", ""}}
 	for i, o := range times {
 		rows = append(rows, []string{strconv.Itoa(i + 1), o.Time.In(zone).Format(wallFormat), o.Time.UTC().Format(utcFormat),
-			o.Time.Add(c.Grace).UTC().Format(utcFormat), mark(o)})
+			o.Time.Add(c.Grace).In(zone).Format(wallFormat), mark(o)})
 	}
 	console.Table(w, rows...)
 	if len(times) < c.Count {

@@ -13,10 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
+	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
-
-// packagedDatabase is the database of an installed package, which its systemd unit sets.
-const packagedDatabase = "sqlite:/var/lib/rollcall/rollcall.db"
 
 // settingsHead begins the file of settings.
 const settingsHead = `# Settings of the Rollcall server, for the systemd unit rollcall.service.
@@ -62,7 +60,7 @@ func writeSetting(out *bufio.Writer, flag *kong.Flag) {
 	name, value := flag.Envs[0], flag.Default
 	switch {
 	case flag.Name == "database":
-		value = packagedDatabase
+		value = installation.PackagedDatabase
 	case flag.IsBool() && value == "":
 		value = "false"
 	}

@@ -14,6 +14,8 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -123,7 +125,7 @@ func (a *Accounts) ways(ctx context.Context) (session.Ways, error) {
 func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access, error) {
 	if a.header != nil {
 		if person, err := a.byHeader(w, r); err == nil {
-			access, err := a.access(r.Context(), person)
+			access, err := a.access(r, person)
 			access.Elsewhere = true
 			return access, err
 		} else if !errors.Is(err, server.ErrSignedOut) {
@@ -141,7 +143,7 @@ func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access,
 	if err != nil {
 		return ui.Access{}, err
 	}
-	access, err := a.access(r.Context(), person)
+	access, err := a.access(r, person)
 	access.Person.ProvedAt = current.Proved()
 	if !current.Strong && a.people.NeedsFactor(person) {
 		access.Projects, access.Person.Admin, access.Only = nil, false, factorPages
@@ -150,13 +152,21 @@ func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) (ui.Access,
 }
 
 // access returns what a person may see and change, the projects by name.
-func (a *Accounts) access(ctx context.Context, p people.Person) (ui.Access, error) {
+func (a *Accounts) access(r *http.Request, p people.Person) (ui.Access, error) {
+	ctx := r.Context()
 	access := ui.Access{Access: server.Access{Name: p.Email}, Person: &ui.Person{
 		ID: p.ID, Name: p.Name, Email: p.Email, Admin: p.Admin,
 		Zone: p.Preferences.Zone, Clock: p.Preferences.Clock, FirstPage: p.Preferences.FirstPage, Theme: p.Preferences.Theme,
 	}}
 	if !p.Admin && len(p.Roles) == 0 {
 		return access, nil
+	}
+	if r.Method == http.MethodPost { // what colleagues will read
+		known, err := a.known(ctx, p)
+		if err != nil {
+			return access, err
+		}
+		access.Person.Known = known
 	}
 	projects, err := a.site.Mon.Projects().List(ctx)
 	for _, project := range projects {
@@ -165,6 +175,18 @@ func (a *Accounts) access(ctx context.Context, p people.Person) (ui.Access, erro
 		}
 	}
 	return access, err
+}
+
+// known is the name of a person, with the e-mail address if another one has the same name. It is "" for a person without a name.
+func (a *Accounts) known(ctx context.Context, p people.Person) (string, error) {
+	if p.Name == "" {
+		return "", nil
+	}
+	all, err := a.people.List(ctx)
+	if slices.ContainsFunc(all, func(other people.Person) bool { return other.ID != p.ID && strings.EqualFold(other.Name, p.Name) }) {
+		return p.Name + " (" + p.Email + ")", err
+	}
+	return p.Name, err
 }
 
 // personal answers only people with accounts, not those who signed in with a key.

@@ -892,3 +892,25 @@ func BenchmarkPingsDuringFlood(b *testing.B) {
 		})
 	}
 }
+
+// TestSharedName: of two people of one name, pages name who has an outage with the address, so the second is not taken for the first.
+func TestSharedName(t *testing.T) {
+	v := pagetest.NewTown(t)
+	for email, name := range map[string]string{"ann@example.org": "Ann", "ann.b@example.org": "ann", "bob@example.org": "Bob"} {
+		p := v.Person(email, people.Editor)
+		pagetest.NoError(t, v.People.SetName(t.Context(), p.ID, name))
+	}
+	c := v.Create(checks.Spec{Name: new("backup")})
+	v.Ping(c, pings.Signal{Kind: pings.Failure})
+	path := "/checks/" + c.UniqueKey()
+	first, second, bob := v.As("ann@example.org"), v.As("ann.b@example.org"), v.As("bob@example.org")
+	first.Post(path+"/acknowledge", nil).Is(http.StatusSeeOther)
+	bob.Get(path).Is(http.StatusOK).Has("Ann (ann@example.org)")
+	second.Post(path+"/acknowledge", nil).Is(http.StatusSeeOther)
+	second.Get(path).Has("Someone else already has it.", "Ann (ann@example.org)")
+	second.Post(v.Path("bulk"), url.Values{"action": {"acknowledge"}, "check": pagetest.IDs(c)}).Is(http.StatusSeeOther)
+	second.Get(v.Path("")).Has("Ann (ann@example.org)").HasNo("ann.b@example.org)")
+	first.Post(path+"/unacknowledge", nil).Is(http.StatusSeeOther)
+	bob.Post(path+"/acknowledge", nil).Is(http.StatusSeeOther)
+	bob.Get(path).Has("Bob").HasNo("bob@example.org)")
+}

@@ -53,6 +53,9 @@ func TestPhone(t *testing.T) {
 	}
 	page.Click("#rows tr:first-child input")
 	page.WaitText("#picked", "1 selected")
+	if height := browsertest.Eval[int](page, "document.getElementById('bulkbar').offsetHeight"); height > 120 {
+		t.Errorf("the bar for many checks is %d px high", height)
+	}
 	page.Fits()
 	page.Submit("button[value=edit]")
 	page.WaitText("h1", "Edit 1 check")
@@ -70,4 +73,14 @@ func TestPhone(t *testing.T) {
 	if page.Count("details.fold[open]") > 0 || page.Count("details.fold") == 0 {
 		t.Error("the snippets of a check that was pinged are not folded")
 	}
+
+	// A run whose times are of another day in the zone of the check.
+	s.advance(7 * time.Hour)
+	s.ping(c.ID, pings.Start)
+	s.advance(10 * time.Minute)
+	s.ping(c.ID, pings.Success)
+	page.Go("/checks/" + c.UniqueKey())
+	page.WaitText("#log", "Riga)")
+	page.Resize(browsertest.Narrow)
+	page.Fits()
 }

@@ -3,10 +3,14 @@ package changes
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels/prose"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -58,10 +62,65 @@ func Of(q *ui.Request, query audit.Query) ([]Change, error) {
 			c.Changes[j].Field = ui.SettingNoun(c.Changes[j].Field)
 			c.Changes[j].From, c.Changes[j].To = prose.Plain(c.Changes[j].From), prose.Plain(c.Changes[j].To)
 		}
-		list[i] = c
+		if list[i] = c; kind == "maintenance" || kind == "snooze" {
+			list[i].sayWindow(q.Clock(), kind)
+		}
+	}
+	if err == nil {
+		err = nameChecks(q, list)
 	}
 	return list, err
 }
+
+// sayWindow writes the times of a window by the clock of the viewer. One without a note is called by its kind alone.
+func (c *Change) sayWindow(clock words.Clock, kind string) {
+	if c.Object == kind {
+		c.Object = ""
+	}
+	for i := range c.Changes {
+		c.Changes[i].From, c.Changes[i].To = clock.Spoken(c.Changes[i].From), clock.Spoken(c.Changes[i].To)
+	}
+}
+
+// maxNamed bounds the checks of windows that are named.
+const maxNamed = 50
+
+// nameChecks names the checks that windows are about, which the audit log knows by their UUIDs.
+func nameChecks(q *ui.Request, list []Change) error {
+	var ids []uuid.UUID
+	var texts []*string
+	for _, c := range list {
+		for i := range c.Changes {
+			if field := &c.Changes[i]; field.Field == "checks" {
+				texts = append(texts, &field.From, &field.To)
+			}
+		}
+	}
+	for _, text := range texts {
+		for _, id := range uuids.FindAllString(*text, maxNamed) {
+			ids = append(ids, uuid.MustParse(id))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := q.Mon.Project(q.Project.ID).List(q.Ctx(), checks.ListQuery{IDs: ids[:min(len(ids), maxNamed)], Order: checks.ListByAge})
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, 2*len(found))
+	for _, c := range found {
+		names = append(names, c.ID.String(), ui.NameOf(c))
+	}
+	replacer := strings.NewReplacer(names...)
+	for _, text := range texts {
+		*text = replacer.Replace(*text)
+	}
+	return nil
+}
+
+// uuids matches the UUIDs in a list.
+var uuids = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 
 // whoOf names an actor, and with address also where the request came from.
 func whoOf(a audit.Actor, address bool) string {

@@ -2,6 +2,7 @@ package changes_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,16 @@ func TestAuditPages(t *testing.T) {
 			t.Errorf("%s names the pause %d times", path, n)
 		}
 		s.SignedIn(s.Keys.ReadOnly).Get(path).Is(http.StatusOK).Has("was changed", "was paused").HasNo(hint, "by an embedding program", "→", "127.0.0.1", "&lt;i&gt;")
+	}
+}
+
+// TestWindowChanges: an entry about a window has times as the clock of the viewer shows them, and the names of its checks.
+func TestWindowChanges(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	c := s.Create(checks.Spec{Name: new("Nightly <b>")})
+	b.Post("/checks/"+c.UniqueKey()+"/snooze", url.Values{"for": {"30m"}}).Is(http.StatusSeeOther)
+	for _, path := range []string{s.Path("history?kind=changes"), "/checks/" + c.UniqueKey()} {
+		b.Get(path).Is(http.StatusOK).Has("Snooze", "was created", "<ins>Nightly &lt;b&gt;</ins>", "<ins>22 Nov 2026 12:30</ins>").HasNo("2026-11-22T12:30:00Z</ins>", "Snooze snooze", "<b>snooze</b>")
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"html/template"
 	"slices"
 	"strings"
@@ -212,11 +213,28 @@ type eventView struct {
 	Deliveries []deliveryLine
 }
 
-// deliveryLine is a delivery in the history of a check.
+// deliveryLine is a delivery in the history of a check, or several of one alert that ended alike.
 type deliveryLine struct {
 	checks.Delivery
-	Name string
-	Kept string // see [words.Kept]
+	Names []string
+	Kept  string // see [words.Kept]
+}
+
+// Name names the integrations.
+func (d deliveryLine) Name() string { return prose.List(d.Names) }
+
+// addLine adds a delivery to the line of one that ended alike, or as a line.
+func addLine(lines []deliveryLine, d deliveryLine) []deliveryLine {
+	text := func(l deliveryLine) string {
+		return fmt.Sprint(l.State, l.Kept, l.Error, l.Close, l.Reminder, l.Attempts, l.InPart, l.Held, l.Due, l.FinishedAt.Sub(l.CreatedAt).Round(time.Second))
+	}
+	for i := range lines {
+		if l := &lines[i]; d.Close == "" && text(*l) == text(d) {
+			l.Names = append(l.Names, d.Names...)
+			return lines
+		}
+	}
+	return append(lines, d)
 }
 
 // eventViews prepares the newest events, newest first.
@@ -236,7 +254,7 @@ func eventViews(q *ui.Request, history []checks.Event, log []pings.Ping, kin kin
 			if d.Recipient != "" {
 				name += ": " + d.Recipient
 			}
-			v.Deliveries = append(v.Deliveries, deliveryLine{d, name, words.Kept(d, kin.state(d.HeldBy))})
+			v.Deliveries = addLine(v.Deliveries, deliveryLine{d, []string{name}, words.Kept(d, kin.state(d.HeldBy))})
 		}
 		list, end = append(list, v), e.At
 	}

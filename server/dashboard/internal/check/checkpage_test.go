@@ -2,12 +2,14 @@ package check_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
@@ -53,6 +55,28 @@ func TestCheckPage(t *testing.T) {
 	editor.Get("/checks/x").Is(http.StatusNotFound)
 }
 
+// TestEventsAlike: deliveries of one alert that ended alike stand in one line of the history.
+func TestEventsAlike(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor.Channels = pagetest.WebhooksBy(channels.NotifierFunc(func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+			if c.Name == "gone" {
+				return channels.Permanent(errors.New("410 Gone"))
+			}
+			return nil
+		}))
+	})
+	for _, name := range []string{"chat", "gone", "ops <b>"} {
+		s.Channel(channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+	}
+	c := s.Create(checks.Spec{Channels: new("*")})
+	s.Ping(c, pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	page := s.SignedIn(s.Keys.ReadOnly).Get("/checks/" + c.UniqueKey()).Is(http.StatusOK).Has("<b>gone</b> not notified: gave up after 1 attempt: 410 Gone")
+	if strings.Count(page.Body, "</b> notified") != 1 || !strings.Contains(page.Body, "chat and ops &lt;b&gt;</b> notified") && !strings.Contains(page.Body, "ops &lt;b&gt; and chat</b> notified") {
+		t.Errorf("the two that were notified do not stand together:\n%s", page.Body)
+	}
+}
+
 // TestKin shows what a check follows and what follows it, and no ping address to those who may only look.
 func TestKin(t *testing.T) {
 	s, _ := pagetest.WithReceiver(t)
@@ -65,11 +89,11 @@ func TestKin(t *testing.T) {
 	s.Ping(upload, pings.Signal{})
 	editor, reader := s.SignedIn(s.Keys.ReadWrite), s.SignedIn(s.Keys.ReadOnly)
 	for _, b := range []*pagetest.Browser{editor, reader} {
-		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Follows", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.", " alerts nobody, so no alert waits for it.").
-			HasNo("Followed by", "record-only", "Dump &lt;b&gt; alerts nobody")
+		page := b.Get("/checks/"+upload.UniqueKey()).Is(http.StatusOK).Has("Waits for", `href="/checks/`+dump.UniqueKey()+`"`, "Dump &lt;b&gt;", nameless.ID.String()[:8], "because Dump &lt;b&gt; is down.", " alerts nobody, so no alert waits for it.").
+			HasNo("for this", "record-only", "Dump &lt;b&gt; alerts nobody")
 		pagetest.WellFormed(t, page.Body)
-		b.Get("/checks/"+dump.UniqueKey()).Has("Followed by", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Follows")
-		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Follows", "Followed by", `class="after down"`)
+		b.Get("/checks/"+dump.UniqueKey()).Has(" waits for this", `href="/checks/`+upload.UniqueKey()+`"`).HasNo("Waits for")
+		b.Get("/checks/"+quietly.UniqueKey()).Has("<b>record-only</b>", "Never alerts: record-only.", "no one is notified: record-only").HasNo("Waits for", "for this", `class="after down"`)
 		b.Get(s.Path("rehearsal")).Has("<h2>Record only", "Quietly")
 		b.Get(s.Path("?all=1")).Has("<span>record-only</span>")
 		b.Get(s.Path("board?all=1")).Has("after dump", "record-only · ", "After dump")

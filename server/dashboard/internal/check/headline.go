@@ -120,8 +120,10 @@ func (f factory) notified() fact {
 	names := map[checks.DeliveryState][]string{}
 	if len(f.v.Events) > 0 && f.v.Events[0].Word == "down" {
 		for _, d := range f.v.Events[0].Deliveries {
-			if !slices.Contains(names[d.State], d.Name) {
-				names[d.State] = append(names[d.State], d.Name)
+			for _, name := range d.Names {
+				if !slices.Contains(names[d.State], name) {
+					names[d.State] = append(names[d.State], name)
+				}
 			}
 		}
 	}

@@ -41,6 +41,7 @@ type editView struct {
 	Week  weekPreview
 	Try   tryPreview
 	Slug  slugPreview
+	After afterPreview
 }
 
 // channelChoice is an integration to choose.
@@ -123,6 +124,9 @@ func showEdit(q *ui.Request, status int, v *editView) error {
 	if v.Slug, err = previewSlug(q, v.Form, v.Check.ID); err != nil {
 		return err
 	}
+	if v.After, err = previewAfter(q, v.Form, v.Check.ID); err != nil {
+		return err
+	}
 	return q.RenderStatus(status, "edit", v.Heading(), v)
 }
 
@@ -162,6 +166,12 @@ func preview(q *ui.Request) error {
 			return err
 		}
 		data = slug
+	case "after":
+		after, err := previewAfter(q, f, self)
+		if err != nil {
+			return err
+		}
+		data = after
 	default:
 		return checks.ErrNotFound
 	}

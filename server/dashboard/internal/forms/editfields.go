@@ -51,7 +51,7 @@ var inputs = []input{
 
 	{Part: "alerts", Name: "alert_after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.SettingNamed("alert_after").Max)},
 	{Part: "alerts", Name: "repeat_every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
-	{Part: "alerts", Name: "after", Mono: true, Placeholder: "nightly-dump", Hint: "Slugs of the checks that must be up for this job to succeed. While one of them is down or late, the alert of this check waits."},
+	{Part: "alerts", Name: "after", Mono: true, Placeholder: "nightly-dump", Hint: "Slugs of checks that this job needs, with commas. While one of them is down or late, an alert of this check waits."},
 	{Part: "alerts", Name: "quiet_hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
 	{Part: "alerts", Name: "record_only", Box: "Record only: never alert", Hint: "Outages and runs are recorded as always."},
 

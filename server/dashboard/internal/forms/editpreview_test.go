@@ -25,6 +25,26 @@ func at(s *pagetest.Site, text string) *pagetest.Browser {
 	return s.SignedIn(s.Keys.ReadWrite)
 }
 
+// TestPreviewAfter shows the checks that a check waits for, as they are now, and the names that mean none.
+func TestPreviewAfter(t *testing.T) {
+	s, _ := pagetest.WithReceiver(t)
+	s.Channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
+	b := s.SignedIn(s.Keys.ReadWrite)
+	dump := s.Create(checks.Spec{Name: new("Dump <b>"), Slug: new("dump"), Channels: new("*")})
+	s.Create(checks.Spec{Name: new("Mute"), Slug: new("mute"), Channels: new("")})
+	upload := s.Create(checks.Spec{Name: new("Upload"), After: new("dump"), Channels: new("*")})
+	s.Ping(dump, pings.Signal{})
+	preview := func(after string) *pagetest.Answer {
+		return b.Post(s.Path("preview/after"), url.Values{"id": {upload.ID.String()}, "after": {after}}).Is(http.StatusOK)
+	}
+	preview("dump, mute, nope").Has("Dump &lt;b&gt; is up</p>", "Mute is new</p>", "Mute alerts nobody, so no alert waits for it", "No check of this project has the slug nope")
+	preview("").HasNo("<p")
+	preview("<i>").HasNo("<p")
+	s.Ping(dump, pings.Signal{Kind: pings.Failure})
+	preview("dump").Has("Dump &lt;b&gt; is down: an alert would wait now")
+	b.Get("/checks/" + upload.UniqueKey() + "/edit").Is(http.StatusOK).Has("is down: an alert would wait now")
+}
+
 func TestPreviewTimes(t *testing.T) {
 	s := pagetest.New(t)
 	b := s.SignedIn(s.Keys.ReadWrite)
@@ -104,7 +124,7 @@ func TestCrontabLine(t *testing.T) {
 	}
 	form = inputs(b.Get(path), "edit")
 	form.Set("schedule", "TZ=Nowhere/City 0 3 * * *")
-	b.Post(path, form).Is(http.StatusUnprocessableEntity).Has("Time zone is not a valid time zone", `value="Nowhere/City"`)
+	b.Post(path, form).Is(http.StatusUnprocessableEntity).Has("is not a time zone of the IANA database. Use a name such as Europe/Riga.", `value="Nowhere/City"`)
 }
 
 // TestWords creates and changes checks with schedules in words. What words leave open is asked before it is stored, unless the

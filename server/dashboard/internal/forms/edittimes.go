@@ -68,7 +68,7 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem, p.Field = zoneProblem(err), "tz"
+		p.Problem, p.Field = words.ZoneProblem(err), "tz"
 		return p
 	}
 	s, err := schedule.Read(*spec.Schedule)
@@ -83,14 +83,6 @@ func previewTimes(f form, c checks.Check, viewer words.Clock, now time.Time) (p 
 	}
 	p.list(s, viewer, now.In(zone))
 	return p
-}
-
-// zoneProblem says what is wrong with a time zone.
-func zoneProblem(err error) string {
-	if found, ok := errors.AsType[*schedule.Error](err); ok {
-		return words.Sentence(found.Reason)
-	}
-	return "The time zone is not known. Use an IANA name, such as Europe/Riga."
 }
 
 // list adds the runs after an instant, in its location.
@@ -174,4 +166,36 @@ func previewSlug(q *ui.Request, f form, self uuid.UUID) (p slugPreview, err erro
 		}
 	}
 	return p, nil
+}
+
+// afterPreview shows the checks for which an alert of the check would wait, as they are now, the names that mean none, and what is
+// likely not meant.
+type afterPreview struct {
+	Parents        []parent
+	Lost, Warnings []string
+}
+
+// parent is a check that another one waits for, with the word of its state.
+type parent struct{ Name, Word string }
+
+// Keeps reports whether it keeps alerts back now.
+func (p parent) Keeps() bool { return p.Word == "down" || p.Word == "late" }
+
+// previewAfter makes the preview of what the check of a form waits for. Self is that check.
+func previewAfter(q *ui.Request, f form, self uuid.UUID) (p afterPreview, err error) {
+	spec := checks.Spec{After: new(f["after"])}
+	if f["after"] == "" || spec.Validate(q.Mon.Now()) != nil {
+		return p, nil
+	}
+	c := checks.Check{ID: self, ProjectID: q.Project.ID, Settings: checks.Settings{After: f["after"]}}
+	related, err := q.Mon.Project(q.Project.ID).Related(q.Ctx(), c)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range related.Parents {
+		p.Parents = append(p.Parents, parent{ui.NameOf(*c.Check), words.State(c.Status)})
+	}
+	p.Lost = words.Names(related.Lost)
+	p.Warnings, err = q.Mon.Project(q.Project.ID).FollowWarnings(q.Ctx(), c)
+	return p, err
 }

@@ -66,7 +66,7 @@ func previewWeek(f form, viewer words.Clock, now time.Time) (p weekPreview) {
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem, p.Field = zoneProblem(err), "tz"
+		p.Problem, p.Field = words.ZoneProblem(err), "tz"
 		return p
 	}
 	hours, err := quiet.Parse(text, zone)

@@ -61,6 +61,48 @@ func (v *view) addTold(q *ui.Request, rows []row, sends func(checks.Check) bool,
 	return nil
 }
 
+// addWaiting says in the rows of checks that are down which checks wait for them with their alerts.
+func addWaiting(q *ui.Request, rows []row) error {
+	var down []checks.Check
+	for _, r := range rows {
+		if r.Status == checks.StatusDown {
+			down = append(down, r.check)
+		}
+	}
+	if len(down) == 0 {
+		return nil
+	}
+	project := q.Mon.Project(q.Project.ID)
+	followers, err := project.Followers(q.Ctx(), down...)
+	if err != nil || len(followers) == 0 {
+		return err
+	}
+	var ids []uuid.UUID // of those that are named
+	for _, list := range followers {
+		ids = append(ids, list[:min(len(list), groupNames)]...)
+	}
+	list, err := project.List(q.Ctx(), checks.ListQuery{IDs: ids, Order: checks.ListByAge})
+	if err != nil {
+		return err
+	}
+	names := make(map[uuid.UUID]string, len(list))
+	for _, c := range list {
+		names[c.ID] = ui.NameOf(c)
+	}
+	for i := range rows {
+		waiting := followers[rows[i].check.ID]
+		if len(waiting) == 0 {
+			continue
+		}
+		all := make([]string, len(waiting)) // those beyond the first are only counted
+		for j, id := range waiting {
+			all[j] = names[id]
+		}
+		rows[i].Waiting = listed(all, groupNames) + map[bool]string{true: " waits", false: " wait"}[len(all) == 1] + " for it"
+	}
+	return nil
+}
+
 // failing is an integration whose alerts are not delivered.
 type failing struct {
 	verdict.Reach

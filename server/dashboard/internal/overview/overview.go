@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -76,6 +77,7 @@ type row struct {
 	Good, Back time.Time
 	Told       string // who was notified
 	Untold     bool   // nobody was
+	Waiting    string // what waits until it is up
 
 	check checks.Check
 	cause string
@@ -122,6 +124,9 @@ func page(q *ui.Request) error {
 		return err
 	}
 	if err := v.addTold(q, bad, sends, now); err != nil {
+		return err
+	}
+	if err := addWaiting(q, bad); err != nil {
 		return err
 	}
 	if v.Holds, err = q.Running(); err != nil {
@@ -277,10 +282,21 @@ func listed(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
+// nextSteps says whom later steps of the escalation notify, and when.
+func nextSteps(later []checks.Delivery, now time.Time, clock words.Clock) string {
+	slices.SortStableFunc(later, func(a, b checks.Delivery) int { return a.Due.Compare(b.Due) })
+	list := make([]string, len(later))
+	for i, d := range later {
+		list[i] = ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}) + " " + clock.Text(d.Due, now)
+	}
+	return listed(list, maxNames)
+}
+
 // told says who was notified that a check is down. untold reports that nobody was.
 func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.Time, clock words.Clock) (text string, untold bool) {
 	names, held := map[checks.DeliveryState][]string{}, map[string][]string{} // by what keeps them back
 	var parts, beingTold, inPart []string
+	var later []checks.Delivery // steps of the escalation
 	say := func(state string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
@@ -296,6 +312,8 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 		case d.ChannelKind == channels.Group && d.State == checks.DeliverySent: // the members of a group have their own
 		case d.State == checks.DeliveryFailed && d.InPart:
 			inPart = append(inPart, name)
+		case d.State == checks.DeliveryPending && d.Held == gate.ByStep && d.Due.After(now):
+			later = append(later, d)
 		case d.State == checks.DeliveryPending && d.Held != "":
 			why := words.Kept(d, "")
 			if d.Due.After(now) {
@@ -313,6 +331,10 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 	say(" not notified", names[checks.DeliveryFailed])
 	say(" not notified yet", names[checks.DeliveryPending])
 	failed := len(parts) > 0
+	if len(later) > 0 {
+		word := map[bool]string{true: "then ", false: "nobody notified yet: "}[len(parts)+len(beingTold)+len(held) > 0]
+		parts = append(parts, word+nextSteps(later, now, clock))
+	}
 	for _, why := range slices.Sorted(maps.Keys(held)) {
 		say(" not notified yet: "+why, held[why])
 	}

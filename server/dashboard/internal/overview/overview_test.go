@@ -192,7 +192,22 @@ func TestOverviewKept(t *testing.T) {
 	s.GoDown(c)
 	s.Advance(5 * time.Minute)
 	s.Tick()
-	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up").HasNo("untold", "ops not notified yet<")
+	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up", "<span>backup waits for it</span>").HasNo("untold", "ops not notified yet<")
+}
+
+// TestOverviewSteps says whom later steps of the escalation policy notify, and when.
+func TestOverviewSteps(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) {
+		c.Monitor = monitor.Config{Channels: pagetest.WebhooksBy(channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }))}
+	})
+	hook := func(name string) uuid.UUID {
+		return s.Channel(channels.Webhook, name, map[string]string{"url_down": "https://example.org/"}).ID
+	}
+	steps := []gate.Step{{Channels: []uuid.UUID{hook("ops")}}, {After: 10 * time.Minute, Channels: []uuid.UUID{hook("pager")}}, {After: time.Hour, Channels: []uuid.UUID{hook("boss")}}}
+	pagetest.NoError(t, s.Mon.Project(s.Project.ID).SetEscalation(t.Context(), steps))
+	s.Ping(s.Create(checks.Spec{Name: new("backup"), Channels: new("*")}), pings.Signal{Kind: pings.Failure})
+	s.Tick()
+	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops notified; then pager 12:10, boss 13:00</span>").HasNo("untold")
 }
 
 // TestOverviewWell is quiet and has the evidence.

@@ -5,8 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -29,16 +35,50 @@ func TestGrouping(t *testing.T) {
 	save := func(checks, window string) *pagetest.Answer {
 		return b.Post(s.Path("grouping"), url.Values{"storm_checks": {checks}, "storm_window": {window}})
 	}
-	b.Get(s.Path("settings")).Is(http.StatusOK).Has("from 5 checks within 1 min", `value="5"`, `value="1m"`)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("from 5 checks within 1 min", `value="5"`, `value="1 min"`)
 	save("x", "1m").Is(http.StatusBadRequest).Has("Not saved", "The number of checks is not a number.", `value="x"`)
 	save("1", "1m").Is(http.StatusBadRequest).Has("Not saved", "The number of checks is too small: 1, the minimum is 2.", `aria-invalid="true"`)
-	save("5", "1 min").Is(http.StatusBadRequest).Has("Not saved", "The window is not a duration such as 1m or 90s.")
-	save("5", "2h").Is(http.StatusBadRequest).Has("Not saved", "The window in seconds is too large: 7200, the maximum is 3600.")
+	save("5", "soon").Is(http.StatusBadRequest).Has("Not saved", "The window is not a period", `value="soon"`)
+	save("5", "2h").Is(http.StatusBadRequest).Has("Not saved", "The window is out of range: 2 h, it takes 10 s to 1 h.")
 	save(" 3 ", "90s").Is(http.StatusSeeOther)
-	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Saved.", "from 3 checks within 1 min 30 s", `value="1m30s"`)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Saved.", "from 3 checks within 1 min 30 s", `value="1 min 30 s"`)
 	save("0", "90s").Is(http.StatusSeeOther)
 	b.Get(s.Path("settings")).Is(http.StatusOK).Has("<dd>off</dd>")
 	s.SignedIn(s.Keys.ReadWrite).Post(s.Path("grouping"), url.Values{"storm_checks": {"3"}, "storm_window": {"1m"}}).Is(http.StatusForbidden)
+}
+
+// TestGroupingExample: the page says what a storm of the project as it is does to its integrations, as the gate decides.
+func TestGroupingExample(t *testing.T) {
+	s := pagetest.New(t, func(c *pagetest.Config) { c.Monitor.Channels = standard.Kinds() })
+	b := s.Owner()
+	s.Channel(channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+	s.Channel(channels.Webhook, "wiki", map[string]string{"url_down": "https://example.org/"})
+	const n = 7
+	for range n - 3 {
+		s.Create(checks.Spec{Channels: new("*")})
+	}
+	b.Get(s.Path("settings")).Is(http.StatusOK).HasNo("would get")
+	for range 3 {
+		s.Create(checks.Spec{Channels: new("*")})
+	}
+	s.Create(checks.Spec{Channels: new("")})
+	b.Get(s.Path("settings")).Has("Now, if all 7 checks went down within 1 min, ops would get at most 5 messages: the first 4 alone, and one about the others. Wiki would get one for each check.")
+
+	var burst gate.Burst
+	storm, alone, waiting := gate.DefaultStorm(), 0, 0
+	for i := range n {
+		now := pagetest.Start.Add(time.Duration(i) * 8 * time.Second)
+		burst.Want(storm, uuid.New(), now)
+		if burst.Decide(storm, now, now).Action == gate.Wait {
+			waiting++
+			continue
+		}
+		burst.Left(now)
+		alone++
+	}
+	if alone != 4 || waiting != 3 {
+		t.Errorf("the gate sends %d alone, and %d wait", alone, waiting)
+	}
 }
 
 func TestProjectSettings(t *testing.T) {

@@ -8,10 +8,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -20,6 +24,7 @@ import (
 type settingsView struct {
 	counts
 	Name, Grouping ui.Form
+	Storm          string // what the grouping would do with the project as it is
 }
 
 // counts are how many checks, integrations and keys a project has.
@@ -56,8 +61,8 @@ func newSettings(q *ui.Request) settingsView {
 		Grouping: ui.Form{Title: "Not saved", Fields: []ui.Field{
 			{Name: "storm_checks", Label: "Checks that go down within the window", Called: "The number of checks", Hint: "2 to 1000, or 0 to send each alert alone",
 				Value: strconv.Itoa(storm.Checks), Attrs: `inputmode="numeric" autocomplete="off" required maxlength="4"`},
-			{Name: "storm_window", Label: "Window", Called: "The window in seconds", Hint: "10s to 1h, such as 1m",
-				Value: checks.ValueText(storm.Window), Attrs: `autocomplete="off" required maxlength="10" spellcheck="false"`},
+			{Name: "storm_window", Label: "Window", Called: "The window", Hint: words.SpellPeriod(gate.MinStormWindow) + " to " + words.SpellPeriod(gate.MaxStormWindow),
+				Value: words.SpellPeriod(storm.Window), Attrs: `autocomplete="off" required maxlength="20" spellcheck="false"`},
 		}},
 	}
 }
@@ -66,7 +71,57 @@ func showSettings(q *ui.Request, status int, v settingsView) (err error) {
 	if v.counts, err = count(q); err != nil {
 		return err
 	}
+	if v.Storm, err = stormExample(q); err != nil {
+		return err
+	}
 	return q.RenderStatus(status, "settings", "Settings", v)
+}
+
+// namedInStorm bounds the integrations that the example of a storm names.
+const namedInStorm = 3
+
+// stormExample says what the grouping of the project does if all checks of its integrations go down within the window. It is "" if no
+// check has an integration whose alerts are grouped, or too few.
+func stormExample(q *ui.Request) (string, error) {
+	storm, project := q.Project.Storm, q.Mon.Project(q.Project.ID)
+	available, err := project.Channels(q.Ctx())
+	if err != nil || !storm.On() {
+		return "", err
+	}
+	combines := make(map[channels.Kind]bool)
+	for _, t := range q.Mon.Kinds() {
+		combines[t.Kind] = t.Combines
+	}
+	var ids []uuid.UUID
+	names := make(map[bool][]string) // by whether alerts are grouped
+	for _, c := range available {
+		if c.Kind != channels.Group { // its members get the alerts
+			names[combines[c.Kind]] = append(names[combines[c.Kind]], ui.ChannelName(c))
+		}
+		if combines[c.Kind] {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return "", nil
+	}
+	all, paused, err := project.CountReached(q.Ctx(), ids)
+	n := all - paused
+	if err != nil || n < storm.Checks {
+		return "", err
+	}
+	named := func(list []string) string {
+		if more := len(list) - namedInStorm; more > 0 {
+			list = append(list[:namedInStorm:namedInStorm], fmt.Sprintf("%d more", more))
+		}
+		return prose.List(list)
+	}
+	text := fmt.Sprintf("Now, if all %d checks went down within %s, %s would get at most %d messages: %s alone, and one about the others.", n, prose.Duration(storm.Window),
+		named(names[true]), storm.Checks, map[bool]string{true: "the first", false: fmt.Sprintf("the first %d", storm.Checks-1)}[storm.Checks == 2])
+	if len(names[false]) > 0 {
+		text += " " + words.Capital(named(names[false])) + " would get one for each check."
+	}
+	return text, nil
 }
 
 // renameProject changes the name of a project.
@@ -92,9 +147,12 @@ func saveGrouping(q *ui.Request) error {
 	if err != nil {
 		v.Grouping.Wrong("storm_checks", "The number of checks is not a number.")
 	}
-	window, err := time.ParseDuration(v.Grouping.Value("storm_window"))
-	if err != nil {
-		v.Grouping.Wrong("storm_window", "The window is not a duration such as 1m or 90s.")
+	window, err := words.ParsePeriod(v.Grouping.Value("storm_window"))
+	switch {
+	case err != nil:
+		v.Grouping.Wrong("storm_window", "The window "+err.Error()+".")
+	case window < gate.MinStormWindow || window > gate.MaxStormWindow:
+		v.Grouping.Wrong("storm_window", "The window is out of range: "+words.SpellPeriod(window)+", it takes "+v.Grouping.Field("storm_window").Hint+".")
 	}
 	if !v.Grouping.Refused() {
 		_, err = q.Mon.Projects().Update(q.Ctx(), q.Project.ID, checks.ProjectUpdate{StormChecks: &n, StormWindow: &window})

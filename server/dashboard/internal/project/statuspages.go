@@ -76,6 +76,7 @@ type statusPageForm struct {
 type shownCheck struct {
 	ui.Row
 	Public string
+	Input  ui.Field // of the public name
 }
 
 // tagChoice is a tag with the number of checks that have it.
@@ -214,7 +215,18 @@ func (f *statusPageForm) readNames(typed url.Values) {
 		text, found := strings.CutPrefix(input, publicName)
 		if id, err := uuid.Parse(text); found && err == nil {
 			f.Names[id] = strings.TrimSpace(values[0])
+			f.refuseName(input, id)
 		}
+	}
+}
+
+// refuseName says at its input what is wrong with a public name.
+func (f *statusPageForm) refuseName(input string, id uuid.UUID) {
+	alone := checks.StatusPage{Slug: "x", Title: "x", Names: map[uuid.UUID]string{id: f.Names[id]}}
+	if _, err := alone.Normalize(); err != nil {
+		field := ui.Form{Fields: []ui.Field{{Name: input, Setting: "names", Called: "A public name", Value: f.Names[id]}}}
+		field.Refuse(err)
+		f.Form.Fields = append(f.Form.Fields, field.Fields...)
 	}
 }
 
@@ -256,11 +268,23 @@ func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
 			return err
 		}
 	}
+	f.sayHidden()
 	title := "New status page"
 	if !f.New {
 		title = "Status page"
 	}
 	return q.RenderStatus(status, "statuspage", title, f)
+}
+
+// sayHidden says above the form what is wrong with the public name of a check that the preview does not show.
+func (f *statusPageForm) sayHidden() {
+	for i := range f.Form.Fields {
+		field := &f.Form.Fields[i]
+		shown := func(c shownCheck) bool { return c.Input.Name == field.Name }
+		if strings.HasPrefix(field.Name, publicName) && !slices.ContainsFunc(f.Shown, shown) {
+			f.Form.Problem, field.Error = field.Error, ""
+		}
+	}
 }
 
 // preview names the first checks that the page would show.
@@ -272,7 +296,11 @@ func (f *statusPageForm) preview(q *ui.Request, count int) error {
 			return err
 		}
 		if f.Shows(c.Settings) {
-			f.Shown = append(f.Shown, shownCheck{ui.RowOf(*c.Check, now, q.Clock().Zone), f.Names[c.ID]})
+			input := ui.Field{Name: publicName + c.ID.String()}
+			if typed := f.Form.Find(input.Name); typed != nil {
+				input = *typed
+			}
+			f.Shown = append(f.Shown, shownCheck{ui.RowOf(*c.Check, now, q.Clock().Zone), f.Names[c.ID], input})
 		}
 		if len(f.Shown) >= min(count, shownRows) {
 			break

@@ -84,7 +84,7 @@ func TestStatusPageProblems(t *testing.T) {
 		{"title", "\u202e", http.StatusBadRequest, "The address is empty."},
 		{"title", strings.Repeat("ü", 101), http.StatusBadRequest, "The title is too long: 101 characters, the maximum is 100."},
 		{"description", "a\x00", http.StatusBadRequest, "The description has a NUL character."},
-		{"min_outage", "1", http.StatusBadRequest, "The least duration has no unit: write 1 min, 1 h or 1 days."},
+		{"min_outage", "1", http.StatusBadRequest, "The least duration has no unit: write 1 min, 1 h or 1 day."},
 		{"min_outage", "2 days", http.StatusBadRequest, "The least duration is too long: 2 days, the maximum is 1 day."},
 		{"name-" + shop.ID.String(), "a\x00", http.StatusBadRequest, "A public name has a NUL character."},
 		{"name-" + shop.ID.String(), strings.Repeat("ü", 101), http.StatusBadRequest, "A public name is too long: 101 characters, the maximum is 100."},
@@ -100,6 +100,9 @@ func TestStatusPageProblems(t *testing.T) {
 			form.Set("slug", "")
 		}
 		form.Set(test.field, test.value)
+		if input := test.field; strings.HasPrefix(input, "name-") { // the mark stands at the one input
+			b.Post(s.Path("status/new"), form).Has(`<a href="#`+input+`">`, `aria-invalid="true" aria-describedby="`+input+`-wrong">`).HasNo(`id="names" tabindex="-1" aria-invalid`)
+		}
 		b.Post(s.Path("status/new"), form).Is(test.status).Has(test.want, `aria-invalid="true"`)
 	}
 	for _, preview := range []string{"preview", "save"} {

@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -33,55 +32,6 @@ type windowsView struct {
 	Zones                 []string
 	Zone                  string
 	Preview               *windowPreview
-}
-
-// windowPreview says what a window would cover, and when.
-type windowPreview struct {
-	Covered int
-	Names   []string     // of the first checks that it covers
-	Times   []flips.Span // that are running or come next
-	Repeats bool         // there are more
-	Zone    *time.Location
-}
-
-// More counts the covered checks without a name.
-func (p windowPreview) More() int { return p.Covered - len(p.Names) }
-
-const (
-	// namesPreviewed is how many checks a preview names, and timesPreviewed how many occurrences it has.
-	namesPreviewed = 20
-	timesPreviewed = 3
-)
-
-// previewWindow returns the preview of a window that was normalized.
-func previewWindow(q *ui.Request, w gate.Window) (*windowPreview, error) {
-	now := q.Mon.Now()
-	p := &windowPreview{Zone: q.Clock().Zone}
-	if zone, err := schedule.LoadLocation(w.TZ); w.Schedule != "" && err == nil {
-		p.Zone = zone
-	}
-	if until, in := w.At(now); in {
-		p.Times = append(p.Times, flips.Span{Start: now, End: until})
-	}
-	for at := now; ; {
-		start, end, ok := w.Next(at)
-		if p.Repeats = ok && len(p.Times) == timesPreviewed; !ok || p.Repeats {
-			break
-		}
-		p.Times, at = append(p.Times, flips.Span{Start: start, End: end}), start
-	}
-	for c, err := range q.Mon.Project(q.Project.ID).EachCheck(q.Ctx(), checks.Query{}) {
-		if err != nil {
-			return nil, err
-		}
-		if !w.Covers(c.ID, c.TagList()) {
-			continue
-		}
-		if p.Covered++; len(p.Names) < namesPreviewed {
-			p.Names = append(p.Names, ui.NameOf(*c.Check))
-		}
-	}
-	return p, nil
 }
 
 // windowForm is the form of a window. Its choices of what and when are fields that the page draws.
@@ -279,7 +229,7 @@ func refuseWindow(form *ui.Form, w gate.Window, now time.Time, clock words.Clock
 			return
 		}
 		if field := form.Find(wrong.Field); field == nil || field.Error == "" {
-			form.Refuse(&checks.FieldError{Field: wrong.Field, Reason: clock.Spoken(wrong.Reason)})
+			form.Refuse(&checks.FieldError{Field: wrong.Field, Reason: clock.Spoken(wrong.Reason), Err: wrong.Err})
 		}
 		switch wrong.Field {
 		case "note":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/pagetest"
 )
 
@@ -42,13 +43,15 @@ func TestMaintenance(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	for want, form := range map[string]url.Values{
-		`<a href="#tags">The list of tags is empty: choose a tag, or another answer.</a>`:       {"scope": {"tags"}, "when": {"now"}, "for": {"1h"}},
-		`<a href="#checks">The list of checks is empty: choose a check, or another answer.</a>`: {"scope": {"checks"}, "when": {"now"}, "for": {"1h"}},
-		`<a href="#start">The start is not a date and a time.</a>`:                              {"when": {"planned"}, "end": {"2026-11-25T02:00"}},
-		`<a href="#end">The end is not after the start`:                                         {"when": {"planned"}, "start": {"2026-11-25T02:00"}, "end": {"2026-11-25T01:00"}},
-		`<a href="#schedule">The schedule is not valid`:                                         {"when": {"recurring"}, "schedule": {"0 0 30 2 *"}, "each": {"1h"}, "tz": {"UTC"}},
-		`<a href="#tz">The time zone is not a time zone`:                                        {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Riga"}},
-		`<a href="#each">The duration `:                                                         {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"31 days"}, "tz": {"UTC"}},
+		`<a href="#tags">The list of tags is empty: choose a tag, or another answer.</a>`:                         {"scope": {"tags"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#checks">The list of checks is empty: choose a check, or another answer.</a>`:                   {"scope": {"checks"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#start">The start is not a date and a time.</a>`:                                                {"when": {"planned"}, "end": {"2026-11-25T02:00"}},
+		`<a href="#end">The end is not after the start`:                                                           {"when": {"planned"}, "start": {"2026-11-25T02:00"}, "end": {"2026-11-25T01:00"}},
+		`<a href="#schedule">The schedule is not valid`:                                                           {"when": {"recurring"}, "schedule": {"0 0 30 2 *"}, "each": {"1h"}, "tz": {"UTC"}},
+		`<a href="#tz">&#34;Europe/Rigga&#34; is not a time zone of the IANA database; did you mean Europe/Riga?`: {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Europe/Rigga"}},
+		`<a href="#each">The duration is out of range: 33 days 8 h, each occurrence takes 1 minute to 30 days`:    {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"800 h"}, "tz": {"UTC"}},
+		`&#34;Mars&#34; is not a time zone of the IANA database. Use a name such as Europe/Riga.`:                 {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Mars"}},
+		`<a href="#each">The duration `:                                                                           {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"31 days"}, "tz": {"UTC"}},
 	} {
 		b.Post(s.Path("maintenance"), form).Is(http.StatusBadRequest).Has(want)
 	}
@@ -102,6 +105,21 @@ func TestMaintenancePreview(t *testing.T) {
 	preview(b.In("America/New_York"), weekly).Is(http.StatusOK).Has("<b>Covers 23 checks</b>", "and 3 more checks",
 		`<time datetime="2026-11-29T01:00:00Z">Sat 20:00</time>`, "(29 Nov 03:00 Riga)", `datetime="2026-12-06T01:00:00Z"`, `datetime="2026-12-13T01:00:00Z"`, "and so on").
 		HasNo(`datetime="2026-12-20`)
+	for _, spec := range []checks.Spec{
+		{Name: new("ends <b>"), Schedule: new("50 13 * * *"), Grace: new(30 * time.Minute)}, {Name: new("after"), Schedule: new("10 14 * * *")},
+		{Name: new("much-after"), Schedule: new("16 14 * * *")}, {Name: new("within"), Schedule: new("0 13 * * *"), Grace: new(time.Hour)},
+		{Name: new("hourly"), Timeout: new(110 * time.Minute), Grace: new(20 * time.Minute)},
+		{Name: new("unlike"), Tags: []string{"adb"}}, {Name: new("eu"), Tags: []string{"DB-eu"}},
+	} {
+		if spec.Tags == nil {
+			spec.Tags = []string{"db"}
+		}
+		s.Ping(s.Create(spec), pings.Signal{})
+	}
+	preview(b, url.Values{"scope": {"tags"}, "tag": {"db"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).
+		Has("<bdi>ends &lt;b&gt;</bdi> is expected <time", "and goes down only after the end, <time", ">09:20</time>.", "<bdi>after</bdi> is expected <time", ", 10 min after the end.",
+			"<bdi>hourly</bdi> is expected <time", "1 check with the tag <bdi>DB-eu</bdi> is not covered.").
+		HasNo("<bdi>much-after</bdi> is", "<bdi>within</bdi> is", "tag <bdi>adb")
 	preview(b, url.Values{"scope": {"tags"}, "tag": {"nothing"}, "when": {"now"}, "for": {"2h"}}).Is(http.StatusOK).Has("<b>Covers no check</b>")
 	preview(b, url.Values{"scope": {"tags"}, "when": {"recurring"}, "each": {"x"}}).Is(http.StatusOK).Has(`<a href="#tags">`, `<a href="#schedule">`, `<a href="#each">`, "Not complete").HasNo("Covers")
 	list, err := s.Mon.Project(s.Project.ID).Windows(t.Context(), checks.WindowQuery{})

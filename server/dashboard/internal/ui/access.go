@@ -32,6 +32,8 @@ type Access struct {
 type Person struct {
 	ID          uuid.UUID
 	Name, Email string
+	// Known is the name that colleagues read, which no other person has, on a page that changes something; "" without a Name.
+	Known string
 	// Admin says that the person owns every project and manages people.
 	Admin bool
 	// ProvedAt is when the person has last proved who they are.
@@ -107,7 +109,7 @@ func (q *Request) UnnamedAlert(d checks.Delivery) checks.Delivery {
 // Actor is who may see and change that, for the audit log, with the address that a request comes from.
 func (a Access) Actor(project uuid.UUID, address string) audit.Actor {
 	if p := a.Person; p != nil {
-		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address, Called: p.Name}
+		return audit.Actor{Kind: audit.Person, ID: p.ID.String(), Name: p.Email, Address: address, Called: cmp.Or(p.Known, p.Name)}
 	}
 	if key, ok := a.Keys[project]; ok {
 		return audit.Actor{Kind: audit.Key, ID: key.ID.String(), Name: key.Hint, Address: address}

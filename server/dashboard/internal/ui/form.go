@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // Form is a form of a page, with what was typed and what is wrong with it. The template "refused" lists what is wrong, with the
@@ -130,6 +132,10 @@ func (f *Form) Refuse(err error) int {
 	if field == nil {
 		f.Problem = "The " + found.Error() + "."
 		return http.StatusConflict
+	}
+	if zone, ok := errors.AsType[*schedule.Error](found.Err); ok && found.Field == "tz" {
+		field.Error = words.ZoneProblem(zone)
+		return http.StatusBadRequest
 	}
 	field.Error = cmp.Or(field.Called, field.Label) + " " + found.Reason + "."
 	return http.StatusBadRequest

@@ -5,7 +5,7 @@ import "strings"
 // settingLabels are what pages call the settings of a check, where their names do not say it.
 var settingLabels = map[string]string{
 	"when": "Schedule type", "timeout": "Interval", "tz": "Time zone", "grace": "Grace time", "channels": "Integrations", "desc": "Description", "max_runtime": "Maximum run time",
-	"after": "Follows", "filter_http_body": "HTTP body filter", "filter_subject": "Subject filter", "filter_body": "E-mail body filter",
+	"after": "Waits for", "filter_http_body": "HTTP body filter", "filter_subject": "Subject filter", "filter_body": "E-mail body filter",
 	"start_kw": "Start keywords", "success_kw": "Success keywords", "failure_kw": "Failure keywords", "filter_default_fail": "Default to failure",
 }
 

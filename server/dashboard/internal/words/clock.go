@@ -52,8 +52,19 @@ func (c Clock) Reach(r verdict.Reach, now time.Time) string {
 // instants matches the instants in errors of the monitor.
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// Spoken writes the instants of an error, such as 2026-11-24T22:00:00Z, by the clock: "25 Nov 2026 00:00".
+// durations matches the durations in them.
+var durations = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+s\b`)
+
+// Spoken writes the instants of an error, such as 2026-11-24T22:00:00Z, by the clock: "25 Nov 2026 00:00". Durations, such as 744h0m0s,
+// become words: "31 days".
 func (c Clock) Spoken(text string) string {
+	text = durations.ReplaceAllStringFunc(text, func(text string) string {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return text
+		}
+		return SpellPeriod(d)
+	})
 	return instants.ReplaceAllStringFunc(text, func(text string) string {
 		t, err := time.Parse(time.RFC3339, text)
 		if err != nil {
@@ -107,6 +118,14 @@ func (c Clock) Span(from, to time.Time, own *time.Location) template.HTML {
 		layout = "2 Jan 2006 15:04:05"
 	}
 	return c.dated(from) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone)) + c.beside(from, own)
+}
+
+// Stretch is When from one instant to another, whose date stands only if it is another one.
+func (c Clock) Stretch(from, to, now time.Time) template.HTML {
+	if from.In(c.Zone).Format(time.DateOnly) == to.In(c.Zone).Format(time.DateOnly) {
+		return c.When(from, now) + " – " + element(to, c.Format(to, "15:04")+zoneOf(to, c.Zone))
+	}
+	return c.When(from, now) + " – " + c.When(to, now)
 }
 
 // element is a time element.

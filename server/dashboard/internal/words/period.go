@@ -19,7 +19,8 @@ func ParsePeriod(text string) (time.Duration, error) {
 	case text == "":
 		return 0, errors.New("is missing: write it like 90 min")
 	case strings.Trim(text, "0123456789") == "":
-		return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s days", Cut(text, 20))
+		days := map[bool]string{true: "day", false: "days"}[text == "1"]
+		return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s %s", Cut(text, 20), days)
 	}
 	d, err := checks.ParseDuration(text)
 	if err == nil && d%time.Second != 0 {

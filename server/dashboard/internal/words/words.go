@@ -3,6 +3,7 @@ package words
 
 import (
 	"cmp"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 // Name is [prose.Name], or else empty.
@@ -108,4 +110,16 @@ func Typed(s checks.Setting, value any) string {
 		return value
 	}
 	return ""
+}
+
+// ZoneProblem says in a sentence what is wrong with a time zone, and what to write.
+func ZoneProblem(err error) string {
+	found, ok := errors.AsType[*schedule.Error](err)
+	if !ok {
+		return "The time zone is not known. Use a name such as Europe/Riga."
+	}
+	if strings.HasSuffix(found.Reason, "database") { // without advice
+		return Sentence(found.Reason) + " Use a name such as Europe/Riga."
+	}
+	return Sentence(found.Reason)
 }

@@ -2,21 +2,7 @@ package discover
 
 import "strings"
 
-// assignState is a state of load_env, which both daemons have from Vixie's cron, in the order of a line.
-type assignState int
-
-const (
-	nameBegins assignState = iota
-	inName
-	behindName
-	behindEqual
-	valueBegins
-	inValue
-	behindValue
-	noAssignment
-)
-
-// assign reports whether a line sets a variable, and which.
+// assign reports whether a line sets a variable, as load_env of the daemons decides it, and which.
 func (c Cron) assign(text string) (name, value string, ok bool) {
 	if c == Busybox {
 		return busyboxAssign(text)
@@ -24,57 +10,44 @@ func (c Cron) assign(text string) (name, value string, ok bool) {
 	if c == Debian {
 		text = text[:min(len(text), debianCommand)]
 	}
-	var parts [2][]byte
-	state, quote := nameBegins, byte(0)
-	for at := 0; at < len(text) && state != noAssignment; {
-		ch := text[at]
-		switch state {
-		case nameBegins, valueBegins:
-			if ch == '\'' || ch == '"' {
-				quote = ch
-				at++
-			}
-			state++
-		case inName, inValue:
-			switch {
-			case quote != 0 && ch == quote:
-				state++
-				at++
-			case state == inName && quote != 0 && ch == '=':
-				state = noAssignment
-			case state == inName && quote == 0 && (isSpace(ch) || ch == '='):
-				state++
-				if isSpace(ch) {
-					at++
-				}
-			default:
-				part := 0
-				if state == inValue {
-					part = 1
-				}
-				parts[part] = append(parts[part], ch)
-				at++
-			}
-		case behindName:
-			if ch == '=' {
-				state, quote = behindEqual, 0
-			} else if !isSpace(ch) {
-				state = noAssignment
-			}
-			at++
-		case behindEqual, behindValue:
-			if isSpace(ch) {
-				at++
-			} else {
-				state++
-			}
-		}
+	p := position{text: text}
+	name, quoted, ok := p.token(func(ch byte) bool { return isSpace(ch) || ch == '=' })
+	if p.spaces(); !ok || quoted && strings.Contains(name, "=") || !p.has('=') {
+		return "", "", false
 	}
-	name, value = string(parts[0]), string(parts[1])
-	if state == inValue && quote == 0 {
-		return name, strings.TrimRight(value, " \t\n\v\f\r"), true
+	p.at++
+	if p.spaces(); p.at == len(text) {
+		return name, "", c != Debian
 	}
-	return name, value, state == behindValue || state == behindEqual && c != Debian
+	value, quoted, ok = p.token(func(byte) bool { return false })
+	if p.spaces(); !ok || p.at < len(text) {
+		return "", "", false
+	}
+	if !quoted {
+		value = strings.TrimRight(value, " \t\n\v\f\r")
+	}
+	return name, value, true
+}
+
+// token reads a word in quotes, or up to a character that ends it. Quotes must be closed.
+func (p *position) token(ends func(byte) bool) (text string, quoted, ok bool) {
+	if p.has('\'') || p.has('"') {
+		inner, _, closed := strings.Cut(p.text[p.at+1:], p.text[p.at:p.at+1])
+		p.at = min(p.at+len(inner)+2, len(p.text))
+		return inner, true, closed
+	}
+	start := p.at
+	for p.at < len(p.text) && !ends(p.text[p.at]) {
+		p.at++
+	}
+	return p.text[start:p.at], false, true
+}
+
+// spaces skips white space of any kind.
+func (p *position) spaces() {
+	for p.at < len(p.text) && isSpace(p.text[p.at]) {
+		p.at++
+	}
 }
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }

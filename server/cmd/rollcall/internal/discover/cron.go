@@ -32,7 +32,6 @@ type entryLine struct {
 	reboot  bool
 	spec    cronSpec
 	user    string // of a system crontab
-	word    string // behind the fields: the first of the command, or the user
 	at      int    // where the command begins
 	command string // as in the file
 }
@@ -77,22 +76,27 @@ func (c Cron) parse(text string, system, root bool, known func(string) bool) (en
 	} else if p.has('*') && c != Busybox {
 		return e, errCommand
 	}
+	return e, c.command(&e, &p)
+}
+
+// command reads the command behind the fields, the user and the options.
+func (c Cron) command(e *entryLine, p *position) error {
 	if c == Cronie || c == SUSE {
 		if err := p.options(); err != nil {
-			return e, err
+			return err
 		}
 	}
-	e.at, e.command = p.at, text[p.at:]
+	e.at, e.command = p.at, p.text[p.at:]
 	if c == Busybox {
 		e.command = trimBlanks(e.command)
 	}
 	if e.command == "" || e.command == "\r" {
-		return e, errNothing
+		return errNothing
 	}
 	if limit := c.longest(); len(e.command) > limit {
-		return e, errLong
+		return errLong
 	}
-	return e, nil
+	return nil
 }
 
 // longest is how many bytes a command may have.

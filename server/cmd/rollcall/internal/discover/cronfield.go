@@ -58,7 +58,9 @@ func (f *cronField) wording(r *cronRange, text string) {
 		f.text = text
 		return
 	}
-	f.text = valueList(r, f.set, "-")
+	if f.text = valueList(r, f.set, "-"); f.star && !strings.HasPrefix(f.text, "*") { // it has the first value
+		f.text = strings.TrimSuffix("*/99,"+valueList(r, f.set&^(1<<r.lo), "-"), ",")
+	}
 }
 
 // fold makes Sundays equal.

@@ -21,6 +21,11 @@ var macros = map[string]string{
 // byStars decides whether both days must match, as cron and cronie do.
 func (c *cronSpec) byStars() {
 	c.either = !c.fields[dayField].star && !c.fields[weekdayField].star
+	for _, i := range []int{dayField, weekdayField} { // Rollcall decides by the first character
+		if f := &c.fields[i]; c.either && strings.HasPrefix(f.text, "*") {
+			f.text = listed(cronRanges[i], f.set)
+		}
+	}
 }
 
 // byUse decides it as busybox does, by whether a field leaves out a value.
@@ -31,9 +36,15 @@ func (c *cronSpec) byUse() {
 	day.set &^= 1
 	for i := range c.fields {
 		f := &c.fields[i]
+		f.star = false // it means nothing to busybox
 		f.wording(cronRanges[i], f.text)
-		if c.either && strings.HasPrefix(f.text, "*") && (i == dayField || i == weekdayField) {
+		if i != dayField && i != weekdayField {
+			continue
+		}
+		if c.either && strings.HasPrefix(f.text, "*") {
 			f.text = listed(cronRanges[i], f.set)
+		} else if !c.either && fold(cronRanges[i], f.set) == cronRanges[i].all() {
+			f.text = "*"
 		}
 	}
 }
@@ -170,8 +181,12 @@ func weekdayList(set uint64) string {
 // zoned is a schedule of one line with its zone.
 type zoned struct {
 	spec cronSpec
+	expr string // of the spec
 	zone string
 }
+
+// maxUnion bounds the schedules of one job. More do not fit into the schedule of a check.
+const maxUnion = 100
 
 // union returns one expression that fires whenever one of several lines does, and its zone.
 func union(lines []zoned) (expr, zone string) {

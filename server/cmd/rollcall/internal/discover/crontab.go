@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,11 +32,14 @@ func (r *reader) crontabs() {
 			continue
 		}
 		seen[e.path] = true
-		if _, err := r.tree.names(dir); err != nil && r.Listed != nil {
-			t := &table{reader: r, file: path.Join(dir, r.ListedOf), user: r.ListedOf, zone: r.zone}
-			t.read(string(r.Listed))
-		}
 		r.each(dir, func(name string) { r.spoolFile(path.Join(dir, name), name) })
+	}
+	if r.Own.User != "" {
+		file := path.Join(r.spools()[0], r.Own.User)
+		if _, err := r.tree.read(file); err != nil {
+			t := &table{reader: r, file: file, user: r.Own.User, zone: r.zone}
+			t.read(r.Own.Text)
+		}
 	}
 }
 
@@ -43,7 +47,10 @@ func (r *reader) crontabs() {
 func (r *reader) spools() []string {
 	switch r.Cron {
 	case Cronie:
-		return []string{"/var/spool/cron", "/var/spool/cron/crontabs"}
+		if r.tree.exists("/var/lib/dpkg/info/cronie.list") {
+			return []string{"/var/spool/cron/crontabs"}
+		}
+		return []string{"/var/spool/cron"}
 	case SUSE:
 		return []string{"/var/spool/cron/tabs"}
 	case Busybox:
@@ -182,7 +189,6 @@ type table struct {
 	zone, shell string
 	random      time.Duration // RANDOM_DELAY
 	zoneIgnored bool
-	disabled    []LeftOut
 }
 
 func (t *table) source(n int) string { return t.file + ":" + strconv.Itoa(n) }
@@ -193,50 +199,51 @@ const maxLines = 10_004
 // read reads the text of a crontab. Debian's cron ignores a file with a fault.
 func (t *table) read(text string) {
 	runs, left := len(t.runs), len(t.found.LeftOut)
-	ignore := func(code, detail string) {
+	n, code, detail := 0, "", ""
+	for rest := text; rest != "" && code == ""; {
+		var line string
+		var ended bool
+		number := n + 1
+		line, rest, ended = strings.Cut(rest, "\n")
+		for n++; t.Cron == Busybox && strings.HasSuffix(line, `\`) && rest != ""; n++ {
+			var more string
+			more, rest, _ = strings.Cut(rest, "\n")
+			line = line[:len(line)-1] + more
+		}
+		code, detail = t.line(line, number, ended)
+	}
+	if n >= maxLines && t.Cron == Debian && code == "" {
+		code, detail = "file-ignored", "more than 10000 lines"
+	}
+	if code != "" {
 		t.runs, t.found.LeftOut = t.runs[:runs], t.found.LeftOut[:left]
 		t.leave(t.file, code, detail)
 	}
-	n := 0
-	for rest := text; rest != ""; {
-		n++
-		line, after, ended := strings.Cut(rest, "\n")
-		rest = after
-		number := n
-		for t.Cron == Busybox && strings.HasSuffix(line, `\`) && rest != "" {
-			n++
-			more, after, _ := strings.Cut(rest, "\n")
-			line, rest = line[:len(line)-1]+more, after
-		}
-		trimmed := strings.TrimLeft(line, " \t")
-		switch {
-		case trimmed == "":
-			continue
-		case trimmed[0] == '#':
-			t.comment(trimmed, number)
-			continue
-		case !ended && t.Cron == Debian:
-			ignore("no-final-newline", "cron ignores the whole file")
-			return
-		case !ended && t.Cron != Busybox:
-			t.leave(t.source(number), "no-final-newline", "cron ignores the last line")
-			continue
-		}
-		if name, value, ok := t.Cron.assign(trimmed); ok {
-			t.set(name, value)
-			continue
-		}
-		if err := t.job(line, number); err != nil {
-			if t.Cron == Debian {
-				ignore("file-ignored", fmt.Sprintf("line %d: %v", number, err))
-				return
-			}
-			t.leave(t.source(number), "bad-line", err.Error())
-		}
+}
+
+// line reads a line. It returns why the daemon ignores the whole file, or "".
+func (t *table) line(line string, n int, ended bool) (code, detail string) {
+	trimmed := strings.TrimLeft(line, " \t")
+	switch {
+	case trimmed == "":
+		return "", ""
+	case trimmed[0] == '#':
+		t.comment(trimmed, n)
+		return "", ""
+	case !ended && t.Cron == Debian:
+		return "no-final-newline", "cron ignores the whole file"
+	case !ended && t.Cron != Busybox:
+		t.leave(t.source(n), "no-final-newline", "cron ignores the last line")
+		return "", ""
 	}
-	if n >= maxLines && t.Cron == Debian {
-		ignore("file-ignored", "more than 10000 lines")
+	if name, value, ok := t.Cron.assign(trimmed); ok {
+		t.set(name, value)
+	} else if err := t.job(line, n); err != nil && t.Cron == Debian {
+		return "file-ignored", fmt.Sprintf("line %d: %v", n, err)
+	} else if err != nil {
+		t.leave(t.source(n), "bad-line", err.Error())
 	}
+	return "", ""
 }
 
 // set notes a variable that changes how jobs run.
@@ -294,47 +301,46 @@ func (t *table) job(text string, n int) error {
 		t.leave(source, "reboot", "it has no schedule")
 		return nil
 	}
-	user := t.user
-	if user == "" {
-		user = e.user
-	}
+	e.user = cmp.Or(t.user, e.user)
 	raw, slug, wrapped := unwrap(e.command)
-	command, stdin, found := t.Cron.decode(raw)
-	if t.runParts(command, source, user, e.spec) {
+	command, stdin, piped := t.Cron.decode(raw)
+	if t.runParts(command, source, e.user, e.spec) {
 		return nil
 	}
 	if detail := e.spec.settle(); detail != "" {
 		t.leave(source, "never", detail)
 		return nil
 	}
-	one := run{
-		Job:   Job{Source: source, User: user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command)},
-		lines: []zoned{{e.spec, t.zone}},
-		key:   user + "\x00" + command + "\x00" + stdin,
-		name:  commandName(command),
-	}
+	one := t.entry(e, command, stdin)
+	one.Source = source
 	if wrapped {
-		one.Reports = "rollcall"
+		one.Reports, one.Slug, one.SlugFrom = "rollcall", slug, wrappedLine
 	}
-	if one.Reports == "rollcall" {
-		if slug == "" {
-			slug = slugOf(command)
-		}
-		if slug != "" {
-			one.Slug, one.SlugFrom = slug, wrappedLine
-		}
+	l := cronCommand{command: command, raw: e.command, stdin: piped, shell: t.shell, daemon: t.Cron, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
+	one.Wrap = l.wrapFor(e.at)
+	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
+	t.warnings(&one.Job, e, piped)
+	t.add(one)
+	return nil
+}
+
+// entry is the job of a line.
+func (t *table) entry(e entryLine, command, stdin string) run {
+	one := run{
+		Job: Job{User: e.user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command),
+			MaxRuntime: int64(limit(command) / time.Second)},
+		lines:  []zoned{{e.spec, e.spec.String(), t.zone}},
+		key:    e.user + "\x00" + command + "\x00" + stdin,
+		name:   commandName(command),
+		delays: append(t.spread(e.spec), sleeps(command)...),
 	}
-	one.MaxRuntime = int64(limit(command) / time.Second)
-	one.delays = append(t.spread(e.spec), sleeps(command)...)
+	if slug := slugOf(command); one.Reports == "rollcall" && slug != "" {
+		one.Slug, one.SlugFrom = slug, wrappedLine
+	}
 	if t.random > 0 {
 		one.delays = append(one.delays, delay{t.random, "RANDOM_DELAY"})
 	}
-	l := cronCommand{command: command, raw: e.command, stdin: found, shell: t.shell, daemon: t.Cron, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
-	one.Wrap = l.wrapFor(e.at)
-	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
-	t.warnings(&one.Job, e, found)
-	t.runs = append(t.runs, one)
-	return nil
+	return one
 }
 
 // spread returns the delays of random starts.

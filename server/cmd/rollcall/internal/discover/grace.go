@@ -65,7 +65,7 @@ const (
 	// gapYears is how far a schedule is followed, so that weekdays meet every day of the month in leap years, too.
 	gapYears = 28
 	// gapRuns bounds the runs that are followed. Schedules with more of them repeat their gaps every few days.
-	gapRuns = 4000
+	gapRuns = 1500
 )
 
 // shortestGap returns the shortest time between two runs of an expression, by a clock that never changes.

@@ -27,9 +27,9 @@ type Manifest struct {
 
 // Kubernetes returns the CronJobs of manifests: documents in YAML or JSON, and lists of them as kubectl prints them.
 func Kubernetes(now time.Time, files ...Manifest) Found {
-	r := &reader{Machine: Machine{Now: now}}
+	r, seen := &reader{Machine: Machine{Now: now}}, make(map[string]bool)
 	for _, file := range files {
-		m := &manifests{reader: r, file: file.Name}
+		m := &manifests{reader: r, file: file.Name, bad: make(map[string]bool), seen: seen}
 		switch {
 		case file.Err != nil:
 			m.leaveFile("unreadable", reason(file.Err))
@@ -57,13 +57,11 @@ type manifests struct {
 	*reader
 	file string
 	bad  map[string]bool // reasons that stand in left_out already
+	seen map[string]bool // CronJobs of all files
 }
 
 // leaveFile leaves out the file, once for each reason.
 func (m *manifests) leaveFile(code, detail string) {
-	if m.bad == nil {
-		m.bad = make(map[string]bool)
-	}
 	if !m.bad[code] {
 		m.bad[code] = true
 		m.leave(m.file, code, detail)
@@ -85,6 +83,9 @@ func documents(data []byte) (list [][]byte) {
 
 // yaml reads a document in YAML.
 func (m *manifests) yaml(data []byte) {
+	if !bytes.Contains(data, []byte("CronJob")) {
+		return
+	}
 	if len(data) > maxDocument {
 		m.leaveFile("too-large", fmt.Sprintf("a document is larger than %d MB; use JSON", maxDocument>>20))
 		return
@@ -167,6 +168,11 @@ func (m *manifests) cronJob(doc any, version string) {
 		m.leave(source, "bad-schedule", "the schedule is no string")
 		return
 	}
+	if m.seen[source] {
+		m.leave(source, "duplicate", source)
+		return
+	}
+	m.seen[source] = true
 	one := run{Job: Job{Source: source, SlugFrom: "namespace and name", Wrap: Wrap{Mode: None, Reason: "kubernetes"}}, name: name}
 	if namespace != "" && namespace != "default" {
 		one.name = namespace + "-" + name
@@ -179,7 +185,7 @@ func (m *manifests) cronJob(doc any, version string) {
 		return
 	}
 	m.container(&one, doc)
-	m.runs = append(m.runs, one)
+	m.add(one)
 }
 
 // cleanSlug returns an annotation if it is a slug, else one made of it.

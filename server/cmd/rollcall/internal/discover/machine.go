@@ -26,14 +26,16 @@ type Machine struct {
 	System bool
 	// Packaged reports which of some files belong to a package, beside what the databases of dpkg and apk say. It may be nil.
 	Packaged func(paths []string) map[string]bool
-	// Listed is what the program crontab prints for the user ListedOf, or nil. It is read where the crontabs of users cannot be.
-	Listed   []byte
-	ListedOf string
+	// Own is the crontab of the user who runs the program, for one who cannot read the spool.
+	Own OwnCrontab
 	// Timers is the output of "systemctl show" for timers, or "" if systemd does not run there.
 	Timers string
 	// Now is the current time.
 	Now time.Time
 }
+
+// OwnCrontab is a crontab as "crontab -l" prints it, with its first lines. The zero value is none.
+type OwnCrontab struct{ User, Text string }
 
 // reader reads a machine.
 type reader struct {
@@ -73,6 +75,19 @@ func (m Machine) Read() Found {
 	return r.finish()
 }
 
+// maxJobs bounds the jobs of a machine.
+const maxJobs = 5_000
+
+// add adds a run of a job, unless a hostile file has too many.
+func (r *reader) add(one run) {
+	if len(r.runs) == maxJobs {
+		r.leave(one.Source, "too-many", "more than 5000 jobs")
+	}
+	if len(r.runs) <= maxJobs {
+		r.runs = append(r.runs, one)
+	}
+}
+
 // leave leaves something out.
 func (r *reader) leave(source, reason, detail string) {
 	r.found.LeftOut = append(r.found.LeftOut, LeftOut{source, reason, detail})
@@ -82,7 +97,7 @@ func (r *reader) leave(source, reason, detail string) {
 func (r *reader) finish() Found {
 	var jobs []run
 	byKey := make(map[string]int)
-	for _, one := range r.runs {
+	for _, one := range r.runs[:min(len(r.runs), maxJobs)] {
 		i, seen := byKey[one.key]
 		if !seen || one.key == "" {
 			byKey[one.key] = len(jobs)
@@ -143,16 +158,19 @@ func (r *reader) join(job *run, line run) {
 	if len(line.lines) == 0 {
 		return // another interval of the same
 	}
-	expr, zone := line.lines[0].spec.String(), line.lines[0].zone
+	more := line.lines[0]
 	for _, other := range job.lines {
-		if other.zone == zone && other.spec.String() == expr {
+		if other.zone == more.zone && other.expr == more.expr {
 			if line.Source != job.Source {
 				r.leave(line.Source, "duplicate", job.Source)
 			}
 			return
 		}
 	}
-	job.lines = append(job.lines, line.lines...)
+	if len(job.lines) > maxUnion {
+		return
+	}
+	job.lines = append(job.lines, more)
 	job.delays = append(job.delays, line.delays...)
 	if line.Source != job.Source {
 		job.Also = append(job.Also, line.Source)
@@ -168,12 +186,13 @@ func (j *Job) warn(code string) {
 
 // schedule sets the schedule and the grace time. It leaves out a job that no check can watch.
 func (r *reader) schedule(job *run) bool {
-	if len(job.lines) > 0 {
+	tooMany := len(job.lines) > maxUnion
+	if len(job.lines) > 0 && !tooMany {
 		job.Schedule, job.TZ = union(job.lines)
 	}
 	gap := time.Duration(job.Timeout) * time.Second
 	if job.Timeout == 0 {
-		if len([]rune(job.Schedule)) > maxSchedule {
+		if tooMany || len(job.Schedule) > maxSchedule {
 			r.leave(job.Source, "schedule-too-long", "its schedule needs more than 100 characters")
 			return false
 		}

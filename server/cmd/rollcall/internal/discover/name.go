@@ -42,7 +42,7 @@ func lineName(text string, depth int) string {
 // args returns the words of a command without reserved words and assignments in front.
 func (c simple) args() args {
 	words := c.words
-	for len(words) > 0 && !words[0].quoted && (reserved[words[0].text] || assignment.MatchString(words[0].text)) {
+	for len(words) > 0 && !words[0].quoted && reserved[words[0].text] || len(words) > 0 && assignment.MatchString(words[0].raw) {
 		words = words[1:]
 	}
 	if len(words) > 0 && !words[0].quoted && (words[0].text == "for" || words[0].text == "case" || words[0].text == "select" || words[0].text == "function") {

@@ -47,11 +47,6 @@ func parseRobfig(text string) (s robfigSchedule, err error) {
 		}
 	}
 	s.spec.byStars()
-	for _, i := range []int{dayField, weekdayField} { // a step makes */2 no star
-		if f := &s.spec.fields[i]; s.spec.either && strings.HasPrefix(f.text, "*") {
-			f.text = listed(cronRanges[i], f.set)
-		}
-	}
 	return s, nil
 }
 

@@ -34,12 +34,12 @@ func (t *table) runParts(command, source, user string, spec cronSpec) bool {
 	}
 	for _, file := range t.scriptFiles(p) {
 		one := t.script(file, user)
-		one.lines = []zoned{{spec, t.zone}}
+		one.lines = []zoned{{spec, spec.String(), t.zone}}
 		one.delays = t.spread(spec)
 		if t.random > 0 {
 			one.delays = append(one.delays, delay{t.random, "RANDOM_DELAY"})
 		}
-		t.runs = append(t.runs, one)
+		t.add(one)
 	}
 	return true
 }
@@ -164,7 +164,7 @@ func (r *reader) interval(p parts, user string, every time.Duration, delays ...d
 	for _, file := range r.scriptFiles(p) {
 		one := r.script(file, user)
 		one.Timeout, one.delays = int64(every/time.Second), delays
-		r.runs = append(r.runs, one)
+		r.add(one)
 	}
 }
 
@@ -254,5 +254,5 @@ func (t *table) anacronJob(line string, n int) {
 	l := cronCommand{command: raw, raw: command, daemon: Cronie, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
 	one.Wrap = l.wrapFor(len(found[0]))
 	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
-	t.runs = append(t.runs, one)
+	t.add(one)
 }

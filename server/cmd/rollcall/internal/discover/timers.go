@@ -161,7 +161,7 @@ func (m *manager) timerJob(u, service unit) {
 		one.warn("no-linger")
 	}
 	one.key = strings.Join([]string{"unit", m.user, u.name}, "\x00")
-	m.runs = append(m.runs, one)
+	m.add(one)
 }
 
 // runsAs returns the user of a service.

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,7 @@ type entry struct {
 }
 
 // find follows a path.
-func (t tree) find(name string) (entry, error) {
-	var e entry
+func (t tree) find(name string) (e entry, err error) {
 	rest := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
 	done, links := "", 0
 	for len(rest) > 0 {
@@ -61,9 +61,6 @@ func (t tree) find(name string) (entry, error) {
 			done = at
 			continue
 		}
-		if links++; links > maxLinks {
-			return e, errLoop
-		}
 		target, err := fs.ReadLink(t.fsys, at)
 		if err != nil {
 			return e, err
@@ -75,17 +72,12 @@ func (t tree) find(name string) (entry, error) {
 			done = ""
 		}
 		rest = append(strings.Split(target, "/"), rest...)
-		if len(rest) > maxEntries {
+		if links++; links > maxLinks || len(rest) > maxEntries {
 			return e, errLoop
 		}
 	}
 	e.path = "/" + done
-	var err error
-	if done == "" {
-		e.info, err = fs.Stat(t.fsys, ".")
-	} else {
-		e.info, err = fs.Lstat(t.fsys, done)
-	}
+	e.info, err = fs.Lstat(t.fsys, cmp.Or(done, "."))
 	return e, err
 }
 

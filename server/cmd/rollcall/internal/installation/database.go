@@ -14,6 +14,10 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
@@ -171,6 +175,34 @@ func (d Database) WithStore(ctx context.Context, create bool, fn func(store *sql
 		}
 		return fn(store)
 	})
+}
+
+// Peek runs fn with a store on the database as it is: it neither creates nor migrates it.
+func (d Database) Peek(ctx context.Context, fn func(store *sqlstore.Store) error) error {
+	if err := d.MustExist(); err != nil {
+		return err
+	}
+	open := func() (*bun.DB, error) {
+		db, err := sqlite.OpenDB(ctx, d.Path)
+		return bun.NewDB(db, sqlitedialect.New()), err
+	}
+	if d.URL != "" {
+		open = func() (*bun.DB, error) {
+			db, err := postgres.OpenDB(d.URL)
+			return bun.NewDB(db, pgdialect.New()), err
+		}
+	}
+	db, err := open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := sqlstore.New(db)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return fn(store)
 }
 
 // Open opens the database and migrates it.

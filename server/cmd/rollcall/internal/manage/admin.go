@@ -27,7 +27,7 @@ func commandConfig(servers installation.Servers) *monitor.Config {
 
 // withConfig migrates the database, reads which servers run on it, and runs fn with a monitor that is configured for them.
 func (a *App) withConfig(ctx context.Context, create bool, configure func(installation.Servers) *monitor.Config, fn func(mon *monitor.Monitor) error) error {
-	d, err := installation.ParseDatabase(a.Database)
+	d, err := a.database()
 	if err != nil {
 		return err
 	}

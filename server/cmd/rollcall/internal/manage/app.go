@@ -18,9 +18,31 @@ import (
 // App is the environment of a command.
 type App struct {
 	Database       string               // the value of --database
+	Chosen         bool                 // whether somebody has given it
+	Line           []string             // the command line
 	Secrets        []string             // names of the environment variables that hold Rollcall's own keys
 	servers        installation.Servers // those of the database, once a command has opened it
 	Stdout, Stderr io.Writer
+}
+
+// database returns the database to work on: the given one, or else the one in this directory, or else that of the service that is
+// installed on this machine.
+func (a *App) database() (installation.Database, error) {
+	d, err := installation.ParseDatabase(a.Database)
+	if err != nil || a.Chosen {
+		return d, err
+	}
+	packaged, err := installation.Packaged("/", append([]string{"rollcall"}, a.Line...)...)
+	if d.MustExist() == nil {
+		if packaged != "" || err != nil {
+			a.say("using the database in this directory, %s, not that of the service on this machine; --database selects one", d)
+		}
+		return d, nil
+	}
+	if packaged == "" || err != nil {
+		return d, err
+	}
+	return installation.ParseDatabase(packaged)
 }
 
 // onRetry says that the command waits before it sends a request again. Short waits are not worth a line.

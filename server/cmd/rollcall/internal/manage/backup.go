@@ -66,7 +66,7 @@ func (c BackupCmd) Validate() error {
 }
 
 func (c BackupCmd) Run(ctx context.Context, a *App) error {
-	d, err := installation.ParseDatabase(a.Database)
+	d, err := a.database()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
 )
@@ -78,7 +80,11 @@ Examples:
 func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 	return c.in(ctx, a, func(p project) error {
 		p.addresses = c.override(p.addresses)
-		check, err := p.check(ctx, c.Check)
+		find := p.lookUp
+		if c.Only {
+			find = p.check
+		}
+		check, err := find(ctx, c.Check)
 		if err != nil {
 			return err
 		}
@@ -105,9 +111,11 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 			document.checkDoc, document.verdict = p.document(check.Check.Snapshot(v.Now)), v.Text(nil)
 			document.problems = documents[0].problems
 		}
-		names, err := p.names(ctx)
-		if err != nil {
-			return err
+		var names map[uuid.UUID]string
+		if len(check.Channels) > 0 {
+			if names, err = p.names(ctx); err != nil {
+				return err
+			}
 		}
 		if p.mon == nil {
 			a.sayProblems(documents) // the verdict says it too

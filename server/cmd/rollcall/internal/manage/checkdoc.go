@@ -216,12 +216,12 @@ func checkTable(w io.Writer, documents []checkDoc, now time.Time) {
 	for _, d := range documents {
 		last, next := "", ""
 		if !d.LastPing.IsZero() {
-			last = shortly(now.Sub(d.LastPing)) + " ago"
+			last = ago(now.Sub(d.LastPing))
 		}
 		if wait := d.NextPing.Sub(now); wait > 0 {
 			next = "in " + shortly(wait)
 		} else if !d.NextPing.IsZero() {
-			next = shortly(-wait) + " ago"
+			next = ago(-wait)
 		}
 		rows = append(rows, []string{d.state(), console.Printable(d.DisplayName()), shorten(console.Printable(d.when()), 20), last, next})
 	}
@@ -244,6 +244,14 @@ func checkTable(w io.Writer, documents []checkDoc, now time.Time) {
 // shortly returns the largest unit of a duration: "14 min".
 func shortly(d time.Duration) string {
 	return strings.Join(strings.Fields(prose.Duration(d))[:2], " ")
+}
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "now"
+	}
+	return shortly(d) + " ago"
 }
 
 // shorten cuts a text to at most so many characters.

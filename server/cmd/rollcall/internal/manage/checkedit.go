@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,8 +160,9 @@ var crontabTimes = regexp.MustCompile(`^(@(hourly|daily|midnight|weekly|monthly|
 // reportLine says how a job reports to a check: a line for a crontab if the schedule is one of cron, or else a command.
 func reportLine(d checkDoc) string {
 	path, err := os.Executable()
-	if err != nil {
-		path = "rollcall"
+	if err != nil { // without /proc
+		path, _ = exec.LookPath(os.Args[0])
+		path, _ = filepath.Abs(cmp.Or(path, "rollcall"))
 	}
 	command := "ROLLCALL_PING_URL=" + console.ShellQuote(d.PingURL) + " " + console.ShellQuote(path) + " run -- COMMAND"
 	if crontabTimes.MatchString(d.Schedule) {

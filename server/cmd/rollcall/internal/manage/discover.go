@@ -132,6 +132,9 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 	m := discover.Machine{FS: root, System: c.System, Now: time.Now(), Owner: discover.FileOwner}
 	if here := c.Root == "" || c.Root == "/"; here {
 		m.Timers, m.Packaged = shownTimers(ctx), rpmPackaged(ctx)
+		if me, err := user.Current(); err == nil && os.Geteuid() > 0 {
+			m.Own = discover.OwnCrontab{User: me.Username, Text: wrap.OwnCrontab(ctx)}
+		}
 		m.Host, _ = os.Hostname()
 	} else {
 		m.Host = m.Hostname()
@@ -146,11 +149,6 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 		m.Host = ""
 	} else if host == "" {
 		a.say("the machine has no name, so slugs have no host; two machines must not share a slug")
-	}
-	if c.Root == "" && os.Getuid() > 0 {
-		if me, err := user.Current(); err == nil {
-			m.Listed, m.ListedOf = wrap.OwnCrontab(crontabProgram), me.Username
-		}
 	}
 	from := "cron: " + c.Cron
 	if m.Cron = discover.Cron(c.Cron); c.Cron == "auto" {
@@ -174,7 +172,9 @@ func ask(ctx context.Context, name string, args ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, showTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).Output()
+	command := exec.CommandContext(ctx, path, args...)
+	command.Env = append(os.Environ(), "LC_ALL=C", "CRONTAB_NOHEADER=N") // Debian's crontab -l leaves out first lines otherwise
+	out, err := command.Output()
 	if err != nil {
 		return ""
 	}

@@ -3,6 +3,7 @@ package manage
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -90,7 +91,10 @@ func (c *discoverCmd) conclude(w io.Writer, d *discovery) {
 		paragraph(w, "", d.wrote)
 	}
 	if d.plan == "" && d.wrote == "" && len(d.Jobs) > 0 {
-		paragraph(w, "", "Nothing was changed. --write FILE adds these checks to a file for rollcall apply, --apply creates them.")
+		paragraph(w, "", "Nothing was changed. --write FILE adds these checks to a file for rollcall apply, --apply creates them. --wrap makes the jobs report.")
+	}
+	if os.Geteuid() > 0 && slices.ContainsFunc(d.LeftOut, func(l discover.LeftOut) bool { return l.Reason == "unreadable" }) {
+		paragraph(w, "", "Only root can read all of this machine, so more jobs may exist.")
 	}
 	if slices.ContainsFunc(d.Jobs, func(j discover.Job) bool { return j.MaxRuntime == 0 }) {
 		paragraph(w, "", "A run that reports its start, of a job without a limit here, may take as long as the grace time.")

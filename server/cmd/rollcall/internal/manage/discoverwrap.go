@@ -28,9 +28,6 @@ type wrapFlags struct {
 	PingKey     string          `secret:"" placeholder:"KEY" help:"Ping key of the project, for the same file."`
 }
 
-// crontabProgram installs the crontab of a user.
-const crontabProgram = "crontab"
-
 // noWrapTexts are the reasons why a job cannot be wrapped in words.
 var noWrapTexts = map[string]string{
 	"background":      "& leaves the job in the background, so rollcall would not see how it ends",
@@ -72,7 +69,7 @@ func (c *discoverCmd) machine() (*wrap.Machine, error) {
 		}
 		m.Root = root
 	} else {
-		m.Crontab = crontabProgram
+		m.Crontab = wrap.Crontab
 	}
 	if m.Binary == "" && c.Wrap {
 		var err error
@@ -199,6 +196,9 @@ func (c *discoverCmd) change(a *App, plan wrap.Plan) error {
 		return err
 	}
 	doc.Backups = backups
+	if c.Wrap && !c.Apply {
+		a.say("a job without a check cannot report: rollcall discover --apply creates those that are missing")
+	}
 	return c.Say(a.Stdout, doc, "Changed %s. The texts before are in %s.", prose.Count(len(plan.Changes), "file"), backups)
 }
 

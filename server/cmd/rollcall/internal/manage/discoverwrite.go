@@ -39,20 +39,9 @@ func (c *discoverCmd) write(d *discovery) (said string, err error) {
 	if err != nil {
 		return "", console.Usagef("%s: %w", c.Write, err)
 	}
-	sources := make(map[string]string)
-	for _, job := range d.Jobs {
-		sources[job.Slug] = job.Source
-	}
-	var items [][]string
-	for _, spec := range d.specs() {
-		if slices.ContainsFunc(project.Checks, func(have declare.Check) bool { return *have.Slug == *spec.Slug }) {
-			continue
-		}
-		item, err := checkItem(spec, sources[*spec.Slug])
-		if err != nil {
-			return "", err
-		}
-		items = append(items, item)
+	items, err := d.missing(project)
+	if err != nil {
+		return "", err
 	}
 	if len(items) == 0 {
 		return c.Write + " has all of these checks already, and was not changed.", nil
@@ -68,6 +57,25 @@ func (c *discoverCmd) write(d *discovery) (said string, err error) {
 		return "", err
 	}
 	return fmt.Sprintf("Added %s to %s. Next: rollcall apply -f %s", prose.Count(len(items), "check"), c.Write, console.ShellQuote(c.Write)), nil
+}
+
+// missing returns the lines of the checks that a project lacks.
+func (d *discovery) missing(project declare.Project) (items [][]string, err error) {
+	sources := make(map[string]string)
+	for _, job := range d.Jobs {
+		sources[job.Slug] = job.Source
+	}
+	for _, spec := range d.specs() {
+		if slices.ContainsFunc(project.Checks, func(have declare.Check) bool { return *have.Slug == *spec.Slug }) {
+			continue
+		}
+		item, err := checkItem(spec, sources[*spec.Slug])
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
 }
 
 // emptyFile is a file without checks.

@@ -65,8 +65,17 @@ func (n checkName) slug(p project) (string, error) {
 }
 
 // check returns the check of the project that a text names: by its UUID or ping URL, by its slug, or by its name, if no other check has
-// it. A slug may look like a UUID.
+// it. A slug may look like a UUID. The key must show UUIDs.
 func (p project) check(ctx context.Context, text string) (checks.Snapshot, error) {
+	c, err := p.lookUp(ctx, text)
+	if err == nil && c.ID == uuid.Nil {
+		err = errReadOnly
+	}
+	return c, err
+}
+
+// lookUp returns the check that a text names, without its UUID for a read-only key.
+func (p project) lookUp(ctx context.Context, text string) (checks.Snapshot, error) {
 	name, err := readCheckName(text)
 	if err != nil {
 		return checks.Snapshot{}, err
@@ -92,7 +101,7 @@ func (p project) check(ctx context.Context, text string) (checks.Snapshot, error
 	switch {
 	case err != nil:
 		return checks.Snapshot{}, err
-	case list[0].ID == uuid.Nil:
+	case len(list) > 1 && list[0].ID == uuid.Nil:
 		return checks.Snapshot{}, errReadOnly
 	case len(list) > 1:
 		return checks.Snapshot{}, severalChecks(list, text)

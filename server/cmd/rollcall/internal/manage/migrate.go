@@ -7,7 +7,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
-	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/installation"
 )
 
 type MigrateCmd struct {
@@ -39,7 +38,7 @@ type distributor interface {
 }
 
 func (c MigrateCmd) Run(ctx context.Context, a *App) error {
-	d, err := installation.ParseDatabase(a.Database)
+	d, err := a.database()
 	if err != nil {
 		return err
 	}

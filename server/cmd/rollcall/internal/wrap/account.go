@@ -32,7 +32,7 @@ func readAccounts(root string) accounts {
 		if _, known := a.users[f[0]]; err != nil || errGroup != nil || known {
 			continue
 		}
-		a.users[f[0]] = account{f[0], uid, []int{gid}, f[5]}
+		a.users[f[0]] = account{f[0], uid, []int{gid}, filepath.Join("/", f[5])}
 		a.primary[gid] = append(a.primary[gid], uid)
 	}
 	for _, f := range fields(filepath.Join(root, "/etc/group"), 4) {

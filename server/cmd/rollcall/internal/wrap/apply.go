@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,18 +42,18 @@ func (m *Machine) read(c *Change) ([]byte, error) {
 			}
 		}
 	}
-	if c.user == "" || m.Crontab == "" || !errors.Is(err, fs.ErrPermission) {
+	if c.user == "" || m.Crontab == "" || m.UID == 0 {
 		return nil, err
 	}
 	return m.listCrontab(c.user)
 }
 
-// listCrontab returns a crontab as the program lists it. Debian's hides up to three lines unless CRONTAB_NOHEADER is N, and prints
-// a carriage return like a backslash with an r.
+// listCrontab returns a crontab as the program lists it, unless it has a carriage return: Debian's prints that like a backslash with
+// an r.
 func (m *Machine) listCrontab(user string) ([]byte, error) {
-	cmd := exec.Command(m.Crontab, m.crontabArgs(user, "-l")...)
-	cmd.Env = append(os.Environ(), "CRONTAB_NOHEADER=N")
-	text, err := cmd.Output()
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	text, err := listed(ctx, m.Crontab, m.crontabArgs(user, "-l")...)
 	if err != nil {
 		return nil, fmt.Errorf("%s -l: %w", m.Crontab, failure(err))
 	}
@@ -62,13 +63,29 @@ func (m *Machine) listCrontab(user string) ([]byte, error) {
 	return text, nil
 }
 
-// OwnCrontab returns the crontab of who asks, as a program prints it, or nil.
-func OwnCrontab(program string) []byte {
-	text, err := (&Machine{Crontab: program, UID: os.Getuid()}).listCrontab("")
+// Crontab is the program that installs the crontab of a user.
+const Crontab = "crontab"
+
+// OwnCrontab returns the crontab of the user who runs this, as the program prints it, or "" if it has none. Its lines are those of
+// the file.
+func OwnCrontab(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, programTime)
+	defer cancel()
+	text, err := listed(ctx, Crontab, "-l")
 	if err != nil {
-		return nil
+		return ""
 	}
-	return text
+	return string(text)
+}
+
+// programTime bounds the programs that list and install crontabs.
+const programTime = 10 * time.Second
+
+// listed returns a crontab as the program prints it. Debian's hides up to three lines unless CRONTAB_NOHEADER is N.
+func listed(ctx context.Context, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "CRONTAB_NOHEADER=N")
+	return cmd.Output()
 }
 
 // crontabArgs returns the arguments for the crontab of a user. Only root may name one.
@@ -131,7 +148,7 @@ func (m *Machine) backup(dir string, c Change) error {
 		return nil
 	}
 	path := filepath.Join(dir, c.Path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := m.makeDirs(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return writeNew(path, c.Before, func(*os.File) error { return nil })
@@ -213,7 +230,7 @@ func (m *Machine) replace(target string, c Change) error {
 func (m *Machine) create(c Change) error {
 	path := filepath.Join(m.Root, c.Path)
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := m.makeDirs(dir, 0o755); err != nil {
 		return err
 	}
 	if err := m.accounts.trusted(m.Root, filepath.Dir(c.Path), m.UID); err != nil {
@@ -223,6 +240,23 @@ func (m *Machine) create(c Change) error {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// makeDirs creates a directory and those above it, but follows no link out of another root.
+func (m *Machine) makeDirs(dir string, mode fs.FileMode) error {
+	if m.Root == "" {
+		return os.MkdirAll(dir, mode)
+	}
+	root, err := os.OpenRoot(m.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(m.Root, dir)
+	if err != nil {
+		return err
+	}
+	return root.MkdirAll(name, mode)
 }
 
 // syncDir makes a rename durable.
@@ -245,7 +279,9 @@ func (m *Machine) install(c Change) error {
 	if err := writeNew(path, text, func(*os.File) error { return nil }); err != nil {
 		return err
 	}
-	if _, err := exec.Command(m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
 		return fmt.Errorf("%s: %w", m.Crontab, failure(err))
 	}
 	stored, err := m.read(&c)
@@ -283,7 +319,7 @@ func (m *Machine) lock() (unlock func(), dir string, err error) {
 		dir = filepath.Join(m.ownHome(), ".local/state/rollcall")
 	}
 	dir = filepath.Join(m.Root, dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := m.makeDirs(dir, 0o700); err != nil {
 		return nil, "", err
 	}
 	file, err := os.Open(dir)

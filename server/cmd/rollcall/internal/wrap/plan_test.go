@@ -356,6 +356,48 @@ func TestSettingsStayInHome(t *testing.T) {
 	}
 }
 
+// TestStaysInRoot writes nothing outside of the root, wherever its links and its users' homes lead.
+func TestStaysInRoot(t *testing.T) {
+	for _, path := range []string{"/var/backups", "/etc/systemd/system", "/home"} {
+		s := newSite(t)
+		outside := t.TempDir()
+		s.write(site1, text1, 0o644)
+		os.RemoveAll(filepath.Join(s.Root, path))
+		os.MkdirAll(filepath.Dir(filepath.Join(s.Root, path)), 0o755)
+		if err := os.Symlink(outside, filepath.Join(s.Root, path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(outside, "ines"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		j := Job{Source: "b.timer", User: "ines", Slug: "b", Service: "b.service"}
+		if path == "/home" {
+			s.Key = "s3cret"
+			j = job("/var/spool/cron/crontabs/ines", 1, 7)
+			s.write(j.File, "@daily /opt/z\n", 0o600)
+		}
+		if path == "/var/backups" {
+			j = job(site1, 4, 15)
+		}
+		if p := s.Wrap([]Job{j}); len(p.Left) == 0 {
+			if _, err := p.Apply(now); err == nil {
+				t.Errorf("%s: written", path)
+			}
+		}
+		filepath.WalkDir(outside, func(found string, entry os.DirEntry, err error) error {
+			if found != outside && entry.Name() != "ines" {
+				t.Errorf("%s: %s", path, found)
+			}
+			return err
+		})
+	}
+	s := newSite(t)
+	s.write("/etc/passwd", "ines:x:1:1::/../../../etc:/bin/sh\n", 0o644)
+	if got := readAccounts(s.Root).users["ines"].home; got != "/etc" {
+		t.Error(got)
+	}
+}
+
 // TestManyLines wraps each line of a long crontab.
 func TestManyLines(t *testing.T) {
 	s := newSite(t)

@@ -41,7 +41,7 @@ func (m *Machine) settingsPath(j Job) string {
 	if j.File != "" && spoolUser(j.File) == "" || j.File == "" && !j.UserScope {
 		return systemSettings
 	}
-	return filepath.Join("/", m.accounts.users[j.User].home, userSettings)
+	return filepath.Join(m.accounts.users[j.User].home, userSettings)
 }
 
 // settings returns the files of settings to write: those that are missing, if there is a key. One user beside root reads that of
@@ -124,7 +124,11 @@ func (s Settings) write(m *Machine) error {
 	if s.Path != systemSettings {
 		base = s.owner.home
 	}
-	root, err := os.OpenRoot(filepath.Join(m.Root, base)) // no link of the user leads out of their home
+	dir, err := resolve(m.Root, base)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir) // no link of the user leads out of their home
 	if err != nil {
 		return err
 	}
