@@ -38,7 +38,7 @@ a crontab that reports the job.
 The slug is made from the name unless --slug is given. If the project has a check with this slug, nothing changes: the command
 prints the ping URL of that check and says so, and the exit status is 0. So a script can be run again.
 
-Without --tz, a schedule is in the time zone of this machine. Without --channels, the check alerts all integrations that the
+Without --tz, a schedule and quiet hours are in the time zone of this machine. Without --channels, the check alerts all integrations that the
 project has now. Without --grace, a run may be an hour late.
 
 With --json: ` + checkDocHelp + `
@@ -113,10 +113,10 @@ func (c checkCreateCmd) newSpec() (checks.Spec, error) {
 	if spec.Channels == nil {
 		spec.Channels = new("*")
 	}
-	if console.Or(spec.Schedule) != "" && spec.TZ == nil {
+	if console.Or(spec.Schedule)+console.Or(spec.QuietHours) != "" && spec.TZ == nil {
 		zone, err := schedule.LocalZone()
 		if err != nil {
-			return spec, console.Usagef("--tz: give the time zone of the schedule: %v", err)
+			return spec, console.Usagef("--tz: give the time zone of the check: %v", err)
 		}
 		spec.TZ = &zone
 	}

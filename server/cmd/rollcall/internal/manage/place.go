@@ -61,6 +61,9 @@ func unknownProject(name string, list []checks.Project) error {
 	for i, p := range list {
 		names[i] = p.Name
 	}
+	if len(list) == 0 {
+		return fmt.Errorf("project %q does not exist, nor does any other; to create it: %s", name, console.ShellCommand("rollcall", "project", "create", name))
+	}
 	return fmt.Errorf("project %q does not exist%s", name, didYouMean(name, names))
 }
 
