@@ -85,7 +85,7 @@ func (c *discoverCmd) Run(ctx context.Context, a *App) error {
 	}
 	if c.Apply || c.URL != "" || a.Database != defaultDatabase {
 		if err := c.in(ctx, a, false, func(at place) error { return c.compare(ctx, at, d) }); err != nil {
-			return err
+			return a.listErrors(err)
 		}
 	}
 	return c.Print(a.Stdout, d, func(w io.Writer) { c.show(w, d) })
