@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -300,41 +301,38 @@ func (t *table) job(text string, n int) error {
 		t.leave(source, "reboot", "it has no schedule")
 		return nil
 	}
-	user := t.user
-	if user == "" {
-		user = e.user
-	}
+	e.user = cmp.Or(t.user, e.user)
 	raw, slug, wrapped := Unwrap(e.command)
-	command, stdin, found := t.Cron.decode(raw)
-	if t.runParts(command, source, user, e.spec) {
+	command, stdin, piped := t.Cron.decode(raw)
+	if t.runParts(command, source, e.user, e.spec) {
 		return nil
 	}
 	if detail := e.spec.settle(); detail != "" {
 		t.leave(source, "never", detail)
 		return nil
 	}
-	one := t.entry(e.spec, user, command, stdin)
+	one := t.entry(e, command, stdin)
 	one.Source = source
 	if wrapped {
 		one.Reports, one.Slug, one.SlugFrom = "rollcall", slug, wrappedLine
 	}
-	l := cronCommand{command: command, raw: e.command, stdin: found, shell: t.shell, daemon: t.Cron, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
+	l := cronCommand{command: command, raw: e.command, stdin: piped, shell: t.shell, daemon: t.Cron, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
 	one.Wrap = l.wrapFor(e.at)
 	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
-	t.warnings(&one.Job, e, found)
+	t.warnings(&one.Job, e, piped)
 	t.add(one)
 	return nil
 }
 
 // entry is the job of a line.
-func (t *table) entry(spec cronSpec, user, command, stdin string) run {
+func (t *table) entry(e entryLine, command, stdin string) run {
 	one := run{
-		Job: Job{User: user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command),
+		Job: Job{User: e.user, Command: command, Stdin: stdin, SlugFrom: "command", Reports: serviceOf(command),
 			MaxRuntime: int64(limit(command) / time.Second)},
-		lines:  []zoned{{spec, spec.String(), t.zone}},
-		key:    user + "\x00" + command + "\x00" + stdin,
+		lines:  []zoned{{e.spec, e.spec.String(), t.zone}},
+		key:    e.user + "\x00" + command + "\x00" + stdin,
 		name:   commandName(command),
-		delays: append(t.spread(spec), sleeps(command)...),
+		delays: append(t.spread(e.spec), sleeps(command)...),
 	}
 	if slug := slugOf(command); one.Reports == "rollcall" && slug != "" {
 		one.Slug, one.SlugFrom = slug, wrappedLine

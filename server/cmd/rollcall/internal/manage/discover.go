@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,9 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 	m := discover.Machine{FS: root, System: c.System, Now: time.Now(), Owner: discover.FileOwner}
 	if here := c.Root == "" || c.Root == "/"; here {
 		m.Timers, m.Packaged = shownTimers(ctx), rpmPackaged(ctx)
+		if me, err := user.Current(); err == nil && os.Geteuid() > 0 {
+			m.Own = discover.OwnCrontab{User: me.Username, Text: ask(ctx, "crontab", "-l")}
+		}
 		m.Host, _ = os.Hostname()
 	} else {
 		m.Host = m.Hostname()
@@ -147,7 +151,9 @@ func ask(ctx context.Context, name string, args ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, showTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).Output()
+	command := exec.CommandContext(ctx, path, args...)
+	command.Env = append(os.Environ(), "LC_ALL=C", "CRONTAB_NOHEADER=N") // Debian's crontab -l leaves out first lines otherwise
+	out, err := command.Output()
 	if err != nil {
 		return ""
 	}
