@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -388,5 +390,26 @@ func TestSignalDuringLastPing(t *testing.T) {
 	cmd.Wait()
 	if cmd.ProcessState.ExitCode() != 8 || !strings.Contains(stderr.String(), "rollcall: fail ping: context canceled") {
 		t.Errorf("%v\n%s", cmd.ProcessState, stderr.String())
+	}
+}
+
+// TestRunKeepsOrder prints both streams of a command in the order in which it wrote them, where both go to one place, as in cron's mail.
+func TestRunKeepsOrder(t *testing.T) {
+	r := record(t)
+	cmd := exec.Command("rollcall", "run", "--ping-url", r.URL+"/secret", "--", "sh", "-c", `i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); echo $i >&2; i=$((i+1)); done`)
+	cmd.Env = cleanEnv()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for i := range 1000 {
+		fmt.Fprintln(&want, i)
+	}
+	if diff := cmp.Diff(want.String(), string(out)); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("0: "+want.String(), r.last()); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 }

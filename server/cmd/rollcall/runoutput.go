@@ -34,11 +34,26 @@ func (c *runCmd) connect(cmd *exec.Cmd, a *app, lines *ownLines, output *pings.E
 	case c.Quiet:
 		cmd.Stdout = o.pipe("", io.Discard, nil)
 		cmd.Stderr = cmd.Stdout
+	case sameFile(a.stdout, a.stderr): // as under cron, whose mail has both in their order
+		cmd.Stdout = o.pipe("standard output", a.stdout, a.stdout)
+		cmd.Stderr = cmd.Stdout
 	default:
 		cmd.Stdout = o.pipe("standard output", a.stdout, a.stdout)
 		cmd.Stderr = o.pipe("standard error", a.stderr, a.stderr)
 	}
 	return o
+}
+
+// sameFile reports whether both are the same file, pipe or terminal.
+func sameFile(a, b io.Writer) bool {
+	first, ok := a.(*os.File)
+	second, also := b.(*os.File)
+	if !ok || !also {
+		return false
+	}
+	infoFirst, err := first.Stat()
+	infoSecond, errSecond := second.Stat()
+	return err == nil && errSecond == nil && os.SameFile(infoFirst, infoSecond)
 }
 
 // pipe returns the end of a pipe whose content goes to the transcript and to w, which has a name. Without files for it, the

@@ -58,7 +58,11 @@ func (f *cronField) wording(r *cronRange, text string) {
 		f.text = text
 		return
 	}
-	if f.text = valueList(r, f.set, "-"); f.star && !strings.HasPrefix(f.text, "*") { // it has the first value
+	set := f.set
+	if r == cronRanges[weekdayField] && set&(1<<0|1<<1|1<<6) == 1<<0|1<<6 {
+		set = set&^1 | 1<<7 // 5-7 instead of 0,5-6
+	}
+	if f.text = valueList(r, set, "-"); f.star && !strings.HasPrefix(f.text, "*") { // it has the first value
 		f.text = strings.TrimSuffix("*/99,"+valueList(r, f.set&^(1<<r.lo), "-"), ",")
 	}
 }

@@ -22,7 +22,33 @@ func (m Machine) Zone() string {
 	if zone := strings.TrimSpace(t.text("/etc/timezone")); knownZone(zone) {
 		return zone
 	}
+	if zone := t.copiedZone(); zone != "" {
+		return zone
+	}
 	return "UTC"
+}
+
+const zoneFiles = "/usr/share/zoneinfo"
+
+// copiedZone returns the zone of which /etc/localtime is a copy, or "".
+func (t tree) copiedZone() string {
+	data, err := t.read("/etc/localtime")
+	if err != nil {
+		return ""
+	}
+	areas, _ := t.names(zoneFiles)
+	for _, area := range areas {
+		if area == "posix" || area == "right" {
+			continue
+		}
+		cities, _ := t.names(zoneFiles + "/" + area)
+		for _, city := range cities {
+			if t.text(zoneFiles+"/"+area+"/"+city) == string(data) && knownZone(area+"/"+city) {
+				return area + "/" + city
+			}
+		}
+	}
+	return ""
 }
 
 // Hostname returns the name of the machine in its files, or "".

@@ -103,7 +103,7 @@ func (c *discoverCmd) Run(ctx context.Context, a *App) error {
 	}
 	if c.Apply || c.URL != "" || a.Database != defaultDatabase {
 		if err := c.in(ctx, a, false, func(at place) error { return c.compare(ctx, at, d) }); err != nil {
-			return err
+			return a.listErrors(err)
 		}
 	}
 	if c.Wrap {

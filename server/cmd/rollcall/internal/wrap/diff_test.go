@@ -12,16 +12,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDiff applies differences with the program patch.
-func TestDiff(t *testing.T) {
-	patch, err := exec.LookPath("patch")
+// need returns the path of a program of a Debian package.
+func need(t *testing.T, program, pkg string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
 	if err != nil {
 		if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
 			t.Fatal(err)
 		}
-		t.Skip("needs the program patch: apt-get install patch")
+		t.Skipf("%s is missing; on Debian: apt-get install %s", program, pkg)
 	}
-	dir := t.TempDir()
+	return path
+}
+
+// TestDiffApplies lets git apply differences.
+func TestDiffApplies(t *testing.T) {
+	git, dir := need(t, "git", "git"), t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		before := rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,3}`), 1, 30).Draw(rt, "lines")
 		after := append([]string(nil), before...)
@@ -39,8 +45,8 @@ func TestDiff(t *testing.T) {
 		diff(&text, "/f", []byte(a), []byte(b))
 		file := filepath.Join(dir, "f")
 		os.WriteFile(file, []byte(a), 0o600)
-		cmd := exec.Command(patch, "--fuzz=0", "-s", file)
-		cmd.Stdin = &text
+		cmd := exec.Command(git, "apply")
+		cmd.Dir, cmd.Stdin = dir, &text
 		shown := text.String()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			rt.Fatalf("%v %s\n%s", err, out, shown)
@@ -49,6 +55,10 @@ func TestDiff(t *testing.T) {
 			rt.Fatalf("%q became %q instead of %q by\n%s", a, got, b, shown)
 		}
 	})
+}
+
+// TestDiff holds the form of differences.
+func TestDiff(t *testing.T) {
 	for _, c := range []struct{ before, after, want string }{
 		{"", "a\nb\n", "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"},
 		{"a\nb\n", "", "--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n"},
