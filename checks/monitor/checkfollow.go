@@ -54,7 +54,7 @@ func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err e
 	for _, parent := range parents {
 		r.Parents = append(r.Parents, parent.Snapshot(now))
 	}
-	followers, err := p.Followers(ctx, c)
+	followers, err := p.Followers(ctx, []checks.Check{c})
 	if err != nil || len(followers) == 0 {
 		return r, err
 	}
@@ -67,7 +67,7 @@ func (p *Project) Related(ctx context.Context, c checks.Check) (r Related, err e
 
 // Followers returns the IDs of the checks that follow some checks of the project, by the ID of the one that they follow, oldest first. A
 // check that nothing follows is missing. It takes one short query, whatever the number of checks.
-func (p *Project) Followers(ctx context.Context, of ...checks.Check) (map[uuid.UUID][]uuid.UUID, error) {
+func (p *Project) Followers(ctx context.Context, of []checks.Check) (map[uuid.UUID][]uuid.UUID, error) {
 	nodes, err := p.store.Related(ctx, p.id, nil)
 	if err != nil {
 		return nil, err

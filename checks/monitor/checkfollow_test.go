@@ -148,7 +148,7 @@ func TestRelated(t *testing.T) {
 				t.Errorf("%s: %s, want %s", test.of.Slug, got, test.want)
 			}
 		}
-		followers, err := s.Project(s.project.ID).Followers(t.Context(), a, b, c)
+		followers, err := s.Project(s.project.ID).Followers(t.Context(), []checks.Check{a, b, c})
 		must(t, err)
 		if len(followers[a.ID]) != 1 || len(followers[b.ID]) != 2 || followers[a.ID][0] != c.ID || len(followers[c.ID]) != 1 {
 			t.Errorf("followers: %v", followers)

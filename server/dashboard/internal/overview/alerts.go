@@ -73,7 +73,7 @@ func addWaiting(q *ui.Request, rows []row) error {
 		return nil
 	}
 	project := q.Mon.Project(q.Project.ID)
-	followers, err := project.Followers(q.Ctx(), down...)
+	followers, err := project.Followers(q.Ctx(), down)
 	if err != nil || len(followers) == 0 {
 		return err
 	}
