@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 			for _, w := range bad {
 				rule := w.wrong[0]
 				if failed[rule]++; testing.Short() {
-					t.Fatalf("%d of %d histories: %s, ROLLCALL_JUDGE=seed:%d\n%s", len(bad), done+sideBySide, rule, w.seed, strings.Join(w.log, "\n"))
+					t.Fatalf("%d of %d histories: %s, ROLLCALL_JUDGE=seed:%d\n%s", len(bad), min(done+sideBySide, n), rule, w.seed, strings.Join(w.log, "\n"))
 				} else if failed[rule] <= 2 {
 					report(t, db, w)
 				}

@@ -259,7 +259,8 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 			p.refused[o.n] = true
 		}
 		knows := works && r.only != "up" && p.belief == o.n && p.told[o.n] && !p.refused[o.n] && !p.failed[o.n] && len(p.asked) == 0
-		if knows && !o.returned.IsZero() && p.wanted > steps(now.Sub(o.returned)) && o.streakAck >= steps(after)+slack && p.lastWord.Before(o.returned) {
+		if knows && !o.returned.IsZero() && p.wanted > steps(now.Sub(o.returned)) && o.streakAck >= steps(after)+slack && p.lastWord.Before(o.returned) &&
+			steps(now.Sub(p.lastWord)) >= steps(j.repeat)+slack && !j.settings.After(o.returned) {
 			w.complain("returned", "%s has heard nothing since %s, when an acknowledgement ended", who, clockText(o.returned))
 			p.refused[o.n] = true
 		}

@@ -23,7 +23,7 @@ var planted = []struct{ name, file, right, wrong string }{
 	{"a window by tag keeps nothing back", "gate/gate.go", "if !w.Covers(e.Check, e.Tags) {\n\t\t\tcontinue\n\t\t}\n\t\tuntil, in", "if !w.Covers(e.Check, nil) {\n\t\t\tcontinue\n\t\t}\n\t\tuntil, in"},
 	{"followers are released at once", "gate/gate.go", "if until = parent.Until(e.Grace); !until.After(now) {", "if until = parent.Until(e.Grace); true {"},
 	{"a parent that is down keeps nothing back", "internal/courier/parents.go", "(!recorded || p.Told ||", "(!recorded ||"},
-	{"a parent that tells nobody keeps alerts back", "internal/courier/parents.go", "(!recorded || p.Told ||", "(true || p.Told ||"},
+	{"a parent that tells nobody keeps alerts back", "internal/courier/parents.go", "(!recorded || p.Told ||", "(!recorded || p.ID != uuid.Nil ||"},
 	{"the clock does not stand", "gate/clock.go", "if at.After(c.Asked) {\n", "if at.Before(c.Asked) {\n"},
 	{"the clock is not kept", "internal/courier/gate.go", "clocks[a.Flip.ID] = d.Clock", "_ = d.Clock"},
 	{"a combined message misses one", "internal/courier/storm.go", "append([]*send{s}, s.others...)", "append([]*send{s}, s.others[1:]...)"},
