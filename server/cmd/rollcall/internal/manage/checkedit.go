@@ -231,7 +231,9 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return err
 		}
-		a.sayProblems(documents)
+		if spec.Channels != nil || spec.RecordOnly != nil {
+			a.sayProblems(documents)
+		}
 		return c.Print(a.Stdout, documents[0], func(w io.Writer) {
 			lines := changes(given, p.document(before), documents[0], names)
 			if lines == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/console"
@@ -147,25 +148,34 @@ func (p project) tagged(ctx context.Context, tags []string) ([]checks.Snapshot, 
 	if err != nil || len(list) > 0 || len(tags) == 0 {
 		return list, err
 	}
-	return list, p.knownTags(ctx, tags)
+	tag, similar, err := p.unknownTag(ctx, tags)
+	switch {
+	case err != nil, tag == "":
+		return list, err
+	case similar != "":
+		return list, fmt.Errorf("--tag: no check has the tag %q; did you mean %q?", tag, similar)
+	}
+	return list, fmt.Errorf("--tag: no check has the tag %q", tag)
 }
 
-// knownTags returns an error for a tag that no check of the project has.
-func (p project) knownTags(ctx context.Context, tags []string) error {
+// unknownTag returns the first tag that no check of the project has, or "", and a similar one that a check has.
+func (p project) unknownTag(ctx context.Context, tags []string) (unknown, similar string, err error) {
+	if len(tags) == 0 {
+		return "", "", nil
+	}
 	list, err := p.Checks(ctx, checks.Query{})
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	var known []string
 	for _, c := range list {
 		known = append(known, c.TagList()...)
 	}
-	for _, tag := range tags {
-		if !slices.Contains(known, tag) {
-			return fmt.Errorf("--tag: no check has the tag %q%s", tag, didYouMean(tag, known))
-		}
+	i := slices.IndexFunc(tags, func(tag string) bool { return !slices.Contains(known, tag) })
+	if i < 0 {
+		return "", "", nil
 	}
-	return nil
+	return tags[i], prose.Similar(tags[i], slices.Values(known)), nil
 }
 
 // errReadOnly is the error of a key that does not show UUIDs.

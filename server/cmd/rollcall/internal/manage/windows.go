@@ -104,10 +104,9 @@ func (c *windowStart) add(ctx context.Context, a *App, w gate.Window) error {
 		if w.Checks, err = c.ids(ctx, p); err != nil {
 			return err
 		}
-		if w.Tags = c.Tag; len(c.Tag) > 0 {
-			if err := p.knownTags(ctx, c.Tag); err != nil && p.mon == nil { // a database's warnings say it
-				a.say("%v", err)
-			}
+		w.Tags = c.Tag
+		if _, similar, err := p.unknownTag(ctx, c.Tag); err == nil && similar != "" { // a warning says that no check has it
+			defer a.say("did you mean --tag %s?", console.ShellQuote(similar))
 		}
 		return p.addWindow(ctx, a, c.windowFlags, c.JSONFlag, w)
 	})
