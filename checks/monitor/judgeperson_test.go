@@ -231,7 +231,6 @@ func (w *world) judge(j *chore, now time.Time) {
 }
 
 func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, after time.Duration, now time.Time) {
-	who := fmt.Sprintf("%s/%s of %s", r.target.name, r.name, j.name)
 	if p.wanted++; !wanted || after != p.after {
 		p.wanted = 0
 	}
@@ -243,49 +242,64 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	if r.kind == "digest" {
 		slack += 3
 	}
-	works := r.ready >= workingTicks
-	steps := func(d time.Duration) int { return int(d / judgeTick) }
-	if j.status == "down" {
-		o := j.outage()
-		if r.only == "up" { // it has chosen not to know
-			p.refused[o.n] = true
-		}
-		streak := o.streakAck
-		if after == 0 {
-			streak = o.streak
-		}
-		if works && r.only != "up" && p.wanted >= slack && !p.refused[o.n] && streak >= steps(after)+slack && !p.told[o.n] && len(p.asked) == 0 {
-			w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
-			p.refused[o.n] = true
-		}
-		knows := works && r.only != "up" && p.belief == o.n && p.told[o.n] && !p.refused[o.n] && !p.failed[o.n] && len(p.asked) == 0
-		if knows && !o.returned.IsZero() && p.wanted > steps(now.Sub(o.returned)) && o.streakAck >= steps(after)+slack && p.lastWord.Before(o.returned) &&
-			steps(now.Sub(p.lastWord)) >= steps(j.repeat)+slack && !j.settings.After(o.returned) {
-			w.complain("returned", "%s has heard nothing since %s, when an acknowledgement ended", who, clockText(o.returned))
-			p.refused[o.n] = true
-		}
-		if p.unwanted++; wanted || !works || p.doubt || p.unanswered || r.only == "down" || !r.open[j.id] || o.streak < p.unwanted {
-			p.unwanted = 0
-		}
-		if r.kind == "incident" && p.unwanted > 2*slack+4 {
-			w.complain("incident", "%s has an open incident that is of no concern", who)
-			r.open[j.id] = false
-		}
-		if p.reminding++; !works || r.only == "up" || !wanted || j.repeat == 0 || o.streakAck < steps(after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
-			p.reminding = 0
-		}
-		every, word := j.repeat, p.lastWord
-		if p.failed[o.n] { // one that comes late stands for the next
-			every *= 2
-		}
-		if again := w.edited.Add(j.repeat); again.After(word) { // somebody who gets it in another way now
-			word = again
-		}
-		if last := steps(now.Sub(word)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
-			w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
-			p.reminding = 0
-		}
+	who := fmt.Sprintf("%s/%s of %s", r.target.name, r.name, j.name)
+	if j.status == "down" && r.only == "up" { // it has chosen not to know
+		p.refused[j.outage().n], p.reminding = true, 0
+	} else if j.status == "down" {
+		w.judgeSilence(j, r, p, who, slack, now)
+		w.judgeReminders(j, r, p, who, slack, now)
 	}
+	w.judgeEnd(j, r, p, who, slack, now)
+}
+
+func steps(d time.Duration) int { return int(d / judgeTick) }
+
+// judgeSilence asks that somebody whose turn has come knows of an outage, and hears of it again when an acknowledgement has ended.
+func (w *world) judgeSilence(j *chore, r *recipient, p *person, who string, slack int, now time.Time) {
+	o := j.outage()
+	turn := steps(p.after) + slack
+	if r.ready < workingTicks || p.refused[o.n] || len(p.asked) > 0 {
+		return
+	}
+	streak := o.streakAck
+	if p.after == 0 {
+		streak = o.streak
+	}
+	if p.wanted >= slack && streak >= turn && !p.told[o.n] {
+		w.complain("silence", "%s does not know of the outage of %s, for %d ticks", who, clockText(o.down), streak)
+		p.refused[o.n] = true
+	}
+	if o.returned.IsZero() || p.belief != o.n || !p.told[o.n] || p.failed[o.n] || j.settings.After(o.returned) || p.wanted <= steps(now.Sub(o.returned)) {
+		return
+	}
+	if o.streakAck >= turn && p.lastWord.Before(o.returned) && steps(now.Sub(p.lastWord)) >= steps(j.repeat)+slack {
+		w.complain("returned", "%s has heard nothing since %s, when an acknowledgement ended", who, clockText(o.returned))
+		p.refused[o.n] = true
+	}
+}
+
+// judgeReminders asks for reminders to somebody who knows of an outage.
+func (w *world) judgeReminders(j *chore, r *recipient, p *person, who string, slack int, now time.Time) {
+	o := j.outage()
+	if p.reminding++; r.ready < workingTicks || p.wanted == 0 || j.repeat == 0 || o.streakAck < steps(p.after)+slack || p.belief != o.n || p.refused[o.n] || j.settings.After(now.Add(-judgeTick)) {
+		p.reminding = 0
+	}
+	every, word := j.repeat, p.lastWord
+	if p.failed[o.n] { // one that comes late stands for the next
+		every *= 2
+	}
+	if again := w.edited.Add(j.repeat); again.After(word) { // somebody who gets it in another way now
+		word = again
+	}
+	if last := steps(now.Sub(word)); p.reminding > 0 && min(p.reminding, last) >= steps(every)+slack {
+		w.complain("reminder", "%s has heard nothing for %v", who, now.Sub(p.lastWord))
+		p.reminding = 0
+	}
+}
+
+// judgeEnd asks that nobody believes in an outage that is over, and that no incident is open that concerns nobody.
+func (w *world) judgeEnd(j *chore, r *recipient, p *person, who string, slack int, now time.Time) {
+	works := r.ready >= workingTicks
 	if p.belief >= 0 && !j.outages[p.belief].up.IsZero() && r.only == "down" {
 		p.belief = -1
 		delete(r.open, j.id)
@@ -301,8 +315,12 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 		w.complain("lie", "%s believes in the outage of %s, which is over", who, clockText(j.outages[p.belief].down))
 		p.belief = -1
 	}
-	if r.kind == "incident" && works && r.open[j.id] && p.belief == -1 && !p.doubt {
+	if p.unwanted++; j.status != "down" || p.wanted > 0 || !works || p.doubt || p.unanswered || r.only != "" || !r.open[j.id] || j.outage().streak < p.unwanted {
+		p.unwanted = 0
+	}
+	if r.kind == "incident" && (works && r.open[j.id] && p.belief == -1 && !p.doubt || p.unwanted > 2*slack+4) {
 		w.complain("incident", "%s has an open incident", who)
+		p.unwanted = 0
 	}
 }
 

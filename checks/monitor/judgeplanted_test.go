@@ -27,7 +27,7 @@ var planted = []struct{ name, file, right, wrong string }{
 	{"the clock does not stand", "gate/clock.go", "if at.After(c.Asked) {\n", "if at.Before(c.Asked) {\n"},
 	{"the clock is not kept", "internal/courier/gate.go", "clocks[a.Flip.ID] = d.Clock", "_ = d.Clock"},
 	{"a combined message misses one", "internal/courier/storm.go", "append([]*send{s}, s.others...)", "append([]*send{s}, s.others[1:]...)"},
-	{"what was tried counts as unheard", "internal/courier/gate.go", "tried := q.Attempts > 1 &&", "tried := q.Attempts > 1000 &&"},
+	{"what was tried and kept back counts as unheard", "internal/courier/gate.go", "r.Attempts = max(0, r.Attempts-1)\n", "r.Attempts = 0\n"},
 	{"a recovery goes to all", "internal/courier/gate.go", "case a.Unheard:", "case a.Unheard && a.ID < 0:"},
 	{"a reminder replaces an alert that nobody has heard", "internal/courier/rules.go", "return !w.FlipUp && w.FlipID == down }); i >= 0 {", "return !w.FlipUp && w.FlipID == down }); i >= 0 && newest.FlipUp {"},
 	{"another key at each attempt", "internal/courier/content.go", "cmp.Or(a.Origin, a.ID)", "cmp.Or(a.Origin, a.ID)*100+int64(a.Attempts)"},
