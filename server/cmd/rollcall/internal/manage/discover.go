@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -123,6 +124,9 @@ func (c *discoverCmd) find(ctx context.Context, a *App) (*discovery, error) {
 		}
 		found, err := manifests(c.Paths)
 		return &discovery{Found: found, from: strings.Join(c.Paths, ", ")}, err
+	}
+	if runtime.GOOS != "linux" && c.Root == "" {
+		return nil, console.Usagef("discover knows the cron daemons of Linux only: give --root DIR with the files of such a machine, or manifests")
 	}
 	root, err := discover.OpenRoot(cmp.Or(c.Root, "/"))
 	if err != nil {
