@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks/internal/selection"
 )
 
@@ -173,11 +174,19 @@ func (p *projectPlanner) deleteChannel(have channels.Channel) {
 // validate returns the settings of a channel as they are stored. It reports an error.
 func (p *projectPlanner) validate(want Channel, values, stored map[string]string) (valid map[string]string, ok bool) {
 	valid, err := channels.Validate(p.have.Types, want.Kind, values, stored)
-	_, unknown := errors.AsType[*channels.KindError](err)
+	kind, unknown := errors.AsType[*channels.KindError](err)
 	switch {
 	case unknown && stored != nil:
 		p.add(want.places.of("settings"), "the settings of the channel %q cannot change: the kind %s is unknown here", want.Name, want.Kind)
 	case unknown:
+		known := make([]string, len(kind.Known))
+		for i, k := range kind.Known {
+			known[i] = string(k)
+		}
+		if similar := prose.Similar(string(want.Kind), slices.Values(known)); similar != "" {
+			p.add(want.places.of("kind"), "kind is unknown: %q; did you mean %q?", want.Kind, similar)
+			break
+		}
 		p.add(want.places.of("kind"), "%v", err)
 	case err != nil:
 		p.add(want.places.of("settings"), "%v", err)

@@ -27,7 +27,7 @@ const defaultDatabase = "sqlite:rollcall.db"
 
 // cli is the command line.
 type cli struct {
-	Database string      `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
+	Database string      `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later. Without it, commands use rollcall.db in this directory, or else the database of the service that is installed on this machine."`
 	Zoneinfo string      `placeholder:"PATH" completion:"file" help:"Time zone data to use in place of the newest of those in this program and of the system: a directory, or an archive of one."`
 	Version  versionFlag `env:"-" help:"Print the version and exit."`
 

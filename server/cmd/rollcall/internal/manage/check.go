@@ -100,16 +100,9 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 			return c.Say(a.Stdout, document, "%s", console.Printable(document.PingURL))
 		}
 		if p.mon != nil {
-			log, err := checks.Collect(p.Pings(ctx, check.ID, checks.PingQuery{}))
-			if err != nil {
+			if err := p.judge(ctx, &document); err != nil {
 				return console.Missing(err, "the check")
 			}
-			v, err := p.mon.Project(p.ID).Explain(ctx, *check.Check, log)
-			if err != nil {
-				return console.Missing(err, "the check")
-			}
-			document.checkDoc, document.verdict = p.document(check.Check.Snapshot(v.Now)), v.Text(nil)
-			document.problems = documents[0].problems
 		}
 		var names map[uuid.UUID]string
 		if len(check.Channels) > 0 {
@@ -124,6 +117,22 @@ func (c checkShowCmd) Run(ctx context.Context, a *App) error {
 			document.write(w, cmp.Or(document.verdict, strings.ToUpper(document.state()[:1])+document.state()[1:]+"."), names)
 		})
 	})
+}
+
+// judge adds the verdict of the database to a document.
+func (p project) judge(ctx context.Context, d *shownDoc) error {
+	log, err := checks.Collect(p.Pings(ctx, d.ID, checks.PingQuery{}))
+	if err != nil {
+		return err
+	}
+	v, err := p.mon.Project(p.ID).Explain(ctx, *d.Check, log)
+	if err != nil {
+		return err
+	}
+	problems := d.problems
+	d.checkDoc, d.verdict = p.document(d.Check.Snapshot(v.Now)), v.Text(nil)
+	d.problems = problems
+	return nil
 }
 
 // shownDoc is a check with its verdict.
