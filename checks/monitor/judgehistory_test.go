@@ -425,9 +425,23 @@ func (w *world) notify(n [4]int) string {
 	return d.name + " only hears: " + d.only
 }
 
+// storm sets when alerts leave together, and gives all checks the integration whose kind combines them. Then all of them may fail or succeed.
 func (w *world) storm(n [4]int) string {
 	w.stormChecks = []int{0, 2, 3}[n[0]%3]
 	_, err := w.mon().Projects().Update(w.ctx, w.projects[0], checks.ProjectUpdate{StormChecks: new(w.stormChecks), StormWindow: new(time.Minute)})
 	must(w.t, err)
-	return fmt.Sprintf("storms have %d checks", w.stormChecks)
+	text := fmt.Sprintf("storms have %d checks", w.stormChecks)
+	digest := w.desks[slices.IndexFunc(w.desks, func(d *target) bool { return d.kind == "digest" })]
+	for _, j := range w.jobs {
+		if j.project == digest.project && !slices.Contains(j.desks, digest) {
+			j.desks = append(j.desks, digest)
+			text += ", " + w.setDesks(j)
+		}
+	}
+	for _, j := range w.jobs {
+		if kind := []pings.Kind{"", pings.Failure, pings.Success}[n[1]%3]; kind != "" && w.now().After(noon) {
+			text += ", " + w.ping(j, kind)
+		}
+	}
+	return text
 }

@@ -272,7 +272,8 @@ func (w *world) judgeSilence(j *chore, r *recipient, p *person, who string, slac
 	if o.returned.IsZero() || p.belief != o.n || !p.told[o.n] || p.failed[o.n] || j.settings.After(o.returned) || p.wanted <= steps(now.Sub(o.returned)) {
 		return
 	}
-	if o.streakAck >= turn && p.lastWord.Before(o.returned) && steps(now.Sub(p.lastWord)) >= steps(j.repeat)+slack {
+	// Who is reached in another way now may wait for a group that has not heard itself.
+	if o.streakAck >= turn && p.lastWord.Before(o.returned) && w.edited.Before(p.lastWord) && steps(now.Sub(p.lastWord)) >= steps(j.repeat)+slack {
 		w.complain("returned", "%s has heard nothing since %s, when an acknowledgement ended", who, clockText(o.returned))
 		p.refused[o.n] = true
 	}
@@ -300,11 +301,14 @@ func (w *world) judgeReminders(j *chore, r *recipient, p *person, who string, sl
 // judgeEnd asks that nobody believes in an outage that is over, and that no incident is open that concerns nobody.
 func (w *world) judgeEnd(j *chore, r *recipient, p *person, who string, slack int, now time.Time) {
 	works := r.ready >= workingTicks
-	if p.belief >= 0 && !j.outages[p.belief].up.IsZero() && r.only == "down" {
-		p.belief = -1
+	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
+	if r.only == "down" && (over || p.wanted == 0) {
 		delete(r.open, j.id)
 	}
-	over := p.belief >= 0 && !j.outages[p.belief].up.IsZero()
+	if r.only == "down" && over {
+		p.belief = -1
+	}
+	over = p.belief >= 0 && !j.outages[p.belief].up.IsZero()
 	for o := p.belief; o >= 0 && o < len(j.outages) && over && j.status == "down"; o++ { // one alert sums up the night
 		over = !p.night[o]
 	}

@@ -270,7 +270,7 @@ func (w *world) do(d deed) {
 		}
 	}
 	w.touch()
-	if slices.Contains([]string{"policy", "group", "assign"}, d.kind) {
+	if slices.Contains([]string{"policy", "group", "assign", "storm"}, d.kind) {
 		w.edited = w.now()
 	}
 }
