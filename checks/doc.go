@@ -19,6 +19,20 @@
 // A [Spec] changes settings, each of them optional. It is validated as a whole before any of it is applied. A [Project]
 // groups checks and knows the limits of its account's plan (section 8).
 //
+// # Runs and pauses
+//
+//   - A run begins with a start. If no success or failure ends it within MaxRuntime, or within Grace if that is not set, the
+//     check goes down.
+//   - Overlapping runs differ by their run IDs; those without one are one nameless run. A result ends the run with its ID; one
+//     without an ID ends the nameless run, or all runs if that is not in progress.
+//   - With MaxRuntime each run is overdue by itself. Without it only the newest run can be: its end, a result without an ID and
+//     any failure end all runs.
+//   - A start that repeats the ID of a run that ended at most a minute before begins none.
+//   - New timing counts from the last ping. It can take a check down, no earlier than the change.
+//   - A pause lasts until Resume, which makes the check new, or until the next start, success or failure. A start makes a paused
+//     check new. With ManualResume only Resume ends the pause; pings are then logged and ignored.
+//   - Pausing and resuming are not flips.
+//
 // # Alerts
 //
 // Integrations are alerted when a check goes down, and when it comes up again after that. The rules of a check can put

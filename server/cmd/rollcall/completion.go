@@ -18,6 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server/cmd/rollcall/internal/manage"
 )
 
+// completionCmd prints the completion of a shell. It is ours, because kong-completion completes neither the command line that
+// rollcall run wraps nor the flags of a default command.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
