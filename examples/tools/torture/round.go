@@ -162,9 +162,13 @@ func (r *round) linearize(s *subject, list []porcupine.Operation) {
 	if result == porcupine.Ok {
 		return
 	}
+	verdict := "cannot be put in order"
+	if result == porcupine.Unknown {
+		verdict = fmt.Sprintf("was not put in order within %v, on a busy machine try again", patience)
+	}
 	path := filepath.Join(r.dir, s.slug+".html")
 	err := porcupine.VisualizePath(m, info, path)
-	r.problem("check %s: its history is %s: %s; see %s %v", s.slug, result, stuck(m, list, info), path, err)
+	r.problem("check %s: its history %s: %s; see %s %v", s.slug, verdict, stuck(m, list, info), path, err)
 }
 
 // stuck describes how much of a history can be put in order, and which operation comes next and does not fit.

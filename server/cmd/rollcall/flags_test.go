@@ -94,6 +94,7 @@ func TestVariablesMeanOneThing(t *testing.T) {
 		"ROLLCALL_LISTEN":        "where the server listens",
 		"ROLLCALL_NUMBER":        "how many lines a list has",
 		"ROLLCALL_PING_BASE_URL": "the URL of the ping endpoints",
+		"ROLLCALL_PING_KEY":      "the ping key of a project",
 		"ROLLCALL_PROJECT":       "a project",
 	}
 	texts := make(map[string]string)

@@ -111,7 +111,8 @@ func TestManPages(t *testing.T) {
 	plain := regexp.MustCompile(".\b").ReplaceAllString(string(text), "") // a character over itself is bold
 	for _, want := range []string{
 		"SYNOPSIS\n       rollcall serve [options]\n",
-		"--database=URL\n              The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME\n              for PostgreSQL 15 or later.\n" +
+		"--database=URL\n              The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME\n              for PostgreSQL 15 or later.  Without it, commands use\n" +
+			"              rollcall.db in this directory, or else the database of the\n              service that is installed on this machine.\n" +
 			"              Default: sqlite:rollcall.db\n              Environment: ROLLCALL_DATABASE, or a file named by\n              ROLLCALL_DATABASE_FILE\n",
 		"/etc/rollcall/rollcall.env\n", "EXIT STATUS\n", "EXAMPLES\n           rollcall serve\n", "SEE ALSO\n       rollcall(1), rollcall-migrate(1)", "2026-11-22",
 	} {
