@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,9 +71,12 @@ func TestRehearseHolds(t *testing.T) {
 }
 
 func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
+	var mu sync.Mutex
 	var got []string // what arrives
 	var mon *monitortest.Monitor
 	arrive := channels.NotifierFunc(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+		mu.Lock() // channels are notified at once
+		defer mu.Unlock()
 		got = append(got, fmt.Sprintf("%s %s %d", mon.Now().Format("2 15:04:05"), c.Name, n.Reminder))
 		if c.Name == "broken" {
 			return channels.Permanent(errors.New("broken"))
@@ -172,9 +176,12 @@ func TestRehearseWaiting(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
 			var got []string
 			var mon *monitortest.Monitor
 			arrive := channels.NotifierFunc(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+				mu.Lock()
+				defer mu.Unlock()
 				got = append(got, fmt.Sprintf("%s %s", mon.Now().Format("15:04"), c.Name))
 				return nil
 			})
