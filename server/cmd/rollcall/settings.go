@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -76,28 +75,7 @@ func writeSetting(out *bufio.Writer, flag *kong.Flag) {
 }
 
 // comment returns a text as lines of a comment, of at most 80 characters if the words allow it.
-func comment(text string) string {
-	var b strings.Builder
-	width := 0
-	for word := range strings.FieldsSeq(text) {
-		length := utf8.RuneCountInString(word)
-		switch {
-		case width == 0:
-			b.WriteString("# ")
-			width = 2
-		case width+1+length > 80:
-			b.WriteString("\n# ")
-			width = 2
-		default:
-			b.WriteString(" ")
-			width++
-		}
-		b.WriteString(word)
-		width += length
-	}
-	b.WriteString("\n")
-	return b.String()
-}
+func comment(text string) string { return console.Paragraph("# ", "# ", text, 80) }
 
 // settingsVariable names a file of settings, as --settings does.
 const settingsVariable = console.EnvPrefix + "SETTINGS"

@@ -132,3 +132,21 @@ func Or(text *string) string {
 	}
 	return *text
 }
+
+// Paragraph returns the words of a text in lines of at most width characters, each with its line break. The first line begins with the
+// head, the others with the indent. A word that does not fit has its own line.
+func Paragraph(head, indent, text string, width int) string {
+	var b strings.Builder
+	line, empty := head, true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			b.WriteString(line + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}

@@ -169,7 +169,7 @@ func parsePeriod(s checks.Setting, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// namingFlag names the flag in the place of the field in the error of a setting.
+// namingFlag replaces the field in the error of a setting by its flag.
 func namingFlag(err error) error {
 	field, ok := errors.AsType[*checks.FieldError](err)
 	if !ok {

@@ -173,20 +173,8 @@ func showLeft(w io.Writer, reason string, list []discover.LeftOut) {
 	}
 }
 
-// paragraph prints a text behind a head, in lines of the width of a terminal. A word that is longer has a line of its own.
+// paragraph prints a text behind a head, in lines of a terminal's width.
 func paragraph(w io.Writer, head, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
-	line := head
-	empty := true
-	for word := range strings.FieldsSeq(console.Printable(strings.ToValidUTF8(text, "\uFFFD"))) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > terminal {
-			fmt.Fprintln(w, line)
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	fmt.Fprintln(w, strings.TrimRight(line, " "))
+	fmt.Fprint(w, console.Paragraph(head, indent, console.Printable(strings.ToValidUTF8(text, "\uFFFD")), terminal))
 }

@@ -194,7 +194,7 @@ func (m *Machine) apply(c Change) error {
 	return m.replace(target, c)
 }
 
-// replace puts a new file in the place of another, with its owner, mode and attributes.
+// replace renames a new file over another, and keeps the owner, mode and attributes of the old one.
 func (m *Machine) replace(target string, c Change) error {
 	old, err := os.Open(target)
 	if err != nil {
