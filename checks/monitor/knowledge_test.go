@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,46 @@ func TestKnowledge(t *testing.T) {
 			p.inbox.set(nil)
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 5*time.Minute, "mail: job up")
+		},
+		"perhaps heard by one recipient, then a window": func(t *testing.T, p policy) {
+			var heard []string
+			boris := errors.New("no answer")
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					heard = append(heard, recipient+" "+string(n.Status))
+					if recipient == "boris" {
+						return boris
+					}
+					return nil
+				})
+			})
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			p.window(t, soon(p))
+			p.after(t, 10*time.Minute)
+			boris = nil
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 11*time.Minute, "mail: job up", "mail: job up")
+			equal(t, "heard", heard, []string{"anna down", "boris down", "anna up", "boris up"})
+		},
+		"taken from a check while a reminder waits": func(t *testing.T, p policy) {
+			p.channel(t, "pager", "only", nil)
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "only"})
+			c := p.job(t, "job", "mail,only,all")
+			p.change(t, c, checks.Spec{RepeatEvery: new(20 * time.Minute)})
+			w := soon(p)
+			w.End = noon.Add(15 * time.Minute)
+			p.window(t, w)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 15*time.Minute, "mail: job down", "only: job down")
+			p.sweep(t, 20*time.Minute) // the reminders wait until 20 minutes after the alert
+			p.change(t, c, checks.Spec{Channels: new("all,pager")})
+			p.sweep(t, 21*time.Minute, "pager: job down")
+			list, err := checks.Collect(p.Project.Deliveries(t.Context(), checks.DeliveryQuery{State: checks.DeliveryPending}))
+			must(t, err)
+			equal(t, "one waits for mail", slices.ContainsFunc(list, func(d checks.Delivery) bool { return d.ChannelID == p.mail.ID }), false)
+			p.sweep(t, 35*time.Minute, "only: job down")
 		},
 		"a new member of a group that gets the alerts no more": func(t *testing.T, p policy) {
 			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,8 +78,8 @@ func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, s
 // notNamed is the error of an alert for which an escalation policy had an integration that it has lost since.
 const notNamed = "the escalation policy names this integration no more"
 
-// skipLines ends the reminders to integrations about checks to which they are not assigned, and their lines that begin with an alert,
-// kept back by the gate, that such a check is down. What was tried stays: somebody may have heard of it, and hears of its end.
+// skipLines ends the lines to integrations that begin with an alert, kept back by the gate, that a check is down to which they are not
+// assigned. What was tried stays: somebody may have heard of it, and hears of its end.
 func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Time) error {
 	if len(to) == 0 {
 		return nil
@@ -86,8 +87,8 @@ func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Ti
 	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = ?, finished_at = ?
 		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (?)
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = d.check_id AND cc.channel_id = d.channel_id)
-			AND (d.reminder > 0 AND d.attempts = 0 OR EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)))`,
+			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE))`,
 		notNamed, micros(now), bun.List(to)).Exec(ctx)
 	return err
 }
@@ -146,6 +147,9 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 		return translate(err)
 	}
 	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
+	if err == nil {
+		err = t.endReminders(ctx, projectID, list)
+	}
 	var wants []uuid.UUID
 	for _, c := range list {
 		if c.Wants(channels.Down) {
@@ -155,8 +159,6 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 	if err != nil || len(wants) == 0 {
 		return err
 	}
-	const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
-		UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
 	err = t.tell(ctx, projectID, now, wants, "ch.id "+assigned)
 	for _, g := range list {
 		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
@@ -165,6 +167,31 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 		}
 	}
 	return err
+}
+
+// assigned says of an integration that it gets the alerts about a check c, by the check or by the escalation policy.
+const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
+	UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
+
+// endReminders removes the reminders that wait for integrations of a project which do not get the alerts of their checks any more,
+// alone or in a group. They are no news, and would keep an incident open until they are due.
+func (t *transaction) endReminders(ctx context.Context, projectID uuid.UUID, list []channels.Channel) error {
+	var ids []uuid.UUID
+	var concerned strings.Builder
+	args := []any{projectID, nil}
+	for _, ch := range list {
+		ids = append(ids, ch.ID)
+		if members := selection.Members(ch); ch.Kind == channels.Group && len(members) > 0 {
+			fmt.Fprintf(&concerned, " OR ?%d %s AND d.channel_id IN (?%d)", len(args), assigned, len(args)+1)
+			args = append(args, ch.ID, bun.List(members))
+		}
+	}
+	if args[1] = bun.List(ids); len(ids) == 0 {
+		return nil
+	}
+	_, err := t.tx().NewRaw(`DELETE FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id IN (?1) AND d.reminder > 0 AND d.attempts = 0
+		AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = d.check_id AND c.project_id = ?0 AND NOT (d.channel_id `+assigned+concerned.String()+`))`, args...).Exec(ctx)
+	return translate(err)
 }
 
 // tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f. to is a
