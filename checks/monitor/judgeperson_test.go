@@ -117,6 +117,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 			p.belief = -1
 			clear(p.told)
 		}
+		p.doubt = p.doubt || l.refused // the next attempt is hours away
 		clear(p.downID)
 		clear(p.sure)
 	case l.Status == channels.Up:
