@@ -330,8 +330,10 @@ func (t *transaction) followUp(ctx context.Context, now time.Time, results []sto
 				return err
 			}
 		}
-		if err := t.handOver(ctx, r, now); err != nil {
-			return err
+		if len(r.Handovers) > 0 {
+			if err := t.handOver(ctx, r, now); err != nil {
+				return err
+			}
 		}
 		if r.Incident != nil {
 			if err := t.SaveIncident(ctx, *r.Incident); err != nil {
@@ -369,9 +371,6 @@ const keepChannels = " FOR KEY SHARE OF ch"
 
 // copyDelivery adds deliveries of the same alert to further channels, but not behind one about a later flip.
 func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
-	if len(to) == 0 {
-		return nil
-	}
 	insert := `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until, origin)
 		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until, -d.id
