@@ -62,6 +62,31 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 11*time.Minute, "mail: job up", "mail: job up")
 			equal(t, "heard", heard, []string{"anna down", "boris down", "anna up", "boris up"})
 		},
+		"an alert that waits for its step behind one that failed": func(t *testing.T, p policy) {
+			p.set(t, step(0, p.mail), step(15*time.Minute, p.pager))
+			p.inbox.set(func(_ context.Context, ch channels.Channel, _ channels.Notification) error {
+				if ch.ID == p.pager.ID {
+					return errors.New("away")
+				}
+				return nil
+			})
+			c := p.job(t, "job", "")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.after(t, 15*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 16*time.Minute, "mail: job up")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 17*time.Minute, "mail: job down")
+			p.after(t, 28*time.Minute) // the recovery is stale, and the alert behind it waits for its step
+			p.pause(t, c)
+			p.clock.Advance(time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(nil)
+			p.after(t, 30*time.Minute, "mail: job down")
+			p.after(t, 35*time.Minute)
+			p.after(t, 45*time.Minute, "pager: job down")
+		},
 		"taken from a check while a reminder waits": func(t *testing.T, p policy) {
 			p.channel(t, "pager", "only", nil)
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "only"})

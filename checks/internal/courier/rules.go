@@ -164,7 +164,7 @@ func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult,
 		first.Since = since
 	}
 	if first.ID != claimed.ID {
-		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the backoff does not restart
+		first.Attempts++ // the claim; those of others are none of it, because what was never tried is not heard
 	}
 	return superseded, first
 }
