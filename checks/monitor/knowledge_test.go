@@ -354,6 +354,16 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{QuietHours: new("")})
 			p.sweep(t, 30*time.Minute, "mail: job down")
 		},
+		"quiet hours end earlier": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.sweep(t, 20*time.Minute)
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:30")})
+			p.sweep(t, 39*time.Minute)
+			p.sweep(t, 40*time.Minute, "mail: job down")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachOutbox(t, nil, func(t *testing.T, o outbox) {
