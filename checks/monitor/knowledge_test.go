@@ -87,6 +87,18 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 35*time.Minute)
 			p.after(t, 45*time.Minute, "pager: job down")
 		},
+		"taken from a check while a window keeps the alert back": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "boss"})
+			c := p.job(t, "job", "mail,all")
+			p.window(t, soon(p))
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			p.change(t, c, checks.Spec{Channels: new("pager")})
+			p.unwindow(t)
+			p.after(t, 5*time.Minute, "pager: job down")
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 6*time.Minute, "pager: job up")
+		},
 		"taken from a check while a reminder waits": func(t *testing.T, p policy) {
 			p.channel(t, "pager", "only", nil)
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "only"})
