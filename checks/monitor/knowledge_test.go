@@ -329,6 +329,19 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 0, "mail: job down", "mail: job up", "pager: job down", "pager: job up")
 		},
+		"moved away and back, with a receiver that is away": func(t *testing.T, p policy) {
+			other := p.addProject(t, checks.ProjectSpec{Name: "other"})
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(away)
+			p.after(t, 0)
+			_, err := p.Transfer(t.Context(), c.ID, other.ID)
+			must(t, err)
+			p.inbox.set(nil)
+			_, err = p.Monitor.Project(other.ID).Transfer(t.Context(), c.ID, p.project.ID)
+			must(t, err)
+			p.after(t, 15*time.Minute, "boss: job down", "mail: job down", "pager: job down")
+		},
 		"moved after a group has passed on an earlier end": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
 			c := p.job(t, "job", "mail,all")

@@ -174,15 +174,15 @@ func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, 
 	return translate(err)
 }
 
-// tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f. to is a
-// condition on them, with the arguments from ?5 on.
+// tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f, and no end of
+// one: what only was tried may have reached nobody. to is a condition on them, with the arguments from ?5 on.
 func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, wants []uuid.UUID, to string, args ...any) error {
 	from := ` FROM rollcall_checks AS c
 		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up AND f.id = ` + newestFlip("c.id") + `
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR ` + heard + `) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR o.state IN ('sent', 'failed')) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
 					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > ` + place("o") + ` AND k.close <> ''))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
