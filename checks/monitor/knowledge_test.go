@@ -321,6 +321,29 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 65*time.Minute, "pager: job down")
 			p.after(t, 110*time.Minute, "boss: job down")
 		},
+		"moved in an outage, and up after quiet hours with a group": func(t *testing.T, p policy) {
+			other := p.addProject(t, checks.ProjectSpec{Name: "other"})
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-13:00")})
+			p.after(t, 6*time.Minute)
+			_, err := p.Transfer(t.Context(), c.ID, other.ID)
+			must(t, err)
+			elsewhere := p.Monitor.Project(other.ID)
+			for _, ch := range []channels.Channel{{Kind: "pager", Name: "night"}, {Kind: channels.Group, Name: "nights", Settings: map[string]string{"channels": "night"}}} {
+				_, err = elsewhere.CreateChannel(t.Context(), ch)
+				must(t, err)
+			}
+			_, err = elsewhere.Update(t.Context(), c.ID, checks.Spec{Channels: new("nights")})
+			must(t, err)
+			for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
+				p.clock.Set(noon.Add(time.Duration(10+i) * time.Minute))
+				p.ping(t, c.ID, kind)
+			}
+			p.sweep(t, time.Hour, "mail: job up")
+		},
 		"a group is taken away before it has passed an alert on": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
 			c := p.job(t, "job", "mail,all")

@@ -79,14 +79,14 @@ const (
 )
 
 // notified adds the integrations that may have heard of the outage and are not assigned any more, and groups that are about to pass it
-// on; of an earlier one, only if no group has an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
-// most of them comes first.
+// on; of an earlier one, only those that are in no group which is about to pass on an alert, because they get both from it. A check that
+// comes and goes has many deliveries, so what excludes most of them comes first.
 var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.up AND o.check_id = a.check_id
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id AND cc.channel_id = o.channel_id)
 			AND ` + saysDown("a.check_id") + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
 				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
-					WHERE g.check_id = a.check_id AND g.state = 'pending'))
+					WHERE g.check_id = a.check_id AND g.state = 'pending' AND g.due_at <> coalesce(g.held_until, 0) AND gc.settings LIKE '%' || CAST(o.channel_id AS text) || '%'))
 			AND EXISTS (SELECT 1 FROM rollcall_channels AS t WHERE t.id = o.channel_id AND (t.kind <> 'group' OR o.state = 'pending'))`
 
 // saysDown says of a delivery o about a check that it tells somebody, or may have told, that the check is down, and that since then
