@@ -397,6 +397,11 @@ func (w *world) move(n [4]int) string {
 	if j.status == "down" { // the policy of the other project begins
 		o := j.outage()
 		o.streak, o.streakAck, o.ran = 0, 0, 0
+		for key, p := range w.persons { // who may not have got it gets another message when the check is back
+			if key.chore == j && !p.sure[o.n] {
+				delete(p.downID, o.n)
+			}
+		}
 	}
 	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
 		if k := slices.Index(v.Checks, j.id); k >= 0 {
