@@ -255,8 +255,8 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 		text += fmt.Sprintf(" repeats every %v", j.repeat)
 	}
 	if spec.RecordOnly != nil {
-		if j.record && !*spec.RecordOnly && j.status == "down" { // alerted as new, because what was raised before may have been dropped
-			j.outage().roundAt, j.outage().ran = w.now(), 0
+		if j.record && !*spec.RecordOnly && j.status == "down" { // alerted as new, because what was raised before may have been dropped, or still leave
+			j.outage().roundAt, j.outage().ran = w.now().Add(lateTicks*judgeTick), 0
 		}
 		j.record = *spec.RecordOnly
 		text += fmt.Sprintf(" records only: %v", j.record)
