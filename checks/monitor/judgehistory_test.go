@@ -397,10 +397,10 @@ func (w *world) move(n [4]int) string {
 	if j.status == "down" { // the policy of the other project begins
 		o := j.outage()
 		o.streak, o.streakAck, o.ran = 0, 0, 0
-		for key, p := range w.persons { // who may not have got it gets another message when the check is back
-			if key.chore == j && !p.sure[o.n] {
-				delete(p.downID, o.n)
-			}
+	}
+	for key, p := range w.persons { // who may not have got an alert gets another message when the check is back
+		if key.chore == j {
+			p.forget()
 		}
 	}
 	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
@@ -422,6 +422,11 @@ func (w *world) move(n [4]int) string {
 func (w *world) notify(n [4]int) string {
 	d := w.desks[1+n[0]%(len(w.desks)-1)]
 	d.only = []string{"", "down", "up"}[n[1]%3]
+	for key, p := range w.persons { // or when the integration wants it again
+		if key.target == d {
+			p.forget()
+		}
+	}
 	_, err := w.mon().Project(d.project).UpdateChannel(w.ctx, d.id, func(c channels.Channel) (channels.Channel, error) {
 		c.Settings[channels.NotifySetting] = d.only
 		return c, nil

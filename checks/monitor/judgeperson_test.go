@@ -49,6 +49,11 @@ func (w *world) person(j *chore, r *recipient) *person {
 	return w.persons[key]
 }
 
+// forget forgets the keys of alerts that the sender does not know to have arrived.
+func (p *person) forget() {
+	maps.DeleteFunc(p.downID, func(o int, _ string) bool { return !p.sure[o] })
+}
+
 // complain notes that something went wrong.
 func (w *world) complain(rule, format string, args ...any) {
 	if w.wrong = append(w.wrong, rule); len(w.wrong) < 10 {

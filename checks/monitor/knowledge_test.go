@@ -405,6 +405,22 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{QuietHours: new("")})
 			p.sweep(t, 30*time.Minute, "mail: job down")
 		},
+		"reminders wanted in a pause that is undone": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			pausedFor(t, p, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.sweep(t, time.Minute)
+			p.sweep(t, 11*time.Minute, "mail: job down")
+		},
+		"no record-only check any more in a pause that is undone": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RecordOnly: new(true)})
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			pausedFor(t, p, c, checks.Spec{RecordOnly: new(false)})
+			p.sweep(t, time.Minute, "mail: job down")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
@@ -424,6 +440,18 @@ func TestKnowledge(t *testing.T) {
 			})
 		})
 	}
+}
+
+// pausedFor changes the settings of a check while it is paused, and undoes the pause.
+func pausedFor(t *testing.T, p policy, c checks.Check, spec checks.Spec) {
+	t.Helper()
+	before, err := p.Check(t.Context(), c.ID)
+	must(t, err)
+	paused, err := p.Project.Pause(t.Context(), c.ID)
+	must(t, err)
+	p.change(t, c, spec)
+	_, err = p.Restore(t.Context(), c.ID, before.Check.State, paused.Check.StoredSince)
+	must(t, err)
 }
 
 // TestIncidentNamedAgain names an integration again before its incident is closed, and lets a receiver refuse to close one.
