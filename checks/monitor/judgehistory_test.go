@@ -366,6 +366,7 @@ func (w *world) pause(n [4]int) string {
 			return ""
 		}
 		j.status, j.ackUntil, j.lastPing, j.expected, j.undo = old.status, old.ackUntil, old.lastPing, old.expected, nil
+		w.forget(func(key personKey) bool { return key.chore == j })
 		if j.status == "down" { // its clock may have gone on
 			j.outage().ran += int(w.now().Sub(begin)/judgeTick) + 1
 		}
@@ -398,11 +399,7 @@ func (w *world) move(n [4]int) string {
 		o := j.outage()
 		o.streak, o.streakAck, o.ran = 0, 0, 0
 	}
-	for key, p := range w.persons { // who may not have got an alert gets another message when the check is back
-		if key.chore == j {
-			p.forget()
-		}
-	}
+	w.forget(func(key personKey) bool { return key.chore == j })
 	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
 		if k := slices.Index(v.Checks, j.id); k >= 0 {
 			if w.windows[i].Checks = slices.Delete(v.Checks, k, k+1); len(v.Checks)+len(v.Tags) == 1 {
@@ -422,11 +419,7 @@ func (w *world) move(n [4]int) string {
 func (w *world) notify(n [4]int) string {
 	d := w.desks[1+n[0]%(len(w.desks)-1)]
 	d.only = []string{"", "down", "up"}[n[1]%3]
-	for key, p := range w.persons { // or when the integration wants it again
-		if key.target == d {
-			p.forget()
-		}
-	}
+	w.forget(func(key personKey) bool { return key.target == d })
 	_, err := w.mon().Project(d.project).UpdateChannel(w.ctx, d.id, func(c channels.Channel) (channels.Channel, error) {
 		c.Settings[channels.NotifySetting] = d.only
 		return c, nil

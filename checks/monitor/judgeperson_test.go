@@ -49,9 +49,13 @@ func (w *world) person(j *chore, r *recipient) *person {
 	return w.persons[key]
 }
 
-// forget forgets the keys of alerts that the sender does not know to have arrived.
-func (p *person) forget() {
-	maps.DeleteFunc(p.downID, func(o int, _ string) bool { return !p.sure[o] })
+// forget forgets the keys of alerts of which the sender does not know that they have arrived: what has ended may begin again with another.
+func (w *world) forget(of func(personKey) bool) {
+	for key, p := range w.persons {
+		if of(key) {
+			maps.DeleteFunc(p.downID, func(o int, _ string) bool { return !p.sure[o] })
+		}
+	}
 }
 
 // complain notes that something went wrong.

@@ -65,7 +65,7 @@ func (j *chore) late(now time.Time) bool {
 func (j *chore) acked(now time.Time) bool { return j.status == "down" && now.Before(j.ackUntil) }
 
 func (j *chore) goDown(at time.Time, reported bool) {
-	j.status, j.expected, j.ackUntil = "down", at, time.Time{}
+	j.status, j.expected, j.ackUntil, j.told = "down", at, time.Time{}, false
 	if !reported {
 		j.expected = at.Add(-j.grace)
 	}

@@ -421,6 +421,37 @@ func TestKnowledge(t *testing.T) {
 			pausedFor(t, p, c, checks.Spec{RecordOnly: new(false)})
 			p.sweep(t, time.Minute, "mail: job down")
 		},
+		"taken away after the end of an outage that sums up quiet hours": func(t *testing.T, p policy) {
+			p.set(t, step(0, p.mail))
+			p.ping(t, p.outbox.create(t, checks.Spec{Name: new("other"), RecordOnly: new(true)}).ID, pings.Failure)
+			c := p.job(t, "job", "")
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:30")})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			for i, kind := range []pings.Kind{pings.Success, pings.Failure} {
+				p.clock.Set(noon.Add(time.Duration(6+i) * time.Minute))
+				p.ping(t, c.ID, kind)
+			}
+			p.window(t, soon(p))
+			p.sweep(t, 30*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			must(t, p.SetEscalation(t.Context(), nil))
+			p.after(t, 31*time.Minute, "mail: job up")
+		},
+		"a group is assigned after an alert that was raised twice": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
+			c := p.job(t, "job", "mail")
+			p.window(t, soon(p))
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			p.change(t, c, checks.Spec{RecordOnly: new(true)})
+			p.after(t, time.Minute)
+			p.change(t, c, checks.Spec{RecordOnly: new(false)})
+			p.unwindow(t)
+			p.after(t, 2*time.Minute, "mail: job down")
+			p.change(t, c, checks.Spec{Channels: new("mail,all")})
+			p.after(t, 3*time.Minute, "pager: job down")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

@@ -377,7 +377,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
-				AND o.created_at = d.created_at AND o.state <> 'skipped'
+				AND o.created_at >= d.created_at AND o.state <> 'skipped'
 			OR o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id > d.flip_id)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {

@@ -147,8 +147,8 @@ const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WH
 	UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
 
 // dropUnconcerned ends what waits for integrations of a project which do not get the alerts of its check any more, alone or in a group:
-// reminders, which would keep an incident open until they are due, and lines that begin with an alert, kept back by the gate, that the
-// check is down. What was tried stays: somebody may have heard of it, and hears of its end.
+// reminders, which would keep an incident open until they are due, and in lines that begin with an alert, kept back by the gate, that the
+// check is down, all such alerts. What was tried stays: somebody may have heard of it, and hears of its end.
 func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, now time.Time, list []channels.Channel) error {
 	var ids []uuid.UUID
 	var concerned strings.Builder
@@ -166,10 +166,16 @@ func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, 
 	of := ` WHERE d.state = 'pending' AND d.channel_id IN (?1) AND d.close = '' AND EXISTS (SELECT 1 FROM rollcall_checks AS c
 		WHERE c.id = d.check_id AND c.project_id = ?0 AND NOT (d.channel_id ` + assigned + concerned.String() + `)) AND `
 	_, err := t.tx().NewRaw("DELETE FROM rollcall_deliveries AS d"+of+"d.reminder > 0 AND d.attempts = 0", args...).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	var ended []int64
+	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the integration does not get alerts about the check any more', finished_at = ?2`+of+
+		`NOT EXISTS (SELECT 1 FROM rollcall_flips AS u WHERE u.id = d.flip_id AND u.check_id = d.check_id AND u.up)
+			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)) RETURNING id`, args...).Scan(ctx, &ended)
 	if err == nil {
-		_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the integration does not get alerts about the check any more', finished_at = ?2`+of+
-			`EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE))`, args...).Exec(ctx)
+		err = t.wakeNext(ctx, ended, now)
 	}
 	return translate(err)
 }
