@@ -26,6 +26,7 @@ var warningTexts = map[string]string{
 	"background":           "& leaves the job in the background, so no wrapper sees how it ends",
 	"carriage-return":      "the line ends in a carriage return, which is part of the command",
 	"from-end-of-run":      "the interval counts from the end of a run, so long runs may make it late",
+	"hash":                 "# ends the line for BusyBox's crond, also within a word or quotes",
 	"junk-in-field":        "cron skips a part of a field that it does not know",
 	"no-linger":            "it runs only while the user is logged in: loginctl enable-linger",
 	"random-start":         "cron chooses the start; the schedule has the first one",

@@ -270,18 +270,12 @@ func syncDir(path string) error {
 
 // install hands a user's crontab to the program crontab, and checks what it stored.
 func (m *Machine) install(c Change) error {
-	dir, err := os.MkdirTemp("", temporary)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	path, text := filepath.Join(dir, "crontab"), withoutHeader(c.After)
-	if err := writeNew(path, text, func(*os.File) error { return nil }); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
 	defer cancel()
-	if _, err := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
+	text := withoutHeader(c.After)
+	cmd := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, "-")...)
+	cmd.Stdin = bytes.NewReader(text) // BusyBox's opens a file as the user, who may not be able to
+	if _, err := cmd.Output(); err != nil {
 		return fmt.Errorf("%s: %w", m.Crontab, failure(err))
 	}
 	stored, err := m.read(&c)
