@@ -3,6 +3,8 @@
 package wrap
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +76,17 @@ func TestListedCrontab(t *testing.T) {
 	s.write("/etc/passwd", strings.Replace(s.read("/etc/passwd"), ":0:0:", ":1:1:", 1), 0o644)
 	s.write("/usr/bin/rollcall", "", 0o755)
 	os.Remove(filepath.Join(s.Root, spool))
+	script := s.read("/crontab")
+	for _, none := range []string{"no crontab for ines", "crontab: can't open 'ines': No such file or directory"} {
+		s.write("/crontab", "#!/bin/sh\necho \""+none+"\" >&2\nexit 1\n", 0o755)
+		if os.Getuid() != 0 {
+			s.left(s.Unwrap(), "")
+		}
+		if _, err := s.Machine.read(&Change{Path: spool, user: "ines"}); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	s.write("/crontab", script, 0o755)
 	s.write("/listed", "@daily /opt/z\n", 0o600)
 	s.Key, s.BaseURL = "k", "http://127.0.0.1:1/ping"
 	p := s.Wrap([]Job{job(spool, 1, 7)})

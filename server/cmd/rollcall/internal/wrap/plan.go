@@ -280,7 +280,9 @@ func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 		return nil // no crontab of ours: a daemon keeps other files beside them, such as mails that quote a line
 	}
 	var err error
-	if c.Before, err = m.read(c); err != nil {
+	if c.Before, err = m.read(c); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	found := false
