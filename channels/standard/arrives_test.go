@@ -34,8 +34,8 @@ import (
 // identifiers, which differ from run to run, are replaced.
 func outage(t *testing.T) (alerts []channels.Notification) {
 	t.Helper()
-	id := func(name string) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte(name)) }
 	const site = "https://rollcall.example.org"
+	id := func(name string) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte(name)) }
 	first := time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
 	mon := monitortest.New(first, &monitor.Config{
 		AlertLink: func(checks.Check, string) string { return site + "/checks/" + id("check").String() },
@@ -62,9 +62,9 @@ func outage(t *testing.T) (alerts []channels.Notification) {
 	for day := range 4 {
 		run(first.AddDate(0, 0, day), 38*time.Second, pings.Signal{Kind: pings.Success})
 	}
-	run(first.AddDate(0, 0, 4), 41*time.Second,
-		pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("copying 48 files\nbackup.tar: no space left on device\n")})
-	run(first.AddDate(0, 0, 4).Add(4*time.Hour+12*time.Minute), 44*time.Second, pings.Signal{Kind: pings.Success})
+	failed, output := first.AddDate(0, 0, 4), "copying 48 files\nbackup.tar: no space left on device\n"
+	run(failed, 41*time.Second, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(output)})
+	run(failed.Add(4*time.Hour+12*time.Minute), 44*time.Second, pings.Signal{Kind: pings.Success})
 	for i, n := range mon.TakeAlerts() {
 		n.Check.ID, n.ID, n.Incident = id("check"), id(fmt.Sprint("alert", i)).String(), id("incident").String()
 		alerts = append(alerts, n)
