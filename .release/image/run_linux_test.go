@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root directory of a process")
 	}
-	stage := t.TempDir()
+	stage, dir := t.TempDir(), t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(stage, "rollcall"), "./server/cmd/rollcall")
 	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -99,10 +99,9 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, dir := configFile.Config, t.TempDir()
 	unpack(t, img, dir)
 	for range 2 { // the second server finds the data of the first
-		serve(t, dir, config)
+		serve(t, dir, configFile.Config)
 	}
 	info, err := os.Stat(filepath.Join(dir, "data", "rollcall.db"))
 	if err != nil {
