@@ -121,7 +121,7 @@ func (c *canvas) sender() {
 func (c *canvas) box(class string, draw func()) {
 	before, top := c.b.String(), c.y
 	c.b.Reset()
-	c.left, c.right, c.y = c.left+14, c.right-14, c.y+8
+	c.left, c.right, c.y = c.left+14, c.right-14, c.y+10
 	draw()
 	c.left, c.right, c.y = c.left-14, c.right+14, c.y+8
 	inside := c.b.String()
