@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -10,12 +11,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // patience bounds how long a server may take to start or to stop. Only a broken one takes that long.
@@ -62,12 +65,12 @@ func command(dir string, c v1.Config, listen string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestRun starts the server twice in the file system of the image, with its configuration.
+// TestRun starts the server twice in the file system of the image, with its configuration, both as docker load finds them in the file.
 func TestRun(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root directory of a process")
 	}
-	stage := t.TempDir()
+	stage, dir := t.TempDir(), t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(stage, "rollcall"), "./server/cmd/rollcall")
 	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -78,20 +81,27 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	platform := v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
-	images, err := (&release{version: "v1.2.3", date: time.Now(), binaries: []binary{{filepath.Join(stage, "rollcall"), platform}}}).images()
+	r := &release{version: "v1.2.3", date: time.Now(),
+		binaries: []binary{{filepath.Join(stage, "rollcall"), v1.Platform{OS: "linux", Architecture: runtime.GOARCH}}}}
+	images, err := r.images()
 	if err != nil {
 		t.Fatal(err)
 	}
-	configFile, err := images[0].ConfigFile()
+	var path bytes.Buffer
+	if err := r.writeTars(stage, images, &path); err != nil {
+		t.Fatal(err)
+	}
+	img, err := tarball.ImageFromPath(strings.TrimSpace(path.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, dir := configFile.Config, t.TempDir()
-	unpack(t, images[0], dir)
-
+	configFile, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpack(t, img, dir)
 	for range 2 { // the second server finds the data of the first
-		serve(t, dir, config)
+		serve(t, dir, configFile.Config)
 	}
 	info, err := os.Stat(filepath.Join(dir, "data", "rollcall.db"))
 	if err != nil {

@@ -13,7 +13,7 @@ const pageTemplate = `<!DOCTYPE html>
 {{- if .Rows}}
 <table style="border-collapse: collapse;">
 {{- range .Rows}}
-<tr><th style="text-align: left; padding: 2px 1em 2px 0;">{{.Label}}</th><td>{{.Value}}</td></tr>
+<tr style="vertical-align: top;"><th style="text-align: left; padding: 2px 1em 2px 0; white-space: nowrap;">{{.Label}}</th><td>{{.Value}}</td></tr>
 {{- end}}
 </table>
 {{- end}}

@@ -1,27 +1,27 @@
 package standard_test
 
 import (
+	"encoding/xml"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 )
 
-var update = flag.Bool("update", false, "write the messages into the pages of server/notify")
+var update = flag.Bool("update", false, "write the pictures of server/notify")
 
 // TestManual checks the pages of server/notify, one a kind: each says in the words of the kind where the token comes from, its
-// command has settings that the kind accepts, and the message that it shows is the one that the kind sends.
+// command has settings that the kind accepts, and its picture shows what the kind sends.
 func TestManual(t *testing.T) {
 	const dir = "../../server/notify"
 	pages, err := filepath.Glob(dir + "/*.md")
@@ -51,8 +51,9 @@ func TestManual(t *testing.T) {
 }
 
 var (
-	messageBlock = regexp.MustCompile("(?s)\n```text\n(.*?)```\n")
-	setting      = regexp.MustCompile(`--set '?(\w+)=([^\s']+)`)
+	example = regexp.MustCompile("(?s)\n```json\n.*?\n```\n")
+	image   = regexp.MustCompile(`!\[[^\]]*\]\(\w+\.svg\)`)
+	setting = regexp.MustCompile(`--set '?(\w+)=([^\s']+)`)
 )
 
 func checkPage(t *testing.T, path string, kind channels.Type) {
@@ -74,38 +75,52 @@ func checkPage(t *testing.T, path string, kind channels.Type) {
 	if !created || !strings.Contains(page, "\nrollcall channel test ") {
 		t.Error("no command to create an integration, or none to test it")
 	}
-	if _, err := channels.Validate(standard.Kinds(), kind.Kind, settings, nil); err != nil {
-		t.Error(err)
+	found := image.FindStringIndex(page)
+	if found == nil {
+		t.Fatal("no picture of what arrives")
 	}
-	text := shown(kind, settings)
-	switch block := messageBlock.FindStringSubmatchIndex(page); {
-	case block == nil:
-		t.Error("no message")
-	case *update:
-		if err := os.WriteFile(path, []byte(page[:block[2]]+text+page[block[3]:]), 0o600); err != nil {
-			t.Error(err)
+	settings, err = channels.Validate(standard.Kinds(), kind.Kind, settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := outage(t)
+	picture, alt := picture(t, kind.Kind, settings, alerts)
+	file := strings.TrimSuffix(path, ".md") + ".svg"
+	want := page[:found[0]] + fmt.Sprintf("![%s](%s)", alt, filepath.Base(file)) + page[found[1]:]
+	if document := example.FindStringIndex(want); document != nil { // for those who write a receiver
+		want = want[:document[0]] + "\n```json\n" + indented(requests(t, kind.Kind, settings, alerts[:1])[0].body) + "\n```\n" + want[document[1]:]
+	}
+	checkPicture(t, picture)
+	current(t, file, picture)
+	current(t, path, want)
+}
+
+// checkPicture checks that a picture is XML, and small.
+func checkPicture(t *testing.T, picture string) {
+	t.Helper()
+	if len(picture) > 6000 {
+		t.Errorf("the picture has %d bytes", len(picture))
+	}
+	for decoder := xml.NewDecoder(strings.NewReader(picture)); ; {
+		if _, err := decoder.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
 		}
-	case page[block[2]:block[3]] != text:
-		t.Errorf("the message is not what the kind sends; go test ./channels/standard -run TestManual -update\n%s", text)
 	}
 }
 
-// shown returns what an integration of the kind sends for a backup that failed.
-func shown(kind channels.Type, settings map[string]string) string {
-	id := func(name string) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte(name)) }
-	at, output := time.Date(2026, 12, 2, 3, 0, 41, 0, time.UTC), []byte("copying 48 files\nbackup.tar: no space left on device\n")
-	n := channels.Notification{
-		ID: id("alert").String(), Incident: id("incident").String(), Status: channels.Down, At: at,
-		Check: channels.Check{
-			ID: id("check"), Name: "backup", Slug: "backup", Project: "default", Timing: "0 3 * * * (UTC), 1 hour of grace", TZ: "UTC", NPings: 214,
-			URL: fmt.Sprintf("https://rollcall.example.org/checks/%s", id("check")),
-		},
-		Ping:   channels.Ping{At: at, Kind: "fail", ExitStatus: new(2), Duration: 41 * time.Second, Body: output, End: output},
-		Reason: "the job reported a failure, exit status 2", Cause: "backup.tar: no space left on device",
+// current checks that a file has a content, or writes it.
+func current(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // for everyone
+			t.Error(err)
+		}
+		return
 	}
-	if kind.Preview != nil {
-		return strings.TrimSpace(kind.Preview(channels.Channel{Kind: kind.Kind, Settings: settings}, n)) + "\n"
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is not what the kind sends; go test ./channels/standard -run TestManual -update (-want +got), %v:\n%s", path, err, cmp.Diff(want, string(got)))
 	}
-	title, text := message.Render(n, nil, 0)
-	return title + "\n" + strings.TrimSpace(text) + "\n"
 }

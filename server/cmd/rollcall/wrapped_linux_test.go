@@ -24,6 +24,21 @@ type wrapCase struct {
 	Cronie             *outcome `json:"expect_cronie"`
 }
 
+// expect returns what a command prints and returns. BusyBox's crond has other rules of % and #, so there it is what happens.
+func (c wrapCase) expect(t *testing.T, kind discover.Cron) outcome {
+	got, want := asCron(t, kind, c.Shell, c.Command), c.Expect
+	switch {
+	case kind == discover.Busybox:
+		want = got
+	case kind == discover.Cronie && c.Cronie != nil:
+		want = *c.Cronie
+	}
+	if got != want {
+		t.Errorf("%s: unwrapped: %+v, want %+v", kind, got, want)
+	}
+	return want
+}
+
 type outcome struct {
 	Stdout string
 	Status int
@@ -59,14 +74,8 @@ func TestWrappedCommands(t *testing.T) {
 			if _, err := os.Stat(c.Shell); err != nil {
 				t.Skip(err)
 			}
-			for _, kind := range []discover.Cron{discover.Debian, discover.Cronie} {
-				want := c.Expect
-				if kind == discover.Cronie && c.Cronie != nil {
-					want = *c.Cronie
-				}
-				if got := asCron(t, kind, c.Shell, c.Command); got != want {
-					t.Errorf("%s: unwrapped: %+v, want %+v", kind, got, want)
-				}
+			for _, kind := range []discover.Cron{discover.Debian, discover.Cronie, discover.Busybox} {
+				want := c.expect(t, kind)
 				for _, binary := range []string{real, stub, filepath.Join(dir, "missing")} {
 					command := wrapped(t, kind, c, wrap.Form{Binary: binary, Settings: settings, Slug: c.ID})
 					if got := asCron(t, kind, c.Shell, command); got != want {
@@ -101,7 +110,11 @@ func wrapped(t *testing.T, kind discover.Cron, c wrapCase, form wrap.Form) strin
 		t.Fatalf("%q: %+v", line, found)
 	}
 	at := found.Jobs[0].Wrap
-	out, err := form.Wrap([]byte(line), wrap.Command{At: at.InsertAt, Shell: at.Shell, Percent: true})
+	end := byte('%')
+	if kind == discover.Busybox {
+		end = '#'
+	}
+	out, err := form.Wrap([]byte(line), wrap.Command{At: at.InsertAt, Shell: at.Shell, End: end})
 	if err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
@@ -111,9 +124,14 @@ func wrapped(t *testing.T, kind discover.Cron, c wrapCase, form wrap.Form) strin
 	return string(out[at.InsertAt:])
 }
 
-// asCron runs a command as cron does: with what stands behind the first % as standard input, and a poor environment.
+// asCron runs a command as cron does: up to the first # for BusyBox's, else with what stands behind the first % as standard input,
+// and in a poor environment.
 func asCron(t *testing.T, kind discover.Cron, shell, command string) outcome {
 	t.Helper()
+	if kind == discover.Busybox {
+		command, _, _ = strings.Cut(command, "#")
+		return runAsCron(t, shell, strings.TrimRight(command, " \t"), "")
+	}
 	var text, input strings.Builder
 	out, escaped := &text, false
 	for _, b := range []byte(command) {
@@ -141,9 +159,14 @@ func asCron(t *testing.T, kind discover.Cron, shell, command string) outcome {
 	if out == &input && !strings.HasSuffix(input.String(), "\n") {
 		input.WriteByte('\n')
 	}
-	cmd := exec.Command(shell, "-c", text.String())
+	return runAsCron(t, shell, text.String(), input.String())
+}
+
+func runAsCron(t *testing.T, shell, text, input string) outcome {
+	t.Helper()
+	cmd := exec.Command(shell, "-c", text)
 	cmd.Env = []string{"SHELL=" + shell, "PATH=/usr/bin:/bin", "LOGNAME=ines", "GORACE=" + raceOptions}
-	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input.String())
+	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input)
 	stdout, err := cmd.Output()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		t.Fatal(err)

@@ -139,6 +139,9 @@ func (r *reader) crontab(file, user string) {
 		r.leave(file, "unreadable", reason(err))
 	default:
 		t := &table{reader: r, file: file, user: user, zone: r.zone}
+		if r.Cron == Busybox {
+			t.shell = r.users.byName["root"].shell // that of the daemon's user, unless its environment has another
+		}
 		t.read(string(data))
 	}
 }
@@ -189,6 +192,8 @@ type table struct {
 	zone, shell string
 	random      time.Duration // RANDOM_DELAY
 	zoneIgnored bool
+	continued   bool // the line that is read has several lines of the file
+	cut         bool // it ends at a # that is no comment for a shell
 }
 
 func (t *table) source(n int) string { return t.file + ":" + strconv.Itoa(n) }
@@ -205,10 +210,11 @@ func (t *table) read(text string) {
 		var ended bool
 		number := n + 1
 		line, rest, ended = strings.Cut(rest, "\n")
+		t.continued = false
 		for n++; t.Cron == Busybox && strings.HasSuffix(line, `\`) && rest != ""; n++ {
 			var more string
 			more, rest, _ = strings.Cut(rest, "\n")
-			line = line[:len(line)-1] + more
+			line, t.continued = line[:len(line)-1]+more, true
 		}
 		code, detail = t.line(line, number, ended)
 	}
@@ -236,6 +242,10 @@ func (t *table) line(line string, n int, ended bool) (code, detail string) {
 		t.leave(t.source(n), "no-final-newline", "cron ignores the last line")
 		return "", ""
 	}
+	if t.Cron == Busybox {
+		line, t.cut = uncommented(line)
+		trimmed = strings.TrimLeft(line, " \t")
+	}
 	if name, value, ok := t.Cron.assign(trimmed); ok {
 		t.set(name, value)
 	} else if err := t.job(line, n); err != nil && t.Cron == Debian {
@@ -244,6 +254,13 @@ func (t *table) line(line string, n int, ended bool) (code, detail string) {
 		t.leave(t.source(n), "bad-line", err.Error())
 	}
 	return "", ""
+}
+
+// uncommented returns what BusyBox's crond reads of a line: what stands before the first #. It reports whether a shell would have read
+// on, because that is within a word or quotes.
+func uncommented(line string) (before string, within bool) {
+	before, _, found := strings.Cut(line, "#")
+	return before, found && (trimBlanks(before) == before || strings.Count(before, "'")%2 > 0 || strings.Count(before, `"`)%2 > 0)
 }
 
 // set notes a variable that changes how jobs run.
@@ -304,6 +321,9 @@ func (t *table) job(text string, n int) error {
 	e.user = cmp.Or(t.user, e.user)
 	raw, slug, wrapped := unwrap(e.command)
 	command, stdin, piped := t.Cron.decode(raw)
+	if t.Cron == Busybox {
+		command = trimBlanks(command) // between it and #, quoted when it was wrapped
+	}
 	if t.runParts(command, source, e.user, e.spec) {
 		return nil
 	}
@@ -317,7 +337,9 @@ func (t *table) job(text string, n int) error {
 		one.Reports, one.Slug, one.SlugFrom = "rollcall", slug, wrappedLine
 	}
 	l := cronCommand{command: command, raw: e.command, stdin: piped, shell: t.shell, daemon: t.Cron, reports: one.Reports != "", slug: t.Host + "-" + slugify(one.name)}
-	one.Wrap = l.wrapFor(e.at)
+	if one.Wrap = l.wrapFor(e.at); t.continued && one.Wrap.Mode != None {
+		one.Wrap = Wrap{Mode: None, Reason: "continued"}
+	}
 	one.Places = []Place{{File: t.file, Line: n, Wrap: one.Wrap, Wrapped: wrapped}}
 	t.warnings(&one.Job, e, piped)
 	t.add(one)
@@ -380,6 +402,9 @@ func (t *table) warnings(job *Job, e entryLine, stdin bool) {
 		case t.users.listed(first) && !namedLikeUsers[first] && words[1][0] != '-':
 			job.warn("user-in-user-crontab")
 		}
+	}
+	if t.cut {
+		job.warn("hash")
 	}
 	if t.zoneIgnored {
 		job.warn("zone-ignored")

@@ -97,8 +97,8 @@ func (m Machine) FindCron() (kind Cron, found bool) {
 
 // user is an entry of /etc/passwd.
 type user struct {
-	uid  int
-	home string
+	uid         int
+	home, shell string
 }
 
 // users are the users of a machine.
@@ -117,7 +117,7 @@ func (r *reader) readUsers() users {
 			continue
 		}
 		if uid, err := strconv.Atoi(fields[2]); err == nil {
-			list.byName[fields[0]] = user{uid, fields[5]}
+			list.byName[fields[0]] = user{uid, fields[5], strings.Join(fields[6:], ":")}
 		}
 	}
 	list.open = len(list.byName) == 0

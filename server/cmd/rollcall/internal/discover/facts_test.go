@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -119,6 +120,42 @@ func TestWrappedLines(t *testing.T) {
 		if job.Command != test.command || job.Stdin != test.stdin || job.Slug != "kept" || job.SlugFrom != wrappedLine || job.Reports != "rollcall" ||
 			job.Wrap.Reason != "reports" || !job.Places[0].Wrapped {
 			t.Errorf("%s: %+v", test.line, job)
+		}
+	}
+}
+
+// TestBusybox: BusyBox's crond runs a command in the shell of root, unless the crontab names another, reads up to any #, and joins
+// lines that end in a backslash, of which the first alone cannot be wrapped.
+func TestBusybox(t *testing.T) {
+	read := func(shell, text string) []Job {
+		m := Machine{Cron: Busybox, Now: testNow, FS: fstest.MapFS{
+			"etc/passwd":                   {Data: []byte("ines:x:1000:1000::/home/ines:/bin/zsh\nroot:x:0:0::/root:" + shell + "\n")},
+			"var/spool/cron/crontabs/ines": {Data: []byte(text), Mode: 0o600},
+		}}
+		return m.Read().Jobs
+	}
+	const line = "0 3 * * * [[ -e /x ]] && y\n"
+	quoted := func(shell string) Wrap { return Wrap{Mode: Shell, InsertAt: 10, Shell: shell} }
+	for _, tt := range []struct {
+		shell, text string
+		want        Wrap
+	}{
+		{"/bin/bash", line, quoted("/bin/bash")},
+		{"/bin/bash", "SHELL=/bin/ash\n" + line, quoted("/bin/ash")},
+		{"", line, quoted("/bin/sh")},
+		{"/usr/bin/fish", line, Wrap{Mode: None, Reason: "shell"}},
+		{"/bin/sh", "0 3 * * * a | b # c | 'd\n", quoted("/bin/sh")},
+		{"/bin/sh", "0 3 * * * /opt/x # a | b\n", Wrap{Mode: Plain, InsertAt: 10}},
+		{"/bin/sh", "0 3 * * * printf '%s' \\\n\"$(date)\"\n", Wrap{Mode: None, Reason: "continued"}},
+	} {
+		if got := read(tt.shell, tt.text); len(got) != 1 || got[0].Wrap != tt.want {
+			t.Errorf("%s, %q: %+v", tt.shell, tt.text, got)
+		}
+	}
+	for text, want := range map[string]string{"a | b # c": "a | b", `echo "$#"`: `echo "$`, `echo "a # b"`: `echo "a`, "/opt/x": "/opt/x"} {
+		got := read("/bin/sh", "0 3 * * * "+text+"\n")
+		if warned := len(got) == 1 && slices.Contains(got[0].Warnings, "hash"); len(got) != 1 || got[0].Command != want || warned != strings.Contains(want, `"`) {
+			t.Errorf("%q: %+v", text, got)
 		}
 	}
 }

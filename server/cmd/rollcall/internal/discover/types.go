@@ -67,7 +67,7 @@ type Wrap struct {
 	InsertAt int `json:"insert_at,omitempty"`
 	// Shell is the absolute path of the crontab's shell in mode shell.
 	Shell string `json:"shell,omitempty"`
-	// Reason says why Mode is None: "background", "carriage-return", "shell", "too-long", "script", "reports",
+	// Reason says why Mode is None: "background", "carriage-return", "continued", "shell", "too-long", "script", "reports",
 	// "kubernetes", "service-type", "network", "sandbox".
 	Reason string `json:"reason,omitempty"`
 }

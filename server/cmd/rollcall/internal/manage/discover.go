@@ -58,8 +58,8 @@ grace_why, max_runtime, reports (the service that it pings already), warnings an
 --wrap makes the jobs report: it puts "rollcall run" in front of the commands of crontabs, and drop-ins beside the services of
 timers. It shows the difference and asks first, keeps every other byte, and leaves a backup. A wrapped job runs as before if
 rollcall or its key is missing or the server is away. The key stands in a file that the job's user can read:
-/etc/rollcall/ping.env, or ~/.config/rollcall/ping.env for the crontab of a user. --wrap writes it if it is missing and
---ping-base-url and --ping-key are given. A job that cannot be wrapped is listed with the reason. --unwrap undoes all of it, also in
+/etc/rollcall/ping.env, /etc/rollcall-jobs/USER.env for a system job of a user who cannot read that, or ~/.config/rollcall/ping.env for
+the crontab of a user. --wrap writes it if it is missing and --ping-base-url and --ping-key are given. A job that cannot be wrapped is listed with the reason. --unwrap undoes all of it, also in
 lines that were edited since.
 
 Examples:

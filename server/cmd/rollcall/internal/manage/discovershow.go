@@ -26,6 +26,7 @@ var warningTexts = map[string]string{
 	"background":           "& leaves the job in the background, so no wrapper sees how it ends",
 	"carriage-return":      "the line ends in a carriage return, which is part of the command",
 	"from-end-of-run":      "the interval counts from the end of a run, so long runs may make it late",
+	"hash":                 "# ends the line for BusyBox's crond, also within a word or quotes",
 	"junk-in-field":        "cron skips a part of a field that it does not know",
 	"no-linger":            "it runs only while the user is logged in: loginctl enable-linger",
 	"random-start":         "cron chooses the start; the schedule has the first one",
@@ -52,6 +53,11 @@ var reasonTexts = map[string]string{
 	"user-unit": "a unit of every user",
 }
 
+// unreadable reports whether something could not be read, so that more jobs may exist.
+func (d *discovery) unreadable() bool {
+	return slices.ContainsFunc(d.LeftOut, func(l discover.LeftOut) bool { return l.Reason == "unreadable" })
+}
+
 // show prints what was found for people.
 func (c *discoverCmd) show(w io.Writer, d *discovery) {
 	where := ""
@@ -69,7 +75,11 @@ func (c *discoverCmd) show(w io.Writer, d *discovery) {
 		}
 	}
 	if len(d.Gone) > 0 {
-		fmt.Fprintf(w, "\nChecks without a job:\n")
+		limit := ""
+		if d.unreadable() {
+			limit = " that can be read"
+		}
+		fmt.Fprintf(w, "\nChecks without a job%s:\n", limit)
 		for _, slug := range d.Gone {
 			fmt.Fprintf(w, "  %s\n", slug)
 		}
@@ -93,7 +103,7 @@ func (c *discoverCmd) conclude(w io.Writer, d *discovery) {
 	if d.plan == "" && d.wrote == "" && len(d.Jobs) > 0 {
 		paragraph(w, "", "Nothing was changed. --write FILE adds these checks to a file for rollcall apply, --apply creates them. --wrap makes the jobs report.")
 	}
-	if os.Geteuid() > 0 && slices.ContainsFunc(d.LeftOut, func(l discover.LeftOut) bool { return l.Reason == "unreadable" }) {
+	if os.Geteuid() > 0 && d.unreadable() {
 		paragraph(w, "", "Only root can read all of this machine, so more jobs may exist.")
 	}
 	if slices.ContainsFunc(d.Jobs, func(j discover.Job) bool { return j.MaxRuntime == 0 }) {

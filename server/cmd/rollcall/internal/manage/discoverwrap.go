@@ -32,6 +32,7 @@ type wrapFlags struct {
 var noWrapTexts = map[string]string{
 	"background":      "& leaves the job in the background, so rollcall would not see how it ends",
 	"carriage-return": "the line ends in a carriage return, which is part of the command",
+	"continued":       "a backslash continues it on the next line; write it on one",
 	"network":         "the service has no network",
 	"reboot":          "it runs once after boot",
 	"sandbox":         "the service does not see the files of the machine",
@@ -151,12 +152,14 @@ func notWrapped(job discover.Job, reason string) string {
 // commandAt returns where the command of a line stands, and how the daemon runs it.
 func commandAt(cron discover.Cron, p discover.Place) wrap.Command {
 	c := wrap.Command{At: p.Wrap.InsertAt, Shell: p.Wrap.Shell}
-	if p.File == "/etc/anacrontab" || cron == discover.Busybox {
-		return c
-	}
-	c.Percent, c.Max = true, wrap.MaxCronie
-	if cron == discover.Debian {
-		c.Max = wrap.MaxDebian
+	switch {
+	case p.File == "/etc/anacrontab":
+	case cron == discover.Busybox:
+		c.End = '#'
+	case cron == discover.Debian:
+		c.End, c.Max = '%', wrap.MaxDebian
+	default:
+		c.End, c.Max = '%', wrap.MaxCronie
 	}
 	return c
 }

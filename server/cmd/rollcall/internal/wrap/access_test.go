@@ -5,7 +5,9 @@ package wrap
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestAccess decides who can write and read by owners, modes and groups.
@@ -104,5 +106,51 @@ func TestStaysInRoot(t *testing.T) {
 	s.write("/etc/passwd", "ines:x:1:1::/../../../etc:/bin/sh\n", 0o644)
 	if got := readAccounts(s.Root).users["ines"].home; got != "/etc" {
 		t.Error(got)
+	}
+}
+
+// TestJobSettings gives each user who cannot read the key of the system's jobs a file that nobody else can read, and leaves the directory
+// of the server's secrets closed.
+func TestJobSettings(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root has system jobs of other users")
+	}
+	s := newSite(t)
+	s.write("/etc/passwd", "root:x:0:0::/root:/bin/sh\noskar:x:4242:4242::/home/oskar:/bin/sh\nmila:x:4244:4244::/:/bin/sh\n", 0o644)
+	os.Chmod(s.Root, 0o755) // as /, which everybody enters
+	os.Chmod(filepath.Join(s.Root, "/etc/rollcall"), 0o750)
+	s.write(site1, "@daily root /opt/r\n@daily oskar /opt/o\n@daily mila /opt/m\n", 0o644)
+	var jobs []Job
+	for i, name := range []string{"root", "oskar", "mila"} {
+		j := job(site1, i+1, len("@daily "+name+" "))
+		j.User = name
+		jobs = append(jobs, j)
+	}
+	p := s.Wrap(jobs)
+	if len(p.Left) != 2 || !strings.Contains(p.Left[0].Detail, "/etc/rollcall-jobs/oskar.env is missing") {
+		t.Errorf("without a key: %+v", p.Left)
+	}
+	s.Key = "s3cret"
+	p = s.Wrap(jobs)
+	s.left(p, "")
+	s.apply(p)
+	for i, want := range []string{systemSettings, jobSettings + "/oskar.env", jobSettings + "/mila.env"} {
+		if line := strings.Split(s.read(site1), "\n")[i]; !strings.Contains(line, "--settings "+want+" ") {
+			t.Error(line)
+		}
+	}
+	for path, readers := range map[string]string{systemSettings: "", jobSettings + "/oskar.env": "oskar", jobSettings + "/mila.env": "mila"} {
+		for _, name := range []string{"oskar", "mila"} {
+			if err := s.accounts.permits(s.Root, path, s.accounts.users[name], 4); (err == nil) != (name == readers) {
+				t.Errorf("%s and %s: %v", name, path, err)
+			}
+		}
+	}
+	os.Chmod(filepath.Join(s.Root, "/etc/rollcall"), 0o755)
+	s.write(systemSettings, "ROLLCALL_PING_KEY=k\n", 0o644)
+	os.RemoveAll(filepath.Join(s.Root, jobSettings))
+	s.mustApply(t, s.Unwrap(), now.Add(time.Second))
+	if p = s.Wrap(jobs); len(p.Settings) != 0 || len(p.Left) != 0 {
+		t.Errorf("all can read one file: %+v %+v", p.Settings, p.Left)
 	}
 }

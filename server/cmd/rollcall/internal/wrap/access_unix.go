@@ -42,7 +42,7 @@ func resolve(root, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !strings.HasPrefix(target, strings.TrimSuffix(base, "/")+"/") {
+	if target != base && !strings.HasPrefix(target, strings.TrimSuffix(base, "/")+"/") {
 		return "", fmt.Errorf("%s leads out of %s", path, root)
 	}
 	return filepath.Join(root, strings.TrimPrefix(target, base)), nil

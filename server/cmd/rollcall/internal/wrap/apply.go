@@ -54,14 +54,19 @@ func (m *Machine) listCrontab(user string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
 	defer cancel()
 	text, err := listed(ctx, m.Crontab, m.crontabArgs(user, "-l")...)
-	if err != nil {
-		return nil, fmt.Errorf("%s -l: %w", m.Crontab, failure(err))
+	if err = failure(err); err != nil && noCrontab.MatchString(err.Error()) {
+		return nil, fs.ErrNotExist
+	} else if err != nil {
+		return nil, fmt.Errorf("%s -l: %w", m.Crontab, err)
 	}
 	if bytes.Contains(text, []byte(`\r`)) {
 		return nil, refuse("carriage-return", `crontab -l prints a carriage return like \r, so the crontab could not be restored: replace the \r in it, or run this as root`)
 	}
 	return text, nil
 }
+
+// noCrontab matches what Debian's and cronie's crontab, and BusyBox's, print if a user has none.
+var noCrontab = regexp.MustCompile(`no crontab for |can't open '.*': No such file`)
 
 // Crontab is the program that installs the crontab of a user.
 const Crontab = "crontab"
@@ -96,7 +101,7 @@ func (m *Machine) crontabArgs(user string, arg string) []string {
 	return []string{"-u", user, arg}
 }
 
-// failure returns the error of a program with what it printed.
+// failure returns the error of a program, if any, with what it printed.
 func failure(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
@@ -270,18 +275,12 @@ func syncDir(path string) error {
 
 // install hands a user's crontab to the program crontab, and checks what it stored.
 func (m *Machine) install(c Change) error {
-	dir, err := os.MkdirTemp("", temporary)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	path, text := filepath.Join(dir, "crontab"), withoutHeader(c.After)
-	if err := writeNew(path, text, func(*os.File) error { return nil }); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
 	defer cancel()
-	if _, err := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, path)...).Output(); err != nil {
+	text := withoutHeader(c.After)
+	cmd := exec.CommandContext(ctx, m.Crontab, m.crontabArgs(c.user, "-")...)
+	cmd.Stdin = bytes.NewReader(text) // BusyBox's opens a file as the user, who may not be able to
+	if _, err := cmd.Output(); err != nil {
 		return fmt.Errorf("%s: %w", m.Crontab, failure(err))
 	}
 	stored, err := m.read(&c)

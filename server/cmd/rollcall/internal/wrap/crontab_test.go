@@ -3,6 +3,8 @@
 package wrap
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,8 +25,10 @@ func crontabSite(t *testing.T, text string) (s site, spool string) {
 cd "$(dirname "$0")" || exit
 for last; do :; done
 if [ "$last" = -l ]; then [ "$CRONTAB_NOHEADER" = N ] && exec cat listed; exit 1; fi
-if grep -q /opt/bad "$last"; then echo "bad minute" >&2; exit 1; fi
-{ head -n 3 head; cat "$last"; cat more; } >var/spool/cron/crontabs/ines
+[ "$last" = - ] || { echo "cannot open $last as ines" >&2; exit 1; } # as BusyBox's, which opens a file as the user
+cat >new
+if grep -q /opt/bad new; then echo "bad minute" >&2; exit 1; fi
+{ head -n 3 head; cat new; cat more; } >var/spool/cron/crontabs/ines
 `, 0o755)
 	s.write("/head", strings.Replace(head, "12:00", "13:00", 1), 0o600)
 	s.write("/more", "", 0o600)
@@ -72,6 +76,17 @@ func TestListedCrontab(t *testing.T) {
 	s.write("/etc/passwd", strings.Replace(s.read("/etc/passwd"), ":0:0:", ":1:1:", 1), 0o644)
 	s.write("/usr/bin/rollcall", "", 0o755)
 	os.Remove(filepath.Join(s.Root, spool))
+	script := s.read("/crontab")
+	for _, none := range []string{"no crontab for ines", "crontab: can't open 'ines': No such file or directory"} {
+		s.write("/crontab", "#!/bin/sh\necho \""+none+"\" >&2\nexit 1\n", 0o755)
+		if os.Getuid() != 0 {
+			s.left(s.Unwrap(), "")
+		}
+		if _, err := s.Machine.read(&Change{Path: spool, user: "ines"}); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	s.write("/crontab", script, 0o755)
 	s.write("/listed", "@daily /opt/z\n", 0o600)
 	s.Key, s.BaseURL = "k", "http://127.0.0.1:1/ping"
 	p := s.Wrap([]Job{job(spool, 1, 7)})

@@ -4,7 +4,7 @@
 //	0 3 * * * /usr/local/bin/backup --all
 //	0 3 * * * [ -x R ] && set -- R run --settings FILE --slug alder-backup --; "$@" /usr/local/bin/backup --all
 //
-// Without R, "$@" is empty. A command that needs a shell is quoted for it, up to the % that ends it for cron:
+// Without R, "$@" is empty. A command that needs a shell is quoted for it, up to the % that ends it for cron (# for BusyBox's):
 //
 //	0 3 * * * [ -x R ] && set -- R run --settings FILE --slug alder-dump --; "$@" /bin/sh -c 'dump | gzip >/srv/db.gz'
 //
@@ -39,10 +39,10 @@ func refuse(reason, format string, args ...any) error {
 
 // Command is where the command of a crontab's line stands, and how cron runs it.
 type Command struct {
-	At      int    // the byte of the line where the command begins
-	Shell   string // the shell to quote it for, or "" if it is one program with plain words
-	Percent bool   // an unescaped % ends it, as in every cron but BusyBox's
-	Max     int    // how many bytes cron reads of it
+	At    int    // the byte of the line where the command begins
+	Shell string // the shell to quote it for, or "" if it is one program with plain words
+	End   byte   // what ends it for cron, unless a backslash precedes: % or, for BusyBox's, any #; 0 for none
+	Max   int    // how many bytes cron reads of it
 }
 
 // MaxDebian and MaxCronie are the longest commands that Debian's cron and cronie read, in bytes. A longer one makes Debian's ignore
@@ -98,9 +98,7 @@ func (f Form) Wrap(line []byte, c Command) ([]byte, error) {
 	fmt.Fprintf(&out, "[ -x %s ] && set -- %[1]s run --settings %s --slug %s --; %s", f.Binary, f.Settings, f.Slug, open)
 	switch {
 	case c.Shell != "":
-		if c.Percent {
-			command, rest = cut(command)
-		}
+		command, rest = c.cut(command)
 		fmt.Fprintf(&out, "%s -c '%s'", c.Shell, bytes.ReplaceAll(command, []byte(`'`), []byte(`'\''`)))
 	case quoted.Match(command) || bytes.HasPrefix(command, []byte(" ")):
 		out.WriteByte(' ') // a second blank says that the quotes are those of the command
@@ -118,16 +116,16 @@ func (f Form) Wrap(line []byte, c Command) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// cut splits a command at its first % without a backslash.
-func cut(command []byte) (before, rest []byte) {
+// cut splits a command where it ends for cron.
+func (c Command) cut(command []byte) (before, rest []byte) {
 	escaped := false
 	for i, b := range command {
 		switch {
 		case escaped:
 			escaped = false
-		case b == '\\':
+		case b == '\\' && c.End == '%':
 			escaped = true
-		case b == '%':
+		case b == c.End: // a NUL byte is refused before
 			return command[:i], command[i:]
 		}
 	}
@@ -153,7 +151,7 @@ func Unwrap(line []byte) (restored []byte, slug string, ok bool) {
 	return append(bytes.Clone(line[:at[0]]), command...), slug, true
 }
 
-// unquote returns a command without its shell and quotes, and what cron writes to its standard input. It reports false if
+// unquote returns a command without its shell and quotes, and what stands behind its end for cron. It reports false if
 // anything else follows the quotes, which belongs to the command of the outer shell then.
 func unquote(command []byte) (inner, rest []byte, ok bool) {
 	start := quoted.Find(command)
@@ -168,7 +166,7 @@ func unquote(command []byte) (inner, rest []byte, ok bool) {
 		inner, rest = append(inner, rest[:end]...), rest[end+1:]
 		var more bool
 		if rest, more = bytes.CutPrefix(rest, []byte(`\''`)); !more {
-			return inner, rest, len(rest) == 0 || rest[0] == '%'
+			return inner, rest, len(rest) == 0 || rest[0] == '%' || rest[0] == '#'
 		}
 		inner = append(inner, '\'')
 	}

@@ -21,7 +21,7 @@ func TestRestores(t *testing.T) {
 			line = rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
 		}
 		c := Command{At: rapid.IntRange(0, len(line)).Draw(t, "at"), Shell: rapid.SampledFrom([]string{"", "/bin/sh", "/usr/bin/zsh"}).Draw(t, "shell"),
-			Percent: rapid.Bool().Draw(t, "percent")}
+			End: rapid.SampledFrom([]byte{0, '%', '#'}).Draw(t, "end")}
 		wrapped, err := form.Wrap(line, c)
 		if err != nil {
 			refusal, ok := errors.AsType[*Refusal](err)
@@ -53,13 +53,16 @@ func TestWrapForm(t *testing.T) {
 		{`0 3 * * * a|b\\%in`, "/bin/sh", "0 3 * * * " + head + `/bin/sh -c 'a|b\\'%in`},
 		{"0 3 * * * /bin/sh -c 'x'", "", "0 3 * * * " + head + " /bin/sh -c 'x'"},
 	} {
-		got, err := form.Wrap([]byte(c.line), Command{At: 10, Shell: c.shell, Percent: true})
+		got, err := form.Wrap([]byte(c.line), Command{At: 10, Shell: c.shell, End: '%'})
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n%s\n%s", c.line, err, got, c.want)
 		}
 	}
 	if got, _ := form.Wrap([]byte("a|b%c"), Command{Shell: "/bin/sh"}); !strings.HasSuffix(string(got), "-c 'a|b%c'") {
-		t.Errorf("BusyBox knows no %%: %s", got)
+		t.Errorf("nothing ends it: %s", got)
+	}
+	if got, _ := form.Wrap([]byte(`a \#%b 'c' # d`), Command{Shell: "/bin/sh", End: '#'}); !strings.HasSuffix(string(got), `-c 'a \'#%b 'c' # d`) {
+		t.Errorf("BusyBox's crond reads up to any #: %s", got)
 	}
 }
 

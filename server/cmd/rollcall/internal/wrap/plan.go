@@ -276,8 +276,13 @@ func (m *Machine) Unwrap() Plan {
 // unwrap restores the lines of a crontab, those in comments too.
 func (m *Machine) unwrap(path string, texts map[string]*Change) error {
 	c := &Change{Path: path, user: spoolUser(path)}
+	if _, known := m.accounts.users[c.user]; c.user != "" && !known {
+		return nil // no crontab of ours: a daemon keeps other files beside them, such as mails that quote a line
+	}
 	var err error
-	if c.Before, err = m.read(c); err != nil {
+	if c.Before, err = m.read(c); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	found := false

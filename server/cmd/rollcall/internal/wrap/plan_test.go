@@ -86,7 +86,7 @@ func (s site) apply(p Plan) string {
 
 // job is a job of ines in a line of a file.
 func job(file string, line, at int) Job {
-	return Job{Source: fmt.Sprint(file, ":", line), User: "ines", Slug: "alder-x", File: file, Line: line, Command: Command{At: at, Percent: true, Max: MaxDebian}}
+	return Job{Source: fmt.Sprint(file, ":", line), User: "ines", Slug: "alder-x", File: file, Line: line, Command: Command{At: at, End: '%', Max: MaxDebian}}
 }
 
 func (s site) left(p Plan, want string) {
@@ -140,6 +140,8 @@ func TestWrapsAndUnwraps(t *testing.T) {
 		t.Errorf("again: %+v", again)
 	}
 	s.write(site1, strings.Replace(s.read(site1), "--all", "--some", 1)+"# a new line\n", 0o640)
+	const mail = "/var/spool/cron/cron.ines.4711" // of BusyBox's crond, about the run of a line
+	s.write(mail, "Subject: cron: "+wrapPrefix+"/opt/z\n", 0o600)
 	p = s.Unwrap()
 	s.left(p, "")
 	p.machine.mustApply(t, p, now.Add(time.Second))
@@ -147,6 +149,9 @@ func TestWrapsAndUnwraps(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := s.read(spool); got != "@daily /opt/z" {
+		t.Error(got)
+	}
+	if got := s.read(mail); !strings.Contains(got, wrapPrefix) {
 		t.Error(got)
 	}
 	if got := s.names("/etc/systemd/system"); got != "" {

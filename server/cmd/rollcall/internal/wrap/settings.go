@@ -14,6 +14,7 @@ import (
 
 const (
 	systemSettings = "/etc/rollcall/ping.env"
+	jobSettings    = "/etc/rollcall-jobs"        // USER.env in it
 	userSettings   = ".config/rollcall/ping.env" // in the home directory
 )
 
@@ -24,7 +25,8 @@ var serviceName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+\.service$`)
 type Settings struct {
 	Path  string
 	owner account  // whose home it is in, or root
-	group *account // who else reads it
+	group *account // the user who reads what root owns, unless it is root
+	home  bool
 	used  bool
 }
 
@@ -36,44 +38,44 @@ func (s Settings) readers() []string {
 	return []string{s.owner.name, "the group of " + s.group.name}
 }
 
-// settingsPath returns the file with the key for a job.
-func (m *Machine) settingsPath(j Job) string {
-	if j.File != "" && spoolUser(j.File) == "" || j.File == "" && !j.UserScope {
-		return systemSettings
-	}
-	return filepath.Join(m.accounts.users[j.User].home, userSettings)
+// inHome reports whether the key for a job stands in the home of its user: they have written the crontab or the service.
+func (j Job) inHome() bool {
+	return j.File != "" && spoolUser(j.File) != "" || j.File == "" && j.UserScope
 }
 
-// settings returns the files of settings to write: those that are missing, if there is a key. One user beside root reads that of
-// the system through its group.
+// settingsPath returns the file with the key for a job. Jobs of the system have one file, as far as their users can read it. The
+// directory of that file may have secrets of a server and be closed to them, so others have files elsewhere.
+func (m *Machine) settingsPath(j Job) string {
+	switch user := m.accounts.users[j.User]; {
+	case j.inHome():
+		return filepath.Join(user.home, userSettings)
+	case user.uid == 0 || m.accounts.permits(m.Root, systemSettings, user, 4) == nil:
+		return systemSettings
+	}
+	return filepath.Join(jobSettings, j.User+".env")
+}
+
+// settings returns the files of settings to write: those that are missing, if there is a key.
 func (p *Plan) settings(jobs []Job) map[string]*Settings {
 	m := p.machine
 	files := make(map[string]*Settings)
 	if m.Key == "" {
 		return files
 	}
-	several := make(map[string]bool)
 	for _, j := range jobs {
 		user, ok := m.accounts.users[j.User]
 		path := m.settingsPath(j)
-		if _, err := os.Lstat(filepath.Join(m.Root, path)); !ok || !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(m.Root, path)); !ok || files[path] != nil || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		s := files[path]
-		if s == nil {
-			s = &Settings{Path: path, owner: user}
-			if path == systemSettings {
-				s.owner = account{name: "root", groups: []int{0}}
-			}
-			files[path] = s
+		s := &Settings{Path: path, owner: user, home: j.inHome()}
+		if !s.home {
+			s.owner = account{name: "root", groups: []int{0}}
 		}
-		switch {
-		case user.uid == s.owner.uid || several[path]:
-		case s.group == nil:
+		if user.uid != s.owner.uid {
 			s.group = &user
-		case s.group.uid != user.uid:
-			s.group, several[path] = nil, true
 		}
+		files[path] = s
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		p.Settings = append(p.Settings, files[path])
@@ -94,9 +96,6 @@ func (m *Machine) readable(path string, planned *Settings, user account) error {
 			return err
 		}
 		return m.accounts.permits(m.Root, path, user, 4)
-	}
-	if planned.owner.uid != user.uid && (planned.group == nil || planned.group.uid != user.uid) {
-		return fmt.Errorf("several users would share %s: create it with a group that has them all", path)
 	}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(filepath.Join(m.Root, dir))
@@ -120,9 +119,9 @@ func (m *Machine) content() []byte {
 
 // write writes the file, which must not exist, and the directories that lead to it.
 func (s Settings) write(m *Machine) error {
-	base := "/"
-	if s.Path != systemSettings {
-		base = s.owner.home
+	base, dirMode := "/", fs.FileMode(0o755)
+	if s.home {
+		base, dirMode = s.owner.home, 0o700
 	}
 	dir, err := resolve(m.Root, base)
 	if err != nil {
@@ -136,10 +135,6 @@ func (s Settings) write(m *Machine) error {
 	name, err := filepath.Rel(base, s.Path)
 	if err != nil {
 		return err
-	}
-	dirMode := fs.FileMode(0o755)
-	if s.Path != systemSettings {
-		dirMode = 0o700
 	}
 	for i, b := range name {
 		if b != '/' {
