@@ -151,7 +151,7 @@ func TestStepOfCheckThatIsUp(t *testing.T) {
 	b := s.SignedIn(s.Keys.ReadWrite)
 	s.Advance(2 * time.Minute)
 	s.Tick()
-	b.Get(s.Path("deliveries")).Has("due <time", "a later step of the escalation policy")
+	b.Get(s.Path("deliveries")).Has("due <time", ": escalation</span>")
 	s.Ping(c, pings.Signal{})
 	b.Get(s.Path("deliveries")).HasNo("due <time")
 	s.Tick()

@@ -266,7 +266,7 @@ func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
 		ping.Path, ping.Label = "/checks/"+list[0].UniqueKey(), "How to ping "+ui.NameOf(list[0])
 	}
 	return []step{
-		{len(list) > 0, "Create a check", "A check monitors one job. Rollcall alerts you when a ping is missing or reports a failure.",
+		{len(list) > 0, "Create a check", "One for each job, with the times at which it runs.",
 			project + "/checks/new", "New check", project + "/import", "Import from Healthchecks"},
 		ping,
 		{reaching, "Say whom to alert", "An integration is where alerts go: e-mail, a chat, a pager or a webhook.",
