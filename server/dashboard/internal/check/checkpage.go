@@ -30,6 +30,7 @@ const (
 // checkView is the data of the page of a check.
 type checkView struct {
 	Row         ui.Row
+	Mine        bool // the viewer has acknowledged the outage
 	Check       checks.Check
 	Grace       string
 	Headline    headline
@@ -90,7 +91,7 @@ func checkPage(q *ui.Request) error {
 	}
 	view := checkView{
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
-		Row: ui.RowOf(c, now, q.Clock().Zone), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Row: ui.RowOf(c, now, q.Clock().Zone), Mine: q.Has(q.Check), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}

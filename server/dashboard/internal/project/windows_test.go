@@ -151,6 +151,8 @@ func TestSnooze(t *testing.T) {
 	b.Get(page).Has("Snooze ended.").HasNo("<b>Snoozed</b>")
 
 	b.Post(s.Path("bulk"), url.Values{"action": {"snooze"}, "for": {"30m"}, "check": pagetest.IDs(c, other)}).Is(http.StatusSeeOther)
-	b.Get(s.Path("")).Has("Snoozed until 14:30")
+	snoozed := b.Get(s.Path("")).Has("Snoozed until 14:30")
 	b.Get(page).Has("<b>Snoozed</b> until ").HasNo("End snooze") // it is about another check, too
+	b.Undo(snoozed).Has("Snooze ended.").HasNo("Snoozed until")
+	b.Get(page).HasNo("<b>Snoozed</b>")
 }
