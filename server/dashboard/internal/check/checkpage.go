@@ -38,6 +38,7 @@ type checkView struct {
 	Failure     *failureView // nil if the last run succeeded
 	Kin         kinView
 	Rehearsal   rehearsalView
+	Remedy      template.HTML // leads to what is missing if a check without integrations alerts nobody, or ""
 	Durations   durationChart
 	Calendar    calendar
 	Months      []monthStats
@@ -94,6 +95,9 @@ func checkPage(q *ui.Request) error {
 		Row: ui.RowOf(c, now, q.Clock().Zone), Mine: q.Has(q.Check), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+	}
+	if view.Remedy, err = remedy(q, &view); err != nil {
+		return err
 	}
 	view.Headline = headlineOf(q, &view)
 	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {

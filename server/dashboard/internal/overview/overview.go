@@ -55,7 +55,9 @@ type view struct {
 	Failing   []failing
 	Nobody    []ui.Row
 	AllNobody int
-	Due       []ui.Row
+	// Bare says that the project has no integrations.
+	Bare bool
+	Due  []ui.Row
 	// LastName, LastKey and LastAt are the newest run of any check that went wrong.
 	LastName, LastKey string
 	LastAt            time.Time
@@ -133,7 +135,7 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Groups = grouped(bad)
-	v.Failing = failingChannels(q, available, reach)
+	v.Failing, v.Bare = failingChannels(q, available, reach), len(available) == 0
 	if err := v.addNobody(q, available, reach, now); err != nil {
 		return err
 	}

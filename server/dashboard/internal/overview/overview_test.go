@@ -244,9 +244,13 @@ func TestOverviewNew(t *testing.T) {
 	}
 	s.Browser().Get(s.Path("overview")).Is(http.StatusSeeOther)
 	c := s.Create(checks.Spec{Name: new("backup")})
-	b.Get(s.Path("overview")).Has("How to ping backup", "✓ done")
+	page := b.Get(s.Path("overview")).Has("How to ping backup", "✓ done")
+	if n := strings.Count(page.Body, "btn primary"); n != 2 { // New check, and the step that is next
+		t.Errorf("%d filled buttons", n)
+	}
 	s.Ping(c, pings.Signal{})
-	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.")
+	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.", "1 check alerts nobody", `integrations/new">New integration</a>`)
+	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).HasNo("New integration")
 }
 
 // TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large.
