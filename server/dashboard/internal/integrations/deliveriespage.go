@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/prose"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/gate"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -386,7 +385,7 @@ func (r deliveryRow) Later() string {
 // Hint says what the state means, where that is not obvious.
 func (r deliveryRow) Hint() string {
 	switch {
-	case r.State == checks.DeliveryPending && r.Held == gate.ByStep:
+	case words.LaterStep(r.Delivery):
 		return "escalation"
 	case r.State == checks.DeliverySuperseded:
 		return "replaced by a newer alert about this check"

@@ -103,6 +103,7 @@ const offline = line("offline", "status", "Connection lost. Showing last known d
 // line adds a hidden line at the top of the page. Screen readers announce it once it is shown.
 function line(id, role, text) {
   const element = Object.assign(document.createElement("p"), { id, role, className: "offline", textContent: text, hidden: true });
+  element.dataset.own = ""; // see patch.js
   document.getElementById("main").prepend(element);
   return element;
 }
