@@ -215,11 +215,15 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	from := c.Alerting.RepeatFrom
 	policies := c.Policies()
-	put := from.After(now) && policies.Quiet != nil // off to the end of quiet hours, unless they were changed
+	var until time.Time // the end of the quiet hours to which it is put off, unless they were changed
+	put := from.After(now) && policies.Quiet != nil
 	if put {
-		_, put = policies.Quiet.Until(now)
+		until, put = policies.Quiet.Until(now)
 	}
-	if from.IsZero() || from.After(now) && !put { // the rule was set after the alert, or quiet hours were taken away
+	switch {
+	case put:
+		from = until
+	case from.IsZero(), from.After(now): // the rule was set after the alert, or quiet hours were taken away
 		from = now
 	}
 	if end := c.Ack.Until; !end.IsZero() && !now.Before(end) && !end.Equal(c.Alerting.Returned) {

@@ -19,7 +19,7 @@ func (s *site) versioned() *site {
 	return &plain
 }
 
-// TestVersions compares the documents of versions 1 and 2 with those of version 3: only what the table in server/INTEGRATE.md
+// TestVersions compares the documents of versions 1 and 2 with those of version 3: only what server/INTEGRATE.md
 // lists differs.
 func TestVersions(t *testing.T) {
 	each(t, nil, func(s *site) {

@@ -6,9 +6,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
@@ -21,6 +26,11 @@ const (
 	linkMethods = "GET, HEAD, POST"
 	// maxToken is the length of a token for the longest address.
 	maxToken = 600
+	// ackAge is how long a link to acknowledge can be used.
+	ackAge = 7 * 24 * time.Hour
+	// ackLength is the length of what its token stands for: two UUIDs and two instants. ackAllLength is that of a token for a message
+	// about several checks: a UUID, two identifiers of deliveries and an instant.
+	ackLength, ackAllLength = 48, 40
 )
 
 // linkStyle is the style sheet of the pages.
@@ -90,4 +100,60 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request, page *template
 	}
 	w.Header().Set("Content-Security-Policy", linkPolicy)
 	write(w, status, "text/html; charset=utf-8", b.Bytes())
+}
+
+// ackLink is what a token stands for, until an instant: an outage of a check of a project, or those that the deliveries of a batch were
+// about, whose highest ID is last.
+type ackLink struct {
+	project, check uuid.UUID
+	down, until    time.Time
+	batch, last    int64
+}
+
+// AcknowledgeURL returns the URL at which people acknowledge the present outage of a check, for the field AckLink of
+// monitor.Config. It is "" if the check is not down, or if the signing key cannot be read from the database.
+//
+// Anyone who knows the URL can acknowledge this outage within 7 days, and no other. A GET shows a page with a button. A POST
+// acknowledges, in the name of who is signed in, or else in the name that the form has.
+func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
+	if c.Stored != checks.StatusDown {
+		return ""
+	}
+	return s.ackURL(ctx, slices.Concat(c.ProjectID[:], c.ID[:]), c.StoredSince.UnixMicro())
+}
+
+// AcknowledgeAllURL returns the URL at which people acknowledge the outages that a message about several checks names, for the field
+// AckAllLink of monitor.Config, under the rules of [Server.AcknowledgeURL]. Outages that are over, and later ones, stay as they are.
+func (s *Server) AcknowledgeAllURL(ctx context.Context, project uuid.UUID, batch, last int64) string {
+	return s.ackURL(ctx, project[:], batch, last)
+}
+
+// ackURL returns the URL for what a token stands for. The numbers and an instant follow it.
+func (s *Server) ackURL(ctx context.Context, message []byte, numbers ...int64) string {
+	for _, n := range append(numbers, s.mon.Now().Add(ackAge).UnixMicro()) {
+		message = binary.BigEndian.AppendUint64(message[:len(message):len(message)], uint64(n))
+	}
+	token, err := seal(ctx, s.acknowledgers, message)
+	if err != nil {
+		s.log.WarnContext(ctx, "an alert has no link to acknowledge", "error", err)
+		return ""
+	}
+	return s.base.Text + acknowledgePath + "/" + token
+}
+
+// openAck returns the link of a token. A bad one is [checks.ErrNotFound].
+func (s *Server) openAck(ctx context.Context, token string) (l ackLink, err error) {
+	message, err := unseal(ctx, s.acknowledgers, token, ackAllLength)
+	if err == nil && len(message) != ackLength && len(message) != ackAllLength {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return l, err
+	}
+	number := func(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+	at := func(b []byte) time.Time { return time.UnixMicro(number(b)).UTC() }
+	if len(message) == ackAllLength {
+		return ackLink{project: uuid.UUID(message), batch: number(message[16:]), last: number(message[24:]), until: at(message[32:])}, nil
+	}
+	return ackLink{project: uuid.UUID(message), check: uuid.UUID(message[16:]), down: at(message[32:]), until: at(message[40:])}, nil
 }

@@ -46,7 +46,7 @@ func (p *Project) SetEscalation(ctx context.Context, steps []gate.Step) error {
 		if err != nil || change == nil {
 			return err
 		}
-		return change.SaveEscalation(ctx, p.id, steps, p.now())
+		return change.SaveEscalation(ctx, p.id, steps)
 	})
 	return p.about(err)
 }

@@ -255,8 +255,8 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 		text += fmt.Sprintf(" repeats every %v", j.repeat)
 	}
 	if spec.RecordOnly != nil {
-		if j.record && !*spec.RecordOnly && j.status == "down" { // alerted as new, because what was raised before may have been dropped
-			j.outage().roundAt, j.outage().ran = w.now(), 0
+		if j.record && !*spec.RecordOnly && j.status == "down" { // alerted as new, because what was raised before may have been dropped, or still leave
+			j.outage().roundAt, j.outage().ran = w.now().Add(lateTicks*judgeTick), 0
 		}
 		j.record = *spec.RecordOnly
 		text += fmt.Sprintf(" records only: %v", j.record)
@@ -398,6 +398,11 @@ func (w *world) move(n [4]int) string {
 		o := j.outage()
 		o.streak, o.streakAck, o.ran = 0, 0, 0
 	}
+	for key, p := range w.persons { // who may not have got an alert gets another message when the check is back
+		if key.chore == j {
+			p.forget()
+		}
+	}
 	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
 		if k := slices.Index(v.Checks, j.id); k >= 0 {
 			if w.windows[i].Checks = slices.Delete(v.Checks, k, k+1); len(v.Checks)+len(v.Tags) == 1 {
@@ -417,6 +422,11 @@ func (w *world) move(n [4]int) string {
 func (w *world) notify(n [4]int) string {
 	d := w.desks[1+n[0]%(len(w.desks)-1)]
 	d.only = []string{"", "down", "up"}[n[1]%3]
+	for key, p := range w.persons { // or when the integration wants it again
+		if key.target == d {
+			p.forget()
+		}
+	}
 	_, err := w.mon().Project(d.project).UpdateChannel(w.ctx, d.id, func(c channels.Channel) (channels.Channel, error) {
 		c.Settings[channels.NotifySetting] = d.only
 		return c, nil

@@ -49,6 +49,11 @@ func (w *world) person(j *chore, r *recipient) *person {
 	return w.persons[key]
 }
 
+// forget forgets the keys of alerts that the sender does not know to have arrived.
+func (p *person) forget() {
+	maps.DeleteFunc(p.downID, func(o int, _ string) bool { return !p.sure[o] })
+}
+
 // complain notes that something went wrong.
 func (w *world) complain(rule, format string, args ...any) {
 	if w.wrong = append(w.wrong, rule); len(w.wrong) < 10 {
@@ -117,6 +122,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 			p.belief = -1
 			clear(p.told)
 		}
+		p.doubt = p.doubt || l.refused // the next attempt is hours away
 		clear(p.downID)
 		clear(p.sure)
 	case l.Status == channels.Up:

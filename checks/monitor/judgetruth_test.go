@@ -97,7 +97,8 @@ func (w *world) settle() {
 func (w *world) touch() {
 	w.settle()
 	for _, j := range w.jobs {
-		if group := w.desks[0]; j.status == "down" {
+		// What waits for the group when the check comes up reaches those who are its members then.
+		if group := w.desks[0]; j.status == "down" || len(j.outages) > 0 && w.now().Before(j.outage().up.Add(lateTicks*judgeTick)) {
 			o := j.outage()
 			_, named := w.steps[group]
 			o.grouped = o.grouped || group.project == j.project && (named || slices.Contains(j.desks, group))

@@ -59,8 +59,48 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 10*time.Minute)
 			boris = nil
 			p.ping(t, c.ID, pings.Success)
-			p.after(t, 11*time.Minute, "mail: job up", "mail: job up")
+			p.clock.Advance(time.Minute)
+			_, err := p.Deliver(t.Context())
+			must(t, err)
+			p.received()
 			equal(t, "heard", heard, []string{"anna down", "boris down", "anna up", "boris up"})
+		},
+		"an alert that waits for its step behind one that failed": func(t *testing.T, p policy) {
+			p.set(t, step(0, p.mail), step(15*time.Minute, p.pager))
+			p.inbox.set(func(_ context.Context, ch channels.Channel, _ channels.Notification) error {
+				if ch.ID == p.pager.ID {
+					return errors.New("away")
+				}
+				return nil
+			})
+			c := p.job(t, "job", "")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.after(t, 15*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 16*time.Minute, "mail: job up")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 17*time.Minute, "mail: job down")
+			p.after(t, 28*time.Minute) // the recovery is stale, and the alert behind it waits for its step
+			p.pause(t, c)
+			p.clock.Advance(time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(nil)
+			p.after(t, 30*time.Minute, "mail: job down")
+			p.after(t, 35*time.Minute)
+			p.after(t, 45*time.Minute, "pager: job down")
+		},
+		"taken from a check while a window keeps the alert back": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "boss"})
+			c := p.job(t, "job", "mail,all")
+			p.window(t, soon(p))
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			p.change(t, c, checks.Spec{Channels: new("pager")})
+			p.unwindow(t)
+			p.after(t, 5*time.Minute, "pager: job down")
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 6*time.Minute, "pager: job up")
 		},
 		"taken from a check while a reminder waits": func(t *testing.T, p policy) {
 			p.channel(t, "pager", "only", nil)
@@ -284,6 +324,29 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 65*time.Minute, "pager: job down")
 			p.after(t, 110*time.Minute, "boss: job down")
 		},
+		"moved in an outage, and up after quiet hours with a group": func(t *testing.T, p policy) {
+			other := p.addProject(t, checks.ProjectSpec{Name: "other"})
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-13:00")})
+			p.after(t, 6*time.Minute)
+			_, err := p.Transfer(t.Context(), c.ID, other.ID)
+			must(t, err)
+			elsewhere := p.Monitor.Project(other.ID)
+			for _, ch := range []channels.Channel{{Kind: "pager", Name: "night"}, {Kind: channels.Group, Name: "nights", Settings: map[string]string{"channels": "night"}}} {
+				_, err = elsewhere.CreateChannel(t.Context(), ch)
+				must(t, err)
+			}
+			_, err = elsewhere.Update(t.Context(), c.ID, checks.Spec{Channels: new("nights")})
+			must(t, err)
+			for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
+				p.clock.Set(noon.Add(time.Duration(10+i) * time.Minute))
+				p.ping(t, c.ID, kind)
+			}
+			p.sweep(t, time.Hour, "mail: job up")
+		},
 		"a group is taken away before it has passed an alert on": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
 			c := p.job(t, "job", "mail,all")
@@ -291,6 +354,19 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{Channels: new("mail")})
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 0, "mail: job down", "mail: job up", "pager: job down", "pager: job up")
+		},
+		"moved away and back, with a receiver that is away": func(t *testing.T, p policy) {
+			other := p.addProject(t, checks.ProjectSpec{Name: "other"})
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(away)
+			p.after(t, 0)
+			_, err := p.Transfer(t.Context(), c.ID, other.ID)
+			must(t, err)
+			p.inbox.set(nil)
+			_, err = p.Monitor.Project(other.ID).Transfer(t.Context(), c.ID, p.project.ID)
+			must(t, err)
+			p.after(t, 15*time.Minute, "boss: job down", "mail: job down", "pager: job down")
 		},
 		"moved after a group has passed on an earlier end": func(t *testing.T, p policy) {
 			p.channel(t, channels.Group, "all", map[string]string{"channels": "pager"})
@@ -329,6 +405,32 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{QuietHours: new("")})
 			p.sweep(t, 30*time.Minute, "mail: job down")
 		},
+		"reminders wanted in a pause that is undone": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0, "mail: job down")
+			pausedFor(t, p, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.sweep(t, time.Minute)
+			p.sweep(t, 11*time.Minute, "mail: job down")
+		},
+		"no record-only check any more in a pause that is undone": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RecordOnly: new(true)})
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			pausedFor(t, p, c, checks.Spec{RecordOnly: new(false)})
+			p.sweep(t, time.Minute, "mail: job down")
+		},
+		"quiet hours end earlier": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.sweep(t, 20*time.Minute)
+			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:30")})
+			p.sweep(t, 39*time.Minute)
+			p.sweep(t, 40*time.Minute, "mail: job down")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachOutbox(t, nil, func(t *testing.T, o outbox) {
@@ -338,6 +440,18 @@ func TestKnowledge(t *testing.T) {
 			})
 		})
 	}
+}
+
+// pausedFor changes the settings of a check while it is paused, and undoes the pause.
+func pausedFor(t *testing.T, p policy, c checks.Check, spec checks.Spec) {
+	t.Helper()
+	before, err := p.Check(t.Context(), c.ID)
+	must(t, err)
+	paused, err := p.Project.Pause(t.Context(), c.ID)
+	must(t, err)
+	p.change(t, c, spec)
+	_, err = p.Restore(t.Context(), c.ID, before.Check.State, paused.Check.StoredSince)
+	must(t, err)
 }
 
 // TestIncidentNamedAgain names an integration again before its incident is closed, and lets a receiver refuse to close one.

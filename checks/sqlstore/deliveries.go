@@ -330,8 +330,10 @@ func (t *transaction) followUp(ctx context.Context, now time.Time, results []sto
 				return err
 			}
 		}
-		if err := t.handOver(ctx, r, now); err != nil {
-			return err
+		if len(r.Handovers) > 0 {
+			if err := t.handOver(ctx, r); err != nil {
+				return err
+			}
 		}
 		if r.Incident != nil {
 			if err := t.SaveIncident(ctx, *r.Incident); err != nil {
@@ -369,9 +371,6 @@ const keepChannels = " FOR KEY SHARE OF ch"
 
 // copyDelivery adds deliveries of the same alert to further channels, but not behind one about a later flip.
 func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
-	if len(to) == 0 {
-		return nil
-	}
 	insert := `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until, origin)
 		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at, d.held, d.held_until, -d.id
@@ -388,9 +387,8 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 	return err
 }
 
-// handOver adds the deliveries to single recipients that a result entails, and wakes what the gate keeps back of the check: with a
-// recovery behind it, it does not wait any more.
-func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult, now time.Time) error {
+// handOver adds the deliveries to single recipients that a result entails.
+func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult) error {
 	from, lock := "rollcall_deliveries AS d JOIN rollcall_channels AS ch ON ch.id = d.channel_id", ""
 	if r.ChannelID == store.OnAlert.ID {
 		from = "rollcall_deliveries AS d"
@@ -401,19 +399,14 @@ func (t *transaction) handOver(ctx context.Context, r store.DeliveryResult, now 
 			(flip_id, check_id, channel_id, reminder, since, state, attempts, due_at, created_at, error, recipient, origin, held, held_until, batch)
 		SELECT d.flip_id, d.check_id, d.channel_id, d.reminder, d.since, 'pending', ?, ?, d.created_at, ?, ?, d.id, d.held, d.held_until, d.batch
 		FROM ` + from + ` WHERE d.id = ? AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
-			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock + " RETURNING check_id"
-	var behind [][]any
+			WHERE o.check_id = d.check_id AND o.id > d.id AND o.origin = d.id AND o.recipient = ?)` + lock
 	for _, h := range r.Handovers {
-		var check []int64
-		err := t.tx().NewRaw(insert, h.Attempts, micros(h.Due), h.Error, h.Recipient, r.ID, h.Recipient).Scan(ctx, &check)
+		_, err := t.tx().NewRaw(insert, h.Attempts, micros(h.Due), h.Error, h.Recipient, r.ID, h.Recipient).Exec(ctx)
 		if err != nil {
 			return err
 		}
-		if len(check) > 0 && len(behind) == 0 {
-			behind = [][]any{{micros(now), check[0]}}
-		}
 	}
-	return t.exec(ctx, wakeHeld, behind)
+	return nil
 }
 
 // markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a

@@ -51,46 +51,19 @@ func (l lookup) Escalations(ctx context.Context, projects []uuid.UUID) (map[uuid
 	return policies, nil
 }
 
-// SaveEscalation replaces the escalation policy of a project, and ends what waits for integrations that it names no more.
-func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error {
+// SaveEscalation replaces the escalation policy of a project.
+func (t *transaction) SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step) error {
 	var rows []escalationRow
 	for _, step := range steps {
 		for _, id := range step.Channels {
 			rows = append(rows, escalationRow{ChannelID: id, ProjectID: projectID, After: step.After.Microseconds()})
 		}
 	}
-	var dropped []uuid.UUID
-	err := t.tx().NewRaw("DELETE FROM rollcall_escalations WHERE project_id = ? RETURNING channel_id", projectID).Scan(ctx, &dropped)
-	if err != nil {
-		return err
+	_, err := t.tx().NewDelete().Model((*escalationRow)(nil)).Where("project_id = ?", projectID).Exec(ctx)
+	if err == nil && len(rows) > 0 {
+		_, err = t.tx().NewInsert().Model(&rows).Exec(ctx)
 	}
-	if len(rows) > 0 {
-		if _, err := t.tx().NewInsert().Model(&rows).Exec(ctx); err != nil {
-			return translate(err)
-		}
-	}
-	dropped = slices.DeleteFunc(dropped, func(id uuid.UUID) bool {
-		return slices.ContainsFunc(rows, func(r escalationRow) bool { return r.ChannelID == id })
-	})
-	return t.skipLines(ctx, dropped, now)
-}
-
-// notNamed is the error of an alert for which an escalation policy had an integration that it has lost since.
-const notNamed = "the escalation policy names this integration no more"
-
-// skipLines ends the lines to integrations that begin with an alert, kept back by the gate, that a check is down to which they are not
-// assigned. What was tried stays: somebody may have heard of it, and hears of its end.
-func (t *transaction) skipLines(ctx context.Context, to []uuid.UUID, now time.Time) error {
-	if len(to) == 0 {
-		return nil
-	}
-	_, err := t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = ?, finished_at = ?
-		WHERE d.state = 'pending' AND d.close = '' AND d.channel_id IN (?)
-			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = d.check_id AND cc.channel_id = d.channel_id)
-			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE))`,
-		notNamed, micros(now), bun.List(to)).Exec(ctx)
-	return err
+	return translate(err)
 }
 
 var updateClocks = statement{
@@ -123,7 +96,7 @@ func (t *transaction) restartClock(ctx context.Context, check int64, at time.Tim
 
 // ReleaseHeld makes the deliveries of a project due that the gate keeps back, so that the courier asks it again. One that is being
 // sent is due at the end of its lease, so it stays. The lock keeps a courier that knows only the policies before the change from
-// keeping back a delivery that this does not see. It also adds what is missing; see tellMissing.
+// keeping back a delivery that this does not see. It also adds what is missing, and ends what concerns nobody any more.
 func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error {
 	if err := t.lockProjects(ctx, "NO KEY UPDATE", projectID); err != nil {
 		return err
@@ -148,7 +121,7 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 	}
 	list, err := t.Channels(ctx, store.ChannelFilter{ProjectID: &projectID})
 	if err == nil {
-		err = t.endReminders(ctx, projectID, list)
+		err = t.dropUnconcerned(ctx, projectID, now, list)
 	}
 	var wants []uuid.UUID
 	for _, c := range list {
@@ -173,12 +146,13 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WHERE cc.check_id = c.id
 	UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
 
-// endReminders removes the reminders that wait for integrations of a project which do not get the alerts of their checks any more,
-// alone or in a group. They are no news, and would keep an incident open until they are due.
-func (t *transaction) endReminders(ctx context.Context, projectID uuid.UUID, list []channels.Channel) error {
+// dropUnconcerned ends what waits for integrations of a project which do not get the alerts of its check any more, alone or in a group:
+// reminders, which would keep an incident open until they are due, and lines that begin with an alert, kept back by the gate, that the
+// check is down. What was tried stays: somebody may have heard of it, and hears of its end.
+func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, now time.Time, list []channels.Channel) error {
 	var ids []uuid.UUID
 	var concerned strings.Builder
-	args := []any{projectID, nil}
+	args := []any{projectID, nil, micros(now)}
 	for _, ch := range list {
 		ids = append(ids, ch.ID)
 		if members := selection.Members(ch); ch.Kind == channels.Group && len(members) > 0 {
@@ -189,20 +163,26 @@ func (t *transaction) endReminders(ctx context.Context, projectID uuid.UUID, lis
 	if args[1] = bun.List(ids); len(ids) == 0 {
 		return nil
 	}
-	_, err := t.tx().NewRaw(`DELETE FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id IN (?1) AND d.reminder > 0 AND d.attempts = 0
-		AND EXISTS (SELECT 1 FROM rollcall_checks AS c WHERE c.id = d.check_id AND c.project_id = ?0 AND NOT (d.channel_id `+assigned+concerned.String()+`))`, args...).Exec(ctx)
+	of := ` WHERE d.state = 'pending' AND d.channel_id IN (?1) AND d.close = '' AND EXISTS (SELECT 1 FROM rollcall_checks AS c
+		WHERE c.id = d.check_id AND c.project_id = ?0 AND NOT (d.channel_id ` + assigned + concerned.String() + `)) AND `
+	_, err := t.tx().NewRaw("DELETE FROM rollcall_deliveries AS d"+of+"d.reminder > 0 AND d.attempts = 0", args...).Exec(ctx)
+	if err == nil {
+		_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the integration does not get alerts about the check any more', finished_at = ?2`+of+
+			`EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE))`, args...).Exec(ctx)
+	}
 	return translate(err)
 }
 
-// tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f. to is a
-// condition on them, with the arguments from ?5 on.
+// tell adds a delivery of the alert to each of some integrations ch that has none of a check c that is down since a flip f, and no end of
+// one: what only was tried may have reached nobody. to is a condition on them, with the arguments from ?5 on.
 func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Time, wants []uuid.UUID, to string, args ...any) error {
 	from := ` FROM rollcall_checks AS c
 		JOIN rollcall_flips AS f ON f.check_id = c.id AND NOT f.up AND f.id = ` + newestFlip("c.id") + `
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR ` + heard + `) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR o.state IN ('sent', 'failed')) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
 					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > ` + place("o") + ` AND k.close <> ''))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID

@@ -52,11 +52,16 @@ func newestFlip(check string) string {
 	return "(SELECT l.id FROM rollcall_flips AS l WHERE l.check_id = " + check + " ORDER BY l.at DESC, l.id DESC LIMIT 1)"
 }
 
-// insertOnAlert adds a delivery to store.OnAlert for an alert.
+// insertOnAlert adds a delivery to store.OnAlert for an alert, where OnAlertUntil asks for it.
 var insertOnAlert = statement{
-	sqlite:   toFunction + `(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,
-	postgres: toFunction + unnestedAlerts + ` ORDER BY a.n`,
+	sqlite:   toFunction + `(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a` + beforeUntil,
+	postgres: toFunction + unnestedAlerts + beforeUntil + ` ORDER BY a.n`,
 }
+
+// onAlertSetting is the row of rollcall_settings that holds the instant of OnAlertUntil in microseconds.
+const onAlertSetting = "on_alert_until"
+
+const beforeUntil = ` WHERE a.at <= (SELECT CAST(s.value AS bigint) FROM rollcall_settings AS s WHERE s.name = '` + onAlertSetting + `')`
 
 const (
 	toChannels = deliveriesOf + `ch.id, a.at + coalesce(` + untilStep + `, 0), CASE WHEN e.after > 0 THEN '` + string(gate.ByStep) + `' ELSE '' END, a.at + ` + untilStep + ` FROM `
@@ -74,14 +79,14 @@ const (
 )
 
 // notified adds the integrations that may have heard of the outage and are not assigned any more, and groups that are about to pass it
-// on; of an earlier one, only if no group has an alert yet to pass on, because its members get both from it. A check that comes and goes has many deliveries, so what excludes
-// most of them comes first.
+// on; of an earlier one, only those that are in no group which is about to pass on an alert, because they get both from it. A check that
+// comes and goes has many deliveries, so what excludes most of them comes first.
 var notified = `UNION SELECT o.channel_id FROM rollcall_deliveries AS o WHERE a.up AND o.check_id = a.check_id
 			AND NOT EXISTS (SELECT 1 FROM rollcall_check_channels AS cc WHERE cc.check_id = a.check_id AND cc.channel_id = o.channel_id)
 			AND ` + saysDown("a.check_id") + ` AND (o.flip_id = (SELECT l.id FROM rollcall_flips AS l
 				WHERE l.check_id = a.check_id AND NOT l.up ORDER BY l.at DESC, l.id DESC LIMIT 1)
 				OR NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS g JOIN rollcall_channels AS gc ON gc.id = g.channel_id AND gc.kind = 'group'
-					WHERE g.check_id = a.check_id AND g.state = 'pending'))
+					WHERE g.check_id = a.check_id AND g.state = 'pending' AND g.due_at <> coalesce(g.held_until, 0) AND gc.settings LIKE '%' || CAST(o.channel_id AS text) || '%'))
 			AND EXISTS (SELECT 1 FROM rollcall_channels AS t WHERE t.id = o.channel_id AND (t.kind <> 'group' OR o.state = 'pending'))`
 
 // saysDown says of a delivery o about a check that it tells somebody, or may have told, that the check is down, and that since then
@@ -102,27 +107,20 @@ const unnestedAlerts = `(SELECT unnest($1::bigint[]) AS flip_id, unnest($2::bigi
 			unnest($4::bigint[]) AS reminder, unnest($5::bigint[]) AS since, unnest($6::bigint[]) AS at,
 			generate_subscripts($1::bigint[], 1) AS n) AS a`
 
-// enqueue adds one delivery for each alert and each channel of its check to the outbox, and one to store.OnAlert where
-// OnAlertUntil asks for it, in the order of the alerts. It must run before the new flips are written.
+// enqueue adds one delivery for each alert and each channel of its check to the outbox, and those to store.OnAlert, in the order of the
+// alerts. It must run before the new flips are written.
 func (t *transaction) enqueue(ctx context.Context, alerts []raisedAlert) error {
 	if len(alerts) == 0 {
 		return nil
 	}
-	until, err := t.onAlertUntil(ctx)
-	if err != nil {
-		return err
-	}
-	var all, toFunction, ups [][]any
+	var all, ups [][]any
 	for _, a := range alerts {
 		values := []any{a.flip, a.check, a.up, a.reminder, a.since, a.at}
-		if all = append(all, values); a.at <= until {
-			toFunction = append(toFunction, values)
-		}
-		if a.up {
+		if all = append(all, values); a.up {
 			ups = append(ups, []any{a.at, a.check})
 		}
 	}
-	if err := t.exec(ctx, insertOnAlert, toFunction); err != nil {
+	if err := t.exec(ctx, insertOnAlert, all); err != nil {
 		return err
 	}
 	if err := t.exec(ctx, insertDeliveries, all); err != nil {
@@ -143,19 +141,6 @@ var wakeHeld = statement{
 
 // isHeld says of a delivery that the gate keeps it back, and not for others that leave with it.
 const isHeld = `state = 'pending' AND due_at = held_until AND held <> '` + string(gate.ByStorm) + `'`
-
-// onAlertSetting is the row of rollcall_settings that holds the instant of OnAlertUntil.
-const onAlertSetting = "on_alert_until"
-
-// onAlertUntil returns the instant of OnAlertUntil in microseconds, or 0 if it was never called.
-func (t *transaction) onAlertUntil(ctx context.Context) (until int64, err error) {
-	var values []string
-	query := t.tx().NewSelect().Table("rollcall_settings").Column("value").Where("name = ?", onAlertSetting)
-	if err := query.Scan(ctx, &values); err != nil || len(values) == 0 {
-		return 0, err
-	}
-	return strconv.ParseInt(values[0], 10, 64)
-}
 
 // OnAlertUntil stores the latest instant until which alerts go to store.OnAlert. The insert locks the row and returns what
 // it holds.

@@ -206,20 +206,22 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 
 // skipLine returns what ends of a line that begins with an alert that a check is down, which the gate has kept back so far. With an
 // alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
-// recoveries. One about a later outage takes its place. If its outage was over when the check was read, which was before the line, it
-// ends for that reason. Otherwise only its reminders do. One that was tried counts as heard, and decides nothing about those behind it.
+// recoveries. One about a later outage takes its place, unless it was tried and its outage goes on. If its outage was over when the check
+// was read, which was before the line, it ends for that reason. Otherwise only its reminders do. One that was tried counts as heard, and
+// decides nothing about those behind it.
 func skipLine(line []store.WaitingDelivery, over string, tried bool) (list []store.DeliveryResult) {
 	first := line[0]
 	for len(line) > 0 && (line[0].ID == first.ID || !tried && line[0].CreatedAt.Before(first.HeldUntil)) {
 		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
 		ends := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
+		isOver := down.ID == first.ID && over != ""
 		switch {
 		case ends >= 0 && line[ends].FlipUp:
-		case ends >= 0 && tried:
+		case ends >= 0 && tried && !isOver:
 			from = 1
 		case ends >= 0:
 			text = supersededText("")
-		case !tried && down.ID == first.ID && over != "":
+		case isOver:
 			ends, text = len(line), over
 		default:
 			ends, from = len(line), 1

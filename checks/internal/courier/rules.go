@@ -163,8 +163,8 @@ func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult,
 	if first.Error, first.Due = claimed.Error, claimed.Due; since.Before(flipsFrom(kept)) {
 		first.Since = since
 	}
-	if first.ID != claimed.ID {
-		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the backoff does not restart
+	if first.ID != claimed.ID { // so that the backoff does not restart, and because its recipient may believe in an outage
+		first.Attempts = max(first.Attempts+1, claimed.Attempts)
 	}
 	return superseded, first
 }

@@ -115,16 +115,16 @@ type Writer interface {
 	SaveWindow(ctx context.Context, w Window, ends time.Time) error
 	// DeleteWindow removes a window of a project.
 	DeleteWindow(ctx context.Context, projectID, id uuid.UUID) error
-	// SaveEscalation replaces the escalation policy of a project, at an instant; no steps are none. What waits for an integration
-	// that it names no more ends as skipped, unless the integration is one of the check.
-	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step, now time.Time) error
+	// SaveEscalation replaces the escalation policy of a project; no steps are none.
+	SaveEscalation(ctx context.Context, projectID uuid.UUID, steps []gate.Step) error
 }
 
 // HeldTx is the part of a transaction that package feed needs.
 type HeldTx interface {
 	// ReleaseHeld makes the deliveries of a project due at an instant that the gate keeps back. It also adds a delivery of the alert
 	// about each outage that goes on to each channel that gets the alerts of the check by now, has none and wants it: one that is kept
-	// back until its step, counted from the alert.
+	// back until its step, counted from the alert. What the gate keeps back for a channel that gets the alerts of the check no more ends
+	// as skipped, unless it was tried; its reminders are removed.
 	ReleaseHeld(ctx context.Context, projectID uuid.UUID, now time.Time) error
 }
 

@@ -283,9 +283,10 @@ func publishedDocs(t *testing.T, path string) (docs []string) {
 	return docs
 }
 
-// TestDocumentTests looks up the tests and packages that the threat model names.
+// TestDocumentTests looks up the tests and packages that the threat model and the table of ASVS name.
 func TestDocumentTests(t *testing.T) {
-	threats := documents(t)[filepath.Join(root, "server", "THREATS.md")]
+	texts := documents(t)
+	threats := texts[filepath.Join(root, "server", "THREATS.md")] + texts[filepath.Join(root, ".github", "SECURITY.md")]
 	known := make(map[string]bool)
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -316,7 +317,7 @@ func TestDocumentTests(t *testing.T) {
 	}
 	for _, found := range named {
 		if name := found[1] + found[2] + found[3]; !known[name] {
-			t.Errorf("server/THREATS.md names %s, which does not exist", name)
+			t.Errorf("server/THREATS.md or .github/SECURITY.md names %s, which does not exist", name)
 		}
 	}
 }
@@ -330,7 +331,7 @@ const asvs = "1.1: 1 2; 1.2: 1 2 3 4 5 6 7 8 9; 1.3: 1 2 3 4 5 6 7 8 9 10 11; 1.
 	"11.6: 1; 12.1: 1 2 3; 12.2: 1 2; 12.3: 1 2 3 4; 13.1: 1; 13.2: 1 2 3 4 5; 13.3: 1 2; 13.4: 1 2 3 4 5; 14.1: 1 2; 14.2: 1 2 3 4; 14.3: 1 2 3; " +
 	"15.1: 1 2 3; 15.2: 1 2 3; 15.3: 1 2 3 4 5 6 7; 16.1: 1; 16.2: 1 2 3 4 5; 16.3: 1 2 3 4; 16.4: 1 2 3; 16.5: 1 2 3; 17.1: 1; 17.2: 1 2 3 4; 17.3: 1 2"
 
-// TestDocumentASVS: the threat model says of each requirement of ASVS, level 2, whether it is met, and names a test of those that
+// TestDocumentASVS: .github/SECURITY.md says of each requirement of ASVS, level 2, whether it is met, and names a test of those that
 // are. TestDocumentTests looks the tests up.
 func TestDocumentASVS(t *testing.T) {
 	var all []string
@@ -340,9 +341,9 @@ func TestDocumentASVS(t *testing.T) {
 			all = append(all, name+"."+n)
 		}
 	}
-	_, table, found := strings.Cut(documents(t)[filepath.Join(root, "server", "THREATS.md")], "\n## ASVS 5.0, level 2\n")
+	_, table, found := strings.Cut(documents(t)[filepath.Join(root, ".github", "SECURITY.md")], "\n## ASVS 5.0, level 2\n")
 	if table, _, _ = strings.Cut(table, "\n## "); !found {
-		t.Fatal("server/THREATS.md has no table of ASVS")
+		t.Fatal(".github/SECURITY.md has no table of ASVS")
 	}
 	numbers := regexp.MustCompile(`(\d+\.\d+\.\d+)(?:–(\d+\.\d+\.\d+))?`)
 	said := make(map[string]int)

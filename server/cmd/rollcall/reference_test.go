@@ -38,7 +38,11 @@ func TestDocumentReference(t *testing.T) {
 		if n.Type != kong.CommandNode || n.Hidden || len(n.Children) > 0 {
 			return
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", usage(n), strings.ReplaceAll(n.Help, "|", "\\|"), flagsOf(n, common))
+		remote := ""
+		if slices.ContainsFunc(slices.Concat(n.AllFlags(true)...), isRemote) {
+			remote = dagger
+		}
+		fmt.Fprintf(&table, "| `%s`%s | %s | %s |\n", usage(n), remote, strings.ReplaceAll(n.Help, "|", "\\|"), flagsOf(n, common))
 	}
 	visit(parser.Model.Node)
 
@@ -59,6 +63,15 @@ func TestDocumentReference(t *testing.T) {
 		t.Error("server/COMMANDS.md is not current; go test ./server/cmd/rollcall -run TestDocumentReference -update")
 	}
 }
+
+// dagger follows the commands that also work through the API of a server.
+const dagger = "†"
+
+// isRemote reports whether a flag is that of such a command.
+func isRemote(f *kong.Flag) bool { return f.Name == "url" && !f.Hidden && !f.Required }
+
+// isProject reports whether a flag names the project that a command works on, as the head of the page says.
+func isProject(f *kong.Flag) bool { return f.Name == "project" && f.Default == "default" }
 
 // usage returns a command with its arguments, such as check show CHECK.
 func usage(n *kong.Node) string {
@@ -83,7 +96,7 @@ func flagsOf(n *kong.Node, common map[string]bool) string {
 					name = "`--" + group + "-…`"
 				}
 			}
-			if !f.Hidden && !common[f.Name] && !slices.Contains(names, name) {
+			if !f.Hidden && !common[f.Name] && !isRemote(f) && !isProject(f) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

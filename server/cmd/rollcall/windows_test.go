@@ -66,6 +66,9 @@ func TestWindowCommands(t *testing.T) {
 		if _, errs, status = command("check", "set", "nightly-upload", "--after", "nightly"); status != console.ExitOK || errs != "rollcall: nightly alerts nobody, so no alert waits for it\n" {
 			t.Errorf("%s: a parent that alerts nobody: %d %s", place, status, errs)
 		}
+		if _, errs, _ = command("check", "create", "copy-"+place, "--every", "1h", "--after", "nightly"); strings.Count(errs, "rollcall: nightly alerts nobody, so no alert waits for it\n") != 1 {
+			t.Errorf("%s: a new check after a parent that alerts nobody: %s", place, errs)
+		}
 		if out, _, _ := command("check", "show", "nightly-upload"); place == "database" && !strings.Contains(out, "It follows others, but nightly alerts nobody, so no alert waits for it.") {
 			t.Errorf("%s: check show: %s", place, out)
 		}

@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -160,7 +159,9 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQu
 		a.deliveryRow, a.Rows = row, append(a.Rows, row)
 	}
 	for _, a := range view.Alerts {
-		slices.SortStableFunc(a.Rows, func(a, b deliveryRow) int { return cmp.Compare(a.rank(), b.rank()) })
+		slices.SortStableFunc(a.Rows, func(a, b deliveryRow) int {
+			return ui.TrueFirst(a.State == checks.DeliveryFailed, b.State == checks.DeliveryFailed)
+		})
 	}
 	return view.addCauses(q)
 }
@@ -364,14 +365,6 @@ func (r deliveryRow) Word() string {
 		return "replaced"
 	}
 	return string(r.State)
-}
-
-// rank orders the deliveries of an alert: those that failed first.
-func (r deliveryRow) rank() int {
-	if r.State == checks.DeliveryFailed {
-		return 0
-	}
-	return 1
 }
 
 // Later is how long after the alert it was sent, or "" if that was at once.

@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +77,7 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 			return nil, false, err
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b integration) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(rows, func(a, b integration) int { return ui.TrueFirst(a.Failing(), b.Failing()) })
 	return rows, anyChecks, nil
 }
 
@@ -100,14 +99,6 @@ func (i *integration) reached(q *ui.Request, c channels.Channel, r verdict.Reach
 	if i.Arrives = q.Clock().Reach(r, q.Mon.Now()); c.Kind == channels.Group && i.Failing() {
 		i.Arrives = "failing: see its members" // which say since when and why
 	}
-}
-
-// rank orders integrations: those first at which alerts do not arrive.
-func (i integration) rank() int {
-	if i.Failing() {
-		return 0
-	}
-	return 1
 }
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {

@@ -229,11 +229,7 @@ func undo(q *Request) error {
 		return err
 	}
 	if record.Window != uuid.Nil {
-		if _, err := q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), record.Window); err != nil && !errors.Is(err, checks.ErrNotFound) { // it may have ended
-			return err
-		}
-		q.Notice("Snooze ended.")
-		return q.back()
+		return endSnooze(q, record.Window)
 	}
 	var changes []monitor.Change
 	var rest Undo
@@ -266,6 +262,15 @@ func undo(q *Request) error {
 	if err := q.NoticeUndo(text+o.Rest(), rest); err != nil {
 		return err
 	}
+	return q.back()
+}
+
+// endSnooze undoes a snooze, which may have ended.
+func endSnooze(q *Request, id uuid.UUID) error {
+	if _, err := q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), id); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	q.Notice("Snooze ended.")
 	return q.back()
 }
 

@@ -81,6 +81,11 @@ func (c checkCreateCmd) Run(ctx context.Context, a *App) error {
 				console.ShellCommand("rollcall", "check", "set", cmp.Or(found.Slug, found.ID.String())))
 		}
 		a.sayProblems(documents)
+		if created {
+			if err := a.warnFollowing(ctx, p, spec, found); err != nil {
+				return err
+			}
+		}
 		if p.addresses.note != "" {
 			a.say("%s", p.addresses.note)
 		}
@@ -121,6 +126,16 @@ func (c checkCreateCmd) newSpec() (checks.Spec, error) {
 		spec.TZ = &zone
 	}
 	return spec, namingFlag(spec.Validate(time.Now()))
+}
+
+// warnFollowing says which of the checks that a saved one follows holds no alert back.
+func (a *App) warnFollowing(ctx context.Context, p project, spec checks.Spec, saved checks.Snapshot) error {
+	if spec.After == nil || p.mon == nil { // a server says it itself
+		return nil
+	}
+	warnings, err := p.mon.Project(p.ID).FollowWarnings(ctx, *saved.Check)
+	a.warn(warnings)
+	return err
 }
 
 // like returns the check of the project that has the slug of a spec or, if that is empty, its name.
@@ -216,12 +231,8 @@ func (c checkSetCmd) Run(ctx context.Context, a *App) error {
 		if err != nil {
 			return console.Missing(p.explain(ctx, err), "the check")
 		}
-		if spec.After != nil && p.mon != nil { // a server says it itself
-			warnings, err := p.mon.Project(p.ID).FollowWarnings(ctx, *updated.Check)
-			if err != nil {
-				return err
-			}
-			a.warn(warnings)
+		if err := a.warnFollowing(ctx, p, spec, updated); err != nil {
+			return err
 		}
 		names, err := p.names(ctx)
 		if err != nil {
