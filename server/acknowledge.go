@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/gate"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 const (
@@ -32,14 +33,17 @@ var acknowledgeFile string
 var acknowledgePage = template.Must(template.New("acknowledge").
 	Funcs(template.FuncMap{"style": func() template.CSS { return template.CSS(linkStyle) }}).Parse(acknowledgeFile))
 
-// viewers says who is signed in at the pages.
+// viewers says who is signed in at the pages, and where these show a check.
 type viewers interface {
 	Viewer(w http.ResponseWriter, r *http.Request, project uuid.UUID) audit.Actor
+	CheckURL(c checks.Check) string
 }
 
 // ackView is the data of the page of a link.
 type ackView struct {
 	Name, Since string // of the check
+	Why         string // it is down, or "" if no flip says it
+	Page        string // of the check, for who is signed in
 	Says        string // why there is no form
 	// Of a message about several checks: those that are still down, those whose outage is over, and those that somebody has.
 	Down, Up, Taken string
@@ -78,6 +82,9 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	}
 	now, c := s.mon.Now(), *found.Check
 	page = ackView{Name: prose.Line(c.DisplayName(), checks.MaxName), Since: prose.Time(l.down, "2 Jan 15:04", c.TZ)}
+	if page.addViewer(s, w, r, l.project); page.Viewer != "" {
+		page.Page = s.pages.(viewers).CheckURL(c)
+	}
 	switch {
 	case now.After(l.until):
 		page.Says = "This link has expired."
@@ -88,7 +95,9 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 		return http.StatusOK, page, nil
 	}
 	page.Hours = ackHours()
-	page.addViewer(s, w, r, l.project)
+	if page.Why, err = s.whyDown(r.Context(), l); err != nil {
+		return 0, page, err
+	}
 	if a := c.Acknowledged(now); a.By != "" {
 		page.Owner, page.Owned = a.By, "since "+prose.Time(a.At, "2 Jan 15:04", c.TZ)+", "+untilOf(a, c.TZ)
 	}
@@ -102,6 +111,14 @@ func (s *Server) applyAck(w http.ResponseWriter, r *http.Request, token string) 
 	}
 	page.Says = "You have it. Reminders and escalation stop " + untilOf(ack, c.TZ) + "."
 	return http.StatusOK, page, nil
+}
+
+// whyDown says why the check of a link is down, or "" if the flip was pruned.
+func (s *Server) whyDown(ctx context.Context, l ackLink) (string, error) {
+	for e, err := range s.mon.Project(l.project).Events(ctx, l.check, monitor.EventQuery{Limit: 1}) {
+		return e.Reason.Words(), err
+	}
+	return "", nil
 }
 
 // untilOf says when an acknowledgement ends.

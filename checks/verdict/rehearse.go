@@ -176,10 +176,10 @@ func (r *Rehearsal) release(in RehearseInput) {
 			s.Kind = stepEscalate
 		}
 		if d.Action != gate.Send {
-			s.Kind, s.By, s.Note = stepHeld, d.Why, d.Name
+			s.Kind, s.By, s.Note, s.After = stepHeld, d.Why, d.Name, 0
 		}
 		same := slices.IndexFunc(r.Steps, func(other Step) bool {
-			return len(other.To) > 0 && other.Kind == s.Kind && other.At.Equal(at) && other.After == after && other.Note == s.Note
+			return len(other.To) > 0 && other.Kind == s.Kind && other.At.Equal(at) && other.After == s.After && other.By == s.By && other.Note == s.Note
 		})
 		if same >= 0 {
 			r.Steps[same].To = append(r.Steps[same].To, e.Channel)

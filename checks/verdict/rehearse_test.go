@@ -174,6 +174,14 @@ func TestRehearse(t *testing.T) {
 				"23 12:00 The alert to Ops waits as long as Dump is down.",
 				"Ops: notified, last alert sent yesterday 12:00",
 			}},
+		"alerts of two steps that wait for a parent": {spec: hourly, to: []channels.Channel{ops}, changes: []change{ping(pings.Failure, time.Minute)},
+			waiting: []gate.Event{{At: noon.Add(-time.Minute), Channel: ops.ID}, {At: noon.Add(-time.Minute), Channel: pager.ID}}, parents: []gate.Parent{{Name: "Dump", Down: true}},
+			steps: []gate.Step{{Channels: []uuid.UUID{ops.ID}}, {After: 15 * time.Minute, Channels: []uuid.UUID{pager.ID}}}, want: []string{
+				"It is down already. The alert to Ops and Pager waits as long as Dump is down.",
+				"23 12:00 The alert to Ops and Pager waits as long as Dump is down.",
+				"Ops: notified, last alert sent yesterday 12:00",
+				"Pager: after 15 min: failing since 11:00: no credit, last alert failed at 11:00",
+			}},
 		"maintenance, quiet hours at its end, and steps that count from then": {
 			spec: with(hourly, func(s *checks.Spec) {
 				s.QuietHours, s.RepeatEvery, s.Tags = new("13:50-14:30"), new(40*time.Minute), []string{"db"}

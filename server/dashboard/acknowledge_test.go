@@ -37,8 +37,8 @@ func TestAcknowledgeLinkSignedIn(t *testing.T) {
 	b := s.Browser()
 	b.Header.Set("As", by)
 	b.Header.Set("In", s.Project.ID.String())
-	b.Get(link).Is(http.StatusOK).Has("You are signed in as " + by).HasNo("Your name")
-	b.Post(link, url.Values{"name": {"Mallory"}}).Is(http.StatusOK).Has("You have it.")
+	b.Get(link).Is(http.StatusOK).Has("You are signed in as "+by, ": the job reported a failure.", "/checks/"+c.UniqueKey()+`">Open the check</a>`).HasNo("Your name")
+	b.Post(link, url.Values{"name": {"Mallory"}}).Is(http.StatusOK).Has("You have it.", "Open the check")
 	if a := s.Check(c).Ack; a.By != by {
 		t.Errorf("acknowledged by %q, not by %q", a.By, by)
 	}
@@ -48,7 +48,7 @@ func TestAcknowledgeLinkSignedIn(t *testing.T) {
 	other := s.Browser()
 	other.Header.Set("As", "eve@example.org")
 	other.Header.Set("In", uuid.NewString())
-	other.Get(link).Has("Your name", " has had it since", "Take it over").HasNo("You are signed in")
+	other.Get(link).Has("Your name", " has had it since", "Take it over").HasNo("You are signed in", "Open the check")
 }
 
 // Who may only read sees that an outage is acknowledged, and not by whom.

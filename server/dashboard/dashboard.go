@@ -186,6 +186,9 @@ func (d *Dashboard) Viewer(w http.ResponseWriter, r *http.Request, project uuid.
 	return access.Actor(project, d.site.Address(r))
 }
 
+// CheckURL returns the address of the page of a check.
+func (d *Dashboard) CheckURL(c checks.Check) string { return CheckURL(d.site.URL, c) }
+
 // SignInLink returns an address that signs one person in, once and within a day, as the API key with this
 // text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key of a
 // project.

@@ -30,6 +30,7 @@ const (
 // checkView is the data of the page of a check.
 type checkView struct {
 	Row         ui.Row
+	Mine        bool // the viewer has acknowledged the outage
 	Check       checks.Check
 	Grace       string
 	Headline    headline
@@ -37,6 +38,7 @@ type checkView struct {
 	Failure     *failureView // nil if the last run succeeded
 	Kin         kinView
 	Rehearsal   rehearsalView
+	Remedy      template.HTML // leads to what is missing if a check without integrations alerts nobody, or ""
 	Durations   durationChart
 	Calendar    calendar
 	Months      []monthStats
@@ -90,9 +92,12 @@ func checkPage(q *ui.Request) error {
 	}
 	view := checkView{
 		Rehearsal: rehearsed[0], Kin: kinOf(kin),
-		Row: ui.RowOf(c, now, q.Clock().Zone), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
+		Row: ui.RowOf(c, now, q.Clock().Zone), Mine: q.Has(q.Check), Check: c, Grace: prose.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Clock()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history, log, kinOf(kin)), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+	}
+	if view.Remedy, err = remedy(q, &view); err != nil {
+		return err
 	}
 	view.Headline = headlineOf(q, &view)
 	if view.Row.Hold = ui.HoldOf(running, c); q.Right.Edits() {

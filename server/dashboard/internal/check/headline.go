@@ -115,7 +115,7 @@ func (f factory) why() fact {
 func (f factory) notified() fact {
 	r := fact{Label: "Notified", Value: "not yet"}
 	if alone := f.v.Rehearsal.Alone(); alone != "" {
-		r = fact{Label: r.Label, Value: "nobody", Note: escaped(alone), Bad: true}
+		r = fact{Label: r.Label, Value: "nobody", Note: cmp.Or(f.v.Remedy, escaped(alone)), Bad: true}
 	}
 	names := map[checks.DeliveryState][]string{}
 	if len(f.v.Events) > 0 && f.v.Events[0].Word == "down" {
@@ -186,9 +186,22 @@ func (f factory) last() fact {
 	return r
 }
 
+// remedy leads editors of a check without integrations to choose some, or to add the first one of the project.
+func remedy(q *ui.Request, v *checkView) (template.HTML, error) {
+	if !q.Right.Edits() || v.Rehearsal.Alone() == "" || len(v.Check.Channels) > 0 {
+		return "", nil
+	}
+	list, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	to, label := "/checks/"+v.Row.Key+"/edit#channels", "Choose integrations"
+	if len(list) == 0 {
+		to, label = "/projects/"+q.Project.ID.String()+"/integrations/new", "Add an integration"
+	}
+	return `<a href="` + escaped(q.Base+to) + `">` + template.HTML(label) + `</a>`, err
+}
+
 // rehearsed says who would be notified, and whether that is in doubt.
 func (f factory) rehearsed() fact {
-	r := fact{Label: "Who would be notified", Value: escaped(f.v.Rehearsal.Sentence()), Bad: f.v.Rehearsal.Alone() != "", Long: true}
+	r := fact{Label: "Who would be notified", Value: escaped(f.v.Rehearsal.Sentence()), Note: f.v.Remedy, Bad: f.v.Rehearsal.Alone() != "", Long: true}
 	if f.v.Rehearsal.Doubt() != "" {
 		r.Note, r.Bad = "Only integrations that fail now would get it.", true
 	}

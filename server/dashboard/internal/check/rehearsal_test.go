@@ -40,7 +40,7 @@ func TestRehearsal(t *testing.T) {
 			"Quiet hours hold the alert until tomorrow 23:00.", "<details class=\"steps\"><summary>", "sends recovery alerts only", "no alert yet", s.Path("rehearsal"))
 	}
 	editor.Get("/checks/"+backup.UniqueKey()+"?rehearse=failure").Has("If it fails now, Ops&lt;b&gt; is notified", "The job reports a failure.", "<details class=\"steps\" open>")
-	editor.Get("/checks/" + alone.UniqueKey()).Has("If it does not report, no one is notified: no integrations.")
+	editor.Get("/checks/"+alone.UniqueKey()).Has("If it does not report, no one is notified: no integrations.", `/edit#channels">Choose integrations</a>`)
 	page := editor.Get(s.Path("rehearsal")).Is(http.StatusOK).Has("If every job missed its next run", "<b class=\"down\">2 checks</b> would notify no one",
 		" and <b class=\"\">1 check</b> would notify someone later", "Recovery sends recovery alerts only", "Choose integrations of alone", "after the first ping: ", "2 failures in a row, quiet hours",
 		"Integrations <span class=\"soft\">2</span>")

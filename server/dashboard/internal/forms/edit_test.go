@@ -472,6 +472,8 @@ func TestAcknowledge(t *testing.T) {
 	if a := s.Check(c).Ack; a.By != by {
 		t.Errorf("not taken over: %+v", a)
 	}
+	b.Get(path).Has(">Change…</a>").HasNo("Take over")
+	b.Get(path + "/acknowledge").Has("You have had it since").HasNo("You take it over")
 }
 
 func TestTransfer(t *testing.T) {

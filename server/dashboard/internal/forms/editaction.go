@@ -116,6 +116,7 @@ type confirmView struct {
 	Text  []string
 	Form  ui.Form
 	Row   ui.Row // says who has acknowledged the outage
+	Mine  bool   // the viewer has
 }
 
 // ackFields are the fields of an acknowledgement.
@@ -138,7 +139,7 @@ func (a checkAction) show(q *ui.Request, refused error) error {
 	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
 	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check)}
 	if a.Acks {
-		v.Row, v.Form.Fields = ui.RowOf(q.Check, q.Mon.Now(), q.Clock().Zone), ackFields()
+		v.Row, v.Mine, v.Form.Fields = ui.RowOf(q.Check, q.Mon.Now(), q.Clock().Zone), q.Has(q.Check), ackFields()
 	}
 	if a.Targets {
 		field := ui.Field{Name: "project", Label: "Move to project"}

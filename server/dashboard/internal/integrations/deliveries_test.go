@@ -37,6 +37,8 @@ func TestDeliveries(t *testing.T) {
 	b.Get(s.Path("deliveries")).Is(http.StatusOK).Has("went down", "the job reported a failure", "is up", "sent", "failed",
 		"the house at &lt;t0psecret&gt; is gone", // by e-mail, whose settings do not have this text
 		"the house at &lt;***&gt; is gone", "backup &lt;i&gt;", "&lt;b&gt;ops&lt;/b&gt;", "Retry all failed", "1 min ago").HasNo("<b>ops</b>", "backup <i>")
+	b.Get(s.Path("deliveries")).Has(`id="now"`, `</a>: failing since `, "; last sent <time") // what fails now stands first
+	b.Get(s.Path("deliveries?integration=" + mail.ID.String())).HasNo(`id="now"`)
 	reader.Get(s.Path("deliveries")).Is(http.StatusOK).Has("failed").HasNo("Retry", "integrations/"+house.ID.String())
 	b.Get(s.Path("deliveries?state=sent")).Has("went down").HasNo(" is gone", "sent failed")
 	b.Get(s.Path("deliveries?integration=" + house.ID.String())).Has("***").HasNo("&lt;t0psecret&gt;")
@@ -151,7 +153,7 @@ func TestStepOfCheckThatIsUp(t *testing.T) {
 	b := s.SignedIn(s.Keys.ReadWrite)
 	s.Advance(2 * time.Minute)
 	s.Tick()
-	b.Get(s.Path("deliveries")).Has("due <time", "a later step of the escalation policy")
+	b.Get(s.Path("deliveries")).Has("due <time", ": escalation</span>")
 	s.Ping(c, pings.Signal{})
 	b.Get(s.Path("deliveries")).HasNo("due <time")
 	s.Tick()

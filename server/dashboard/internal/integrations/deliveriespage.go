@@ -25,7 +25,10 @@ const deliveriesPerPage = 50
 // deliveriesView is the data of the history of deliveries.
 type deliveriesView struct {
 	Query deliveryQuery
-	Rows  []deliveryRow
+	// Alerts are the deliveries of the page by alert, the newest first.
+	Alerts []deliveryAlert
+	// Failing are the integrations at which alerts do not arrive now, for the page that filters nothing.
+	Failing []integration
 	// Channels are the integrations to filter by, and Checks names of checks to choose from, if there are not too many.
 	Channels []ui.Choice
 	Checks   []string
@@ -38,6 +41,12 @@ type deliveriesView struct {
 	Older string
 }
 
+// deliveryAlert is an alert in the list: its oldest delivery on the page, which names it, and all of them, those that failed first.
+type deliveryAlert struct {
+	deliveryRow
+	Rows []deliveryRow
+}
+
 // deliveryRow is a delivery in the list.
 type deliveryRow struct {
 	checks.Delivery
@@ -45,7 +54,6 @@ type deliveryRow struct {
 	Key            string // the unique key of the check, for links
 	Why            string // why the check changed
 	Sending        bool   // an attempt is in progress
-	Same           bool   // the row before is about the same alert, to another channel
 	Link           bool   // the channel has a page that the viewer may see
 }
 
@@ -102,6 +110,11 @@ func deliveriesPage(q *ui.Request) error {
 	for _, c := range list {
 		view.Channels = append(view.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Selected: c.ID.String() == view.Query.Channel})
 	}
+	if !view.Query.Filtered() && view.Query.Before == 0 {
+		if view.Failing, err = failing(q, list); err != nil {
+			return err
+		}
+	}
 	query := checks.DeliveryQuery{State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
 	if query.Check, err = findCheck(q, &view); err != nil {
 		return err
@@ -137,10 +150,18 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQu
 		}
 		rows = append(rows, d)
 	}
-	for i, d := range rows {
+	for _, d := range rows {
 		row := deliveryRowOf(q.UnnamedAlert(d), q.Right.Edits())
-		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
-		view.Rows = append(view.Rows, row)
+		if n := len(view.Alerts); n == 0 || !sameAlert(&view.Alerts[n-1].deliveryRow, &row) {
+			view.Alerts = append(view.Alerts, deliveryAlert{})
+		}
+		a := &view.Alerts[len(view.Alerts)-1]
+		a.deliveryRow, a.Rows = row, append(a.Rows, row)
+	}
+	for _, a := range view.Alerts {
+		slices.SortStableFunc(a.Rows, func(a, b deliveryRow) int {
+			return ui.TrueFirst(a.State == checks.DeliveryFailed, b.State == checks.DeliveryFailed)
+		})
 	}
 	return view.addCauses(q)
 }
@@ -148,8 +169,8 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQu
 // addCauses adds what the output of the job says to the rows of alerts about the newest failure of their check.
 func (v *deliveriesView) addCauses(q *ui.Request) error {
 	failed := map[uuid.UUID]bool{}
-	for _, r := range v.Rows {
-		failed[r.CheckID] = failed[r.CheckID] || r.Reason == flips.Failure && r.Status == channels.Down
+	for _, a := range v.Alerts {
+		failed[a.CheckID] = failed[a.CheckID] || a.Reason == flips.Failure && a.Status == channels.Down
 	}
 	var list []checks.Check
 	for id, some := range failed {
@@ -166,10 +187,10 @@ func (v *deliveriesView) addCauses(q *ui.Request) error {
 		list = append(list, *c.Check)
 	}
 	found, err := q.Failures(list)
-	for i := range v.Rows {
-		r := &v.Rows[i]
-		if f := found[r.CheckID]; r.Reason == flips.Failure && f.Cause != "" && f.At.Equal(r.CreatedAt) {
-			r.Why += ": " + f.Why()
+	for i := range v.Alerts {
+		a := &v.Alerts[i]
+		if f := found[a.CheckID]; a.Reason == flips.Failure && f.Cause != "" && f.At.Equal(a.CreatedAt) {
+			a.Why += ": " + f.Why()
 		}
 	}
 	return err
@@ -346,9 +367,19 @@ func (r deliveryRow) Word() string {
 	return string(r.State)
 }
 
+// Later is how long after the alert it was sent, or "" if that was at once.
+func (r deliveryRow) Later() string {
+	if d := r.FinishedAt.Sub(r.CreatedAt); r.State == checks.DeliverySent && d >= time.Second {
+		return prose.Duration(d) + " later"
+	}
+	return ""
+}
+
 // Hint says what the state means, where that is not obvious.
 func (r deliveryRow) Hint() string {
 	switch {
+	case words.LaterStep(r.Delivery):
+		return "escalation"
 	case r.State == checks.DeliverySuperseded:
 		return "replaced by a newer alert about this check"
 	case r.Batch != 0 && r.Held == "" && r.State != checks.DeliverySkipped:

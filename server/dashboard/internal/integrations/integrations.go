@@ -54,7 +54,7 @@ func integrationsPage(q *ui.Request) error {
 	}{list, len(kindsToMake(q)) > 0, any, onAlert})
 }
 
-// integrations returns all integrations of the project, oldest first, and whether it has checks.
+// integrations returns all integrations of the project, those that fail first and then the oldest, and whether it has checks.
 func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error) {
 	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
@@ -72,15 +72,33 @@ func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error)
 	for i, c := range available {
 		rows[i] = integrationOf(q, c)
 		rows[i].Checks, rows[i].Groups = counts[c.ID], groups[c.ID]
-		rows[i].Reach = reach[c.ID]
-		if rows[i].Arrives = q.Clock().Reach(reach[c.ID], q.Mon.Now()); c.Kind == channels.Group && rows[i].Failing() {
-			rows[i].Arrives = "failing: see its members" // which say since when and why
-		}
+		rows[i].reached(q, c, reach[c.ID])
 		if rows[i].Last, err = lastDelivery(q, c.ID); err != nil {
 			return nil, false, err
 		}
 	}
+	slices.SortStableFunc(rows, func(a, b integration) int { return ui.TrueFirst(a.Failing(), b.Failing()) })
 	return rows, anyChecks, nil
+}
+
+// failing returns those of the integrations at which alerts do not arrive, but no groups: their members are among them.
+func failing(q *ui.Request, available []channels.Channel) (rows []integration, err error) {
+	reach, err := q.Mon.Project(q.Project.ID).Reach(q.Ctx(), available, true)
+	for _, c := range available {
+		row := integrationOf(q, c)
+		if row.reached(q, c, reach[c.ID]); row.Failing() && c.Kind != channels.Group {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
+// reached fills in whether alerts arrive.
+func (i *integration) reached(q *ui.Request, c channels.Channel, r verdict.Reach) {
+	i.Reach = r
+	if i.Arrives = q.Clock().Reach(r, q.Mon.Now()); c.Kind == channels.Group && i.Failing() {
+		i.Arrives = "failing: see its members" // which say since when and why
+	}
 }
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {

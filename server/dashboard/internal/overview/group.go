@@ -18,9 +18,10 @@ import (
 
 // group is checks that went wrong alike, which the page shows as one row, or others.
 type group struct {
-	Title string
+	Title string // "" if the cause, which the row of the group quotes, says all
 	Alike bool
 	Rows  []row
+	key   string // the title, or the cause
 }
 
 // The titles of groups of checks that are not alike.
@@ -35,7 +36,7 @@ func likeness(r row) (key string, least int, title string) {
 	if key, known := verdict.CauseKey(r.cause); known {
 		return "cause " + key, 2, key
 	} else if key != "" {
-		return "cause " + key, 2, r.cause
+		return "cause " + key, 2, ""
 	}
 	switch {
 	case r.Status != checks.StatusDown:
@@ -55,12 +56,12 @@ func grouped(rows []row) (groups []group) {
 		key, _, _ := likeness(r)
 		alike[key] = append(alike[key], r)
 	}
-	down, up := group{Title: stillDown}, group{Title: upAgain}
+	down, up := group{Title: stillDown, key: stillDown}, group{Title: upAgain, key: upAgain}
 	for _, r := range rows {
 		key, least, title := likeness(r)
 		switch list := alike[key]; {
 		case key != "" && len(list) >= least && list[0].Key == r.Key:
-			groups = append(groups, group{title, true, list})
+			groups = append(groups, group{title, true, list, cmp.Or(title, r.cause)})
 		case key != "" && len(list) >= least: // it is there already
 		case r.Status == checks.StatusDown:
 			down.Rows = append(down.Rows, r)
@@ -79,7 +80,7 @@ func grouped(rows []row) (groups []group) {
 // ID identifies the group on the page, so that an open page keeps it unfolded.
 func (g group) ID() string {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(g.Title))
+	_, _ = h.Write([]byte(g.key))
 	return "g-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
@@ -118,17 +119,23 @@ func (g group) To() time.Time { return slices.MaxFunc(g.Rows, byTrouble).at }
 
 func byTrouble(a, b row) int { return a.at.Compare(b.at) }
 
-// Told says who was notified, if that is the same for all checks, or else about how many nobody was.
+// Told says who was notified, if that is the same for all checks, and who follows for the first of them, or else about how many nobody
+// was notified.
 func (g group) Told() string {
-	told := g.Rows[0].Told
+	first := slices.MinFunc(g.Rows, byTrouble).Told
+	told, _, _ := strings.Cut(first, thenSteps)
+	same := func(r row) bool { now, _, _ := strings.Cut(r.Told, thenSteps); return now == told }
 	switch untold := g.count(func(r row) bool { return r.Untold }); {
-	case g.count(func(r row) bool { return r.Told == told }) == len(g.Rows):
-		return told
+	case g.count(same) == len(g.Rows):
+		return first
 	case untold > 0:
 		return fmt.Sprintf("nobody notified of %d", untold)
 	}
 	return ""
 }
+
+// thenSteps stands between who was notified and the later steps of an escalation.
+const thenSteps = "; then "
 
 // Untold reports that nobody was notified of some check.
 func (g group) Untold() bool { return g.count(func(r row) bool { return r.Untold }) > 0 }

@@ -55,7 +55,9 @@ type view struct {
 	Failing   []failing
 	Nobody    []ui.Row
 	AllNobody int
-	Due       []ui.Row
+	// Bare says that the project has no integrations.
+	Bare bool
+	Due  []ui.Row
 	// LastName, LastKey and LastAt are the newest run of any check that went wrong.
 	LastName, LastKey string
 	LastAt            time.Time
@@ -133,7 +135,7 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Groups = grouped(bad)
-	v.Failing = failingChannels(q, available, reach)
+	v.Failing, v.Bare = failingChannels(q, available, reach), len(available) == 0
 	if err := v.addNobody(q, available, reach, now); err != nil {
 		return err
 	}
@@ -266,7 +268,7 @@ func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
 		ping.Path, ping.Label = "/checks/"+list[0].UniqueKey(), "How to ping "+ui.NameOf(list[0])
 	}
 	return []step{
-		{len(list) > 0, "Create a check", "A check monitors one job. Rollcall alerts you when a ping is missing or reports a failure.",
+		{len(list) > 0, "Create a check", "One for each job, with the times at which it runs.",
 			project + "/checks/new", "New check", project + "/import", "Import from Healthchecks"},
 		ping,
 		{reaching, "Say whom to alert", "An integration is where alerts go: e-mail, a chat, a pager or a webhook.",

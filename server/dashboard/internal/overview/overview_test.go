@@ -195,7 +195,7 @@ func TestOverviewKept(t *testing.T) {
 	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops not notified yet: network is down or late, or has just come up", "<span>backup waits for it</span>").HasNo("untold", "ops not notified yet<")
 }
 
-// TestOverviewSteps says whom later steps of the escalation policy notify, and when.
+// TestOverviewSteps says whom later steps of the escalation policy notify, and when: of jobs that failed alike, the first one's.
 func TestOverviewSteps(t *testing.T) {
 	s := pagetest.New(t, func(c *pagetest.Config) {
 		c.Monitor = monitor.Config{Channels: pagetest.WebhooksBy(channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }))}
@@ -208,6 +208,16 @@ func TestOverviewSteps(t *testing.T) {
 	s.Ping(s.Create(checks.Spec{Name: new("backup"), Channels: new("*")}), pings.Signal{Kind: pings.Failure})
 	s.Tick()
 	s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<span>ops notified; then pager 12:10, boss 13:00</span>").HasNo("untold")
+	for _, name := range []string{"one", "two"} {
+		s.Advance(time.Minute)
+		s.Ping(s.Create(checks.Spec{Name: &name, Channels: new("*")}), pings.Signal{Kind: pings.Failure, Body: []byte("fatal: no route to 10.0.4.2\n")})
+		s.Tick()
+	}
+	page := s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("<h2>2 jobs fail the same way</h2>", "fatal: no route to 10.0.4.2</a>")
+	row, _, _ := strings.Cut(page.Body, "Show all 2")
+	if !strings.Contains(row, "<span>ops notified; then pager 12:11, boss 13:01</span>") {
+		t.Errorf("who was notified of both: %s", row)
+	}
 }
 
 // TestOverviewWell is quiet and has the evidence.
@@ -244,9 +254,13 @@ func TestOverviewNew(t *testing.T) {
 	}
 	s.Browser().Get(s.Path("overview")).Is(http.StatusSeeOther)
 	c := s.Create(checks.Spec{Name: new("backup")})
-	b.Get(s.Path("overview")).Has("How to ping backup", "✓ done")
+	page := b.Get(s.Path("overview")).Has("How to ping backup", "✓ done")
+	if n := strings.Count(page.Body, "btn primary"); n != 2 { // New check, and the step that is next
+		t.Errorf("%d filled buttons", n)
+	}
 	s.Ping(c, pings.Signal{})
-	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.")
+	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.", "1 check alerts nobody", `integrations/new">New integration</a>`)
+	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).HasNo("New integration")
 }
 
 // TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large.

@@ -31,19 +31,21 @@ func TestRenameProject(t *testing.T) {
 
 func TestGrouping(t *testing.T) {
 	s := pagetest.New(t)
-	b := s.Owner()
+	b, reader := s.Owner(), s.SignedIn(s.Keys.ReadOnly)
 	save := func(checks, window string) *pagetest.Answer {
 		return b.Post(s.Path("grouping"), url.Values{"storm_checks": {checks}, "storm_window": {window}})
 	}
-	b.Get(s.Path("settings")).Is(http.StatusOK).Has("from 5 checks within 1 min", `value="5"`, `value="1 min"`)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has(`value="5"`, `value="1 min"`).HasNo("from 5 checks")
+	reader.Get(s.Path("settings")).Has("from 5 checks within 1 min")
 	save("x", "1m").Is(http.StatusBadRequest).Has("Not saved", "The number of checks is not a number.", `value="x"`)
 	save("1", "1m").Is(http.StatusBadRequest).Has("Not saved", "The number of checks is too small: 1, the minimum is 2.", `aria-invalid="true"`)
 	save("5", "soon").Is(http.StatusBadRequest).Has("Not saved", "The window is not a duration such as 90s, 30 min, 1h30m or 1 day.", `value="soon"`)
 	save("5", "2h").Is(http.StatusBadRequest).Has("Not saved", "The window is out of range: 2 h, it takes 10 s to 1 h.")
 	save(" 3 ", "90s").Is(http.StatusSeeOther)
-	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Saved.", "from 3 checks within 1 min 30 s", `value="1 min 30 s"`)
+	b.Get(s.Path("settings")).Is(http.StatusOK).Has("Saved.", `value="3"`, `value="1 min 30 s"`)
+	reader.Get(s.Path("settings")).Has("from 3 checks within 1 min 30 s")
 	save("0", "90s").Is(http.StatusSeeOther)
-	b.Get(s.Path("settings")).Is(http.StatusOK).Has("<dd>off</dd>")
+	reader.Get(s.Path("settings")).Is(http.StatusOK).Has("<dd>off</dd>")
 	s.SignedIn(s.Keys.ReadWrite).Post(s.Path("grouping"), url.Values{"storm_checks": {"3"}, "storm_window": {"1m"}}).Is(http.StatusForbidden)
 }
 

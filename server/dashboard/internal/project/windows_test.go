@@ -43,15 +43,15 @@ func TestMaintenance(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	for want, form := range map[string]url.Values{
-		`<a href="#tags">The list of tags is empty: choose a tag, or another answer.</a>`:                         {"scope": {"tags"}, "when": {"now"}, "for": {"1h"}},
-		`<a href="#checks">The list of checks is empty: choose a check, or another answer.</a>`:                   {"scope": {"checks"}, "when": {"now"}, "for": {"1h"}},
-		`<a href="#start">The start is not a date and a time.</a>`:                                                {"when": {"planned"}, "end": {"2026-11-25T02:00"}},
-		`<a href="#end">The end is not after the start`:                                                           {"when": {"planned"}, "start": {"2026-11-25T02:00"}, "end": {"2026-11-25T01:00"}},
-		`<a href="#schedule">The schedule is not valid`:                                                           {"when": {"recurring"}, "schedule": {"0 0 30 2 *"}, "each": {"1h"}, "tz": {"UTC"}},
-		`<a href="#tz">&#34;Europe/Rigga&#34; is not a time zone of the IANA database; did you mean Europe/Riga?`: {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Europe/Rigga"}},
-		`<a href="#each">The duration is out of range: 33 days 8 h, each occurrence takes 1 minute to 30 days`:    {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"800 h"}, "tz": {"UTC"}},
-		`&#34;Mars&#34; is not a time zone of the IANA database. Use a name such as Europe/Riga.`:                 {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Mars"}},
-		`<a href="#each">The duration `:                                                                           {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"31 days"}, "tz": {"UTC"}},
+		`<a href="#tags">The list of tags is empty: choose a tag, or another answer.</a>`:                             {"scope": {"tags"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#checks">The list of checks is empty: choose a check, or another answer.</a>`:                       {"scope": {"checks"}, "when": {"now"}, "for": {"1h"}},
+		`<a href="#start">The start is not a date and a time.</a>`:                                                    {"when": {"planned"}, "end": {"2026-11-25T02:00"}},
+		`<a href="#end">The end is not after the start`:                                                               {"when": {"planned"}, "start": {"2026-11-25T02:00"}, "end": {"2026-11-25T01:00"}},
+		`<a href="#schedule">The schedule is not valid`:                                                               {"when": {"recurring"}, "schedule": {"0 0 30 2 *"}, "each": {"1h"}, "tz": {"UTC"}},
+		`<a href="#tz">&#34;Europe/Rigga&#34; is not a time zone of the IANA database; did you mean Europe/Riga?</a>`: {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Europe/Rigga"}},
+		`<a href="#each">The duration is out of range: 33 days 8 h, each occurrence takes 1 minute to 30 days`:        {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"800 h"}, "tz": {"UTC"}},
+		`&#34;Mars&#34; is not a time zone of the IANA database. Use a name such as Europe/Riga.`:                     {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"1h"}, "tz": {"Mars"}},
+		`<a href="#each">The duration `:                                                                               {"when": {"recurring"}, "schedule": {"@daily"}, "each": {"31 days"}, "tz": {"UTC"}},
 	} {
 		b.Post(s.Path("maintenance"), form).Is(http.StatusBadRequest).Has(want)
 	}
@@ -151,6 +151,8 @@ func TestSnooze(t *testing.T) {
 	b.Get(page).Has("Snooze ended.").HasNo("<b>Snoozed</b>")
 
 	b.Post(s.Path("bulk"), url.Values{"action": {"snooze"}, "for": {"30m"}, "check": pagetest.IDs(c, other)}).Is(http.StatusSeeOther)
-	b.Get(s.Path("")).Has("Snoozed until 14:30")
+	snoozed := b.Get(s.Path("")).Has("Snoozed until 14:30")
 	b.Get(page).Has("<b>Snoozed</b> until ").HasNo("End snooze") // it is about another check, too
+	b.Undo(snoozed).Has("Snooze ended.").HasNo("Snoozed until")
+	b.Get(page).HasNo("<b>Snoozed</b>")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/audit"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -69,6 +70,12 @@ func RowOf(c checks.Check, now time.Time, viewer *time.Location) Row {
 		}
 	}
 	return r
+}
+
+// Has reports whether the viewer has acknowledged the outage of a check.
+func (q *Request) Has(c checks.Check) bool {
+	by := audit.ActorOf(q.Ctx()).Known()
+	return by != "" && c.Acknowledged(q.Mon.Now()).By == by
 }
 
 // Rows returns the rows of checks. It stops when the answer takes too long.

@@ -23,13 +23,17 @@ import (
 )
 
 // Undo collects what an action changes, so that the notice about it can offer to undo exactly that.
-type Undo struct{ changes []undoGroup }
+type Undo struct {
+	changes []undoGroup
+	window  uuid.UUID // a snooze, or the zero value
+}
 
 // undoRecord is what the Undo button of a notice sends, sealed.
 type undoRecord struct {
 	Project uuid.UUID
 	Until   time.Time
 	Changes []undoGroup
+	Window  uuid.UUID `json:",omitzero"`
 }
 
 // undoGroup is one change of some checks: of settings, of the state, which a pause or a resume has changed, or an acknowledgement.
@@ -113,7 +117,7 @@ const undoAge = time.Hour
 // NoticeUndo shows a text on the next page of the viewer, once, with a button that undoes the changes.
 func (q *Request) NoticeUndo(text string, u Undo) error {
 	q.Notice(text)
-	if len(u.changes) == 0 {
+	if len(u.changes) == 0 && u.window == uuid.Nil {
 		return nil
 	}
 	token, err := u.seal(q)
@@ -128,7 +132,7 @@ func (q *Request) NoticeUndo(text string, u Undo) error {
 }
 
 func (u Undo) seal(q *Request) (string, error) {
-	record := undoRecord{Project: q.Project.ID, Until: q.Mon.Now().Add(undoAge), Changes: joined(u.changes)}
+	record := undoRecord{Project: q.Project.ID, Until: q.Mon.Now().Add(undoAge), Changes: joined(u.changes), Window: u.window}
 	text, err := json.Marshal(record)
 	if err != nil {
 		return "", err
@@ -224,6 +228,9 @@ func undo(q *Request) error {
 	if err != nil {
 		return err
 	}
+	if record.Window != uuid.Nil {
+		return endSnooze(q, record.Window)
+	}
 	var changes []monitor.Change
 	var rest Undo
 	for _, g := range record.Changes {
@@ -255,6 +262,15 @@ func undo(q *Request) error {
 	if err := q.NoticeUndo(text+o.Rest(), rest); err != nil {
 		return err
 	}
+	return q.back()
+}
+
+// endSnooze undoes a snooze, which may have ended.
+func endSnooze(q *Request, id uuid.UUID) error {
+	if _, err := q.Mon.Project(q.Project.ID).EndWindow(q.Ctx(), id); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	q.Notice("Snooze ended.")
 	return q.back()
 }
 

@@ -70,8 +70,8 @@ func (q *Request) Snooze(choice string, list ...checks.Check) error {
 		w.Checks = append(w.Checks, c.ID)
 	}
 	w, err := q.Mon.Project(q.Project.ID).AddWindow(q.Ctx(), w)
-	if err == nil {
-		q.Notice("Snoozed until " + clock.Text(w.End, now) + ".")
+	if err != nil {
+		return err
 	}
-	return err
+	return q.NoticeUndo("Snoozed until "+clock.Text(w.End, now)+".", Undo{window: w.ID})
 }

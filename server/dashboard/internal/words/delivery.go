@@ -10,6 +10,11 @@ import (
 // Somebody is who has acknowledged an outage, for those who may not see it.
 const Somebody = "somebody"
 
+// LaterStep reports whether an alert waits for the turn of its integration in the escalation.
+func LaterStep(d checks.Delivery) bool {
+	return d.State == checks.DeliveryPending && d.Held == gate.ByStep
+}
+
 // Kept says why an alert waits or nobody gets it, such as "maintenance: new disks", for one that the gate keeps back or has dropped
 // and one that its integration does not want. It is "" for others. parent is the state of the check that the alert waits for, or ""
 // where nobody knows it.

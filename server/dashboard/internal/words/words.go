@@ -56,8 +56,13 @@ func Short(name string) string {
 	return name
 }
 
-// Sentence gives a text, such as that of an error, a capital letter and a full stop.
-func Sentence(text string) string { return Capital(text) + "." }
+// Sentence gives a text, such as that of an error, a capital letter and a full stop, unless it ends with a question.
+func Sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return Capital(text)
+	}
+	return Capital(text) + "."
+}
 
 // Capital gives a text a capital letter.
 func Capital(text string) string {

@@ -65,7 +65,7 @@ function showCounts() {
   const text = counts.down ? `${counts.down} down · ${title}` : title;
   if (document.title !== text) document.title = text;
   const icon = document.getElementById("icon");
-  const href = icon.dataset[counts.down ? "down" : counts.late ? "late" : "up"];
+  const href = icon.getAttribute("href").replace(/icon-\w+/, `icon-${counts.down ? "down" : counts.late ? "late" : "up"}`);
   if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
   const badge = document.getElementById("navdown");
   badge.hidden = !counts.down;
@@ -97,7 +97,16 @@ let timer = 0;
 let ready = 0; // when the next fetch may begin
 let running = false;
 const poll = document.querySelector("[data-poll]");
-const offline = document.getElementById("offline");
+const gone = line("gone", "alert", "");
+const offline = line("offline", "status", "Connection lost. Showing last known data; reconnecting…");
+
+// line adds a hidden line at the top of the page. Screen readers announce it once it is shown.
+function line(id, role, text) {
+  const element = Object.assign(document.createElement("p"), { id, role, className: "offline", textContent: text, hidden: true });
+  element.dataset.own = ""; // see patch.js
+  document.getElementById("main").prepend(element);
+  return element;
+}
 
 // The answer to a form, such as the page of a bulk edit, may have an address that nothing is at.
 const got = "zone" in document.body.dataset;
@@ -123,7 +132,6 @@ function leave(answer) {
   if (left) return;
   left = true;
   if (got && !touched()) return location.reload();
-  const gone = document.getElementById("gone");
   gone.hidden = false;
   gone.textContent = answer?.redirected ? "Your session has ended. What you typed is still here: sign in in another tab, then save." :
     "This page is gone, or you may no longer see it. What you typed is still here.";

@@ -29,10 +29,16 @@ export function patch(old, fresh) {
   return old;
 }
 
+// past skips what a script has put into the page, which no answer has: elements with data-own.
+function past(node) {
+  while (node?.dataset && "own" in node.dataset) node = node.nextSibling;
+  return node;
+}
+
 function patchChildren(old, fresh) {
   const named = new Map();
   for (const child of old.children) if (idOf(child)) named.set(idOf(child), child);
-  let at = old.firstChild;
+  let at = past(old.firstChild);
   for (const child of [...fresh.childNodes]) {
     const id = idOf(child);
     const same = id ? named.get(id) : at;
@@ -41,10 +47,10 @@ function patchChildren(old, fresh) {
       continue;
     }
     if (same !== at) old.insertBefore(same, at);
-    at = patch(same, child).nextSibling;
+    at = past(patch(same, child).nextSibling);
   }
   while (at) {
-    const next = at.nextSibling;
+    const next = past(at.nextSibling);
     at.remove();
     at = next;
   }
