@@ -168,11 +168,13 @@ func (w *world) parentMay(j *chore, o *failure, now time.Time, depth int) string
 
 // mayTell reports whether somebody may still be told soon that a parent is down.
 func (w *world) mayTell(p *chore, now time.Time) bool {
-	if o := p.outage(); time.Duration(o.streak)*judgeTick < 8*time.Minute {
+	soon := func(ticks int) bool { return time.Duration(ticks)*judgeTick < 8*time.Minute }
+	if soon(p.outage().streak) {
 		return true
 	}
 	for _, d := range w.desks[1:] {
-		if wanted, after := w.wanted(p, d); wanted && after > 0 {
+		assigned := func(r *recipient) bool { return soon(w.person(p, r).wanted) } // since then
+		if wanted, after := w.wanted(p, d); wanted && (after > 0 || slices.ContainsFunc(d.to, assigned)) {
 			return true
 		}
 	}
