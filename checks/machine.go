@@ -300,7 +300,7 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 	c.Stored, c.StoredSince = before.Stored, before.StoredSince
 	c.LastPing, c.WatchedFrom = before.LastPing, before.WatchedFrom
 	c.Alerting, c.Ack = before.Alerting, before.Ack
-	if c.Alerting != (alerting{}) || c.Stored == StatusDown && c.RepeatEvery > 0 { // its rules may have changed since
+	if c.Stored == StatusDown && c.RepeatEvery > 0 || c.Stored != StatusPaused && c.Alerting != (alerting{}) { // its rules may have changed since
 		c.Alerting.Next = at
 	}
 	c.Runs = c.Runs.Only(before.Runs.Open()...)

@@ -94,8 +94,8 @@ func TestMaintenance(t *testing.T) {
 	})
 }
 
-// TestQuietHoursLifted: what quiet hours keep back in the outbox leaves once they are lifted, whether or not somebody keeps an
-// audit log, and whether or not the check still has the integration.
+// TestQuietHoursLifted: what quiet hours keep back in the outbox leaves once they are lifted, whether or not somebody keeps an audit log.
+// If the check has lost the integration meanwhile, it leaves when that is back.
 func TestQuietHoursLifted(t *testing.T) {
 	for _, retention := range []time.Duration{0, time.Hour} {
 		eachOutbox(t, func(c *monitor.Config) { c.AuditRetention = retention }, func(t *testing.T, o outbox) {
@@ -104,8 +104,18 @@ func TestQuietHoursLifted(t *testing.T) {
 			o.ping(t, c.ID, pings.Failure)
 			o.change(t, c, checks.Spec{QuietHours: new("00:00-23:59")})
 			o.deliver(t)
+			o.change(t, c, checks.Spec{QuietHours: new("")})
+			o.deliver(t, down)
+			o.ping(t, c.ID, pings.Success)
+			o.deliver(t, up)
+
+			o.ping(t, c.ID, pings.Failure)
+			o.change(t, c, checks.Spec{QuietHours: new("00:00-23:59")})
+			o.deliver(t)
 			o.change(t, c, checks.Spec{Channels: new("")})
 			o.change(t, c, checks.Spec{QuietHours: new("")})
+			o.deliver(t)
+			o.change(t, c, checks.Spec{Channels: new("ops")})
 			o.deliver(t, down)
 		})
 	}
