@@ -340,6 +340,7 @@ func (w *world) judgeEnd(j *chore, r *recipient, p *person, who string, slack in
 
 // killed notes that a server has died. What it had claimed leaves later, and counts as tried.
 func (w *world) killed() {
+	w.settle() // it may have claimed what has become due in this instant
 	for _, d := range w.desks {
 		for _, r := range d.to {
 			r.ready = 0
