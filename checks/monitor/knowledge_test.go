@@ -503,6 +503,15 @@ func TestIncidentNamedAgain(t *testing.T) {
 		work(t, o.Monitor)
 		equal(t, "named again", desk.said(), []string{"1 down"})
 
+		o.change(t, c, checks.Spec{Channels: new("")})
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		o.channel(t, channels.Group, "all", map[string]string{"channels": "desk"})
+		o.change(t, c, checks.Spec{Channels: new("all")})
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		equal(t, "named by a group", desk.said(), []string{"1 up: the integration does not get alerts about the check any more", "2 down"})
+
 		desk.set(channels.Permanent(errors.New("refused")), false)
 		o.change(t, c, checks.Spec{Channels: new("")})
 		o.clock.Advance(time.Minute)
@@ -510,7 +519,7 @@ func TestIncidentNamedAgain(t *testing.T) {
 		desk.set(nil, false)
 		o.ping(t, c.ID, pings.Success)
 		work(t, o.Monitor)
-		equal(t, "refused to close it", desk.said(), []string{"1 up: the job reported success"})
+		equal(t, "refused to close it", desk.said(), []string{"2 up: the job reported success"})
 	})
 }
 

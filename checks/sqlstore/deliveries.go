@@ -369,7 +369,8 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 // transaction could otherwise delete a channel before the commit and leave its delivery behind.
 const keepChannels = " FOR KEY SHARE OF ch"
 
-// copyDelivery adds deliveries of the same alert to further channels, but not behind one about a later flip.
+// copyDelivery adds deliveries of the same alert to further channels, also to one whose incident was closed since, but not behind one
+// about a later flip.
 func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
 	insert := `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at, held, held_until, origin)
@@ -377,7 +378,8 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
-				AND o.created_at >= d.created_at AND o.state <> 'skipped'
+				AND o.created_at >= d.created_at AND o.state <> 'skipped' AND o.close = ''
+				AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> '')
 			OR o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id > d.flip_id)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {

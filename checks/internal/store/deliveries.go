@@ -78,7 +78,7 @@ type DeliveryResult struct {
 	// Copies are further channels for the alert. Each gets a new pending delivery with no Attempts, due now, and with
 	// CreatedAt, Since, Held, HeldUntil, the flip and the reminder of the original. A channel gets none if it no longer exists or has the
 	// same alert already: a delivery that was not skipped, for the same check and flip, a reminder like the original or none like it, and
-	// raised at the same instant or later.
+	// raised at the same instant or later, whose incident was not closed since.
 	Copies []uuid.UUID
 	// Handovers are the recipients that get a pending delivery of their own, each at most one of the same Origin. All else is
 	// that of the original.
