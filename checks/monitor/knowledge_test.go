@@ -224,14 +224,7 @@ func TestKnowledge(t *testing.T) {
 		},
 		"an alert that sums up quiet hours is dropped": func(t *testing.T, p policy) {
 			p.set(t, step(0, p.mail))
-			c := p.job(t, "job", "")
-			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:20")})
-			p.ping(t, c.ID, pings.Failure)
-			p.sweep(t, 0, "mail: job down")
-			for i, kind := range []pings.Kind{pings.Success, pings.Failure} {
-				p.clock.Set(noon.Add(time.Duration(6+i) * time.Minute))
-				p.ping(t, c.ID, kind)
-			}
+			c := downAgain(t, p, "12:05-12:20")
 			p.window(t, soon(p))
 			p.sweep(t, 20*time.Minute)
 			must(t, p.SetEscalation(t.Context(), nil))
@@ -424,14 +417,7 @@ func TestKnowledge(t *testing.T) {
 		"taken away after the end of an outage that sums up quiet hours": func(t *testing.T, p policy) {
 			p.set(t, step(0, p.mail))
 			p.ping(t, p.outbox.create(t, checks.Spec{Name: new("other"), RecordOnly: new(true)}).ID, pings.Failure)
-			c := p.job(t, "job", "")
-			p.change(t, c, checks.Spec{QuietHours: new("12:05-12:30")})
-			p.ping(t, c.ID, pings.Failure)
-			p.sweep(t, 0, "mail: job down")
-			for i, kind := range []pings.Kind{pings.Success, pings.Failure} {
-				p.clock.Set(noon.Add(time.Duration(6+i) * time.Minute))
-				p.ping(t, c.ID, kind)
-			}
+			c := downAgain(t, p, "12:05-12:30")
 			p.window(t, soon(p))
 			p.sweep(t, 30*time.Minute)
 			p.ping(t, c.ID, pings.Success)
@@ -471,6 +457,20 @@ func TestKnowledge(t *testing.T) {
 			})
 		})
 	}
+}
+
+// downAgain has a check that alerts as the policy says go down before quiet hours, and up and down again in them.
+func downAgain(t *testing.T, p policy, hours string) checks.Check {
+	t.Helper()
+	c := p.job(t, "job", "")
+	p.change(t, c, checks.Spec{QuietHours: &hours})
+	p.ping(t, c.ID, pings.Failure)
+	p.sweep(t, 0, "mail: job down")
+	for i, kind := range []pings.Kind{pings.Success, pings.Failure} {
+		p.clock.Set(noon.Add(time.Duration(6+i) * time.Minute))
+		p.ping(t, c.ID, kind)
+	}
+	return c
 }
 
 // pausedFor changes the settings of a check while it is paused, and undoes the pause.

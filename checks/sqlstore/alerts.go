@@ -67,6 +67,10 @@ func place(d string) string {
 	return "CASE WHEN " + d + ".origin > 0 THEN " + d + ".origin ELSE " + d + ".id END"
 }
 
+// laterClose selects the deliveries k that close the incident of the line of a delivery o after it.
+var laterClose = `SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
+	AND k.id > ` + place("o") + ` AND k.close <> ''`
+
 // heard says of a delivery o that somebody may have heard it: it was sent, or tried. What is dropped untried has no attempts.
 const heard = `(o.state = 'sent' OR o.attempts > 0)`
 
@@ -322,7 +326,7 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		SELECT 1 FROM rollcall_deliveries AS o JOIN rollcall_flips AS f ON f.id = o.flip_id AND f.check_id = o.check_id
 		WHERE o.check_id = c.id AND NOT f.up AND o.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
-			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = c.id AND k.channel_id = o.channel_id AND k.id > `+place("o")+` AND k.close <> '')
+			AND NOT EXISTS (`+laterClose+`)
 			AND (`+reached+` OR o.state = 'pending' AND (
 				(o.held LIKE ?3 OR o.held = ?4) AND (o.error = '' OR o.due_at = o.held_until) -- held stays when an alert leaves
 				OR o.held IN ('', ?5) AND o.created_at > ?1 OR o.held_until > ?1 AND o.held_until <= ?2)))`,

@@ -379,7 +379,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
 			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND (o.reminder > 0) = (d.reminder > 0)
 				AND o.created_at >= d.created_at AND o.state <> 'skipped' AND o.close = ''
-				AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > o.id AND k.close <> '')
+				AND NOT EXISTS (` + laterClose + `)
 			OR o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id > d.flip_id)
 		ORDER BY ch.created_at, ch.id`
 	if t.s.d.postgres {

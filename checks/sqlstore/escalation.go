@@ -110,9 +110,9 @@ func (t *transaction) ReleaseHeld(ctx context.Context, projectID uuid.UUID, now 
 	return t.tellMissing(ctx, projectID, now)
 }
 
-// tellMissing adds the deliveries of alerts that an integration has missed: it was assigned to a check that is down, to its group, or
-// named in the escalation policy after the alert, or what waited for it ended in a pause that was undone. They count from the alert,
-// so that the step is that of the others.
+// tellMissing adds, after dropUnconcerned, the deliveries of alerts that an integration has missed: it was assigned to a check that is
+// down, to its group, or named in the escalation policy after the alert, or what waited for it ended in a pause that was undone. They
+// count from the alert, so that the step is that of the others.
 func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now time.Time) error {
 	var down []int64
 	err := t.tx().NewRaw("SELECT 1 FROM rollcall_checks WHERE project_id = ? AND status = ? LIMIT 1", projectID, listCode(checks.StatusDown)).Scan(ctx, &down)
@@ -188,8 +188,7 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 		JOIN rollcall_channels AS ch ON ch.id IN (?2) AND ` + to + `
 		WHERE c.project_id = ?0 AND c.status = ?1 AND NOT c.record_only
 			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = c.id AND o.channel_id = ch.id AND o.flip_id = f.id
-				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR o.state IN ('sent', 'failed')) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k
-					WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id AND k.id > ` + place("o") + ` AND k.close <> ''))`
+				AND o.close = '' AND (o.state = 'pending' AND o.reminder = 0 OR o.state IN ('sent', 'failed')) AND NOT EXISTS (` + laterClose + `))`
 	args = append([]any{projectID, listCode(checks.StatusDown), bun.List(wants), micros(now), gate.ByStep}, args...)
 	var down []uuid.UUID
 	if err := t.tx().NewRaw("SELECT DISTINCT c.uuid"+from, args...).Scan(ctx, &down); err != nil || len(down) == 0 {

@@ -96,8 +96,7 @@ func saysDown(check string) string {
 				WHERE k.check_id = ` + check + ` AND k.close = '' AND k.origin = 0 ORDER BY k.id DESC LIMIT 1), 0)`
 	return "o.id > " + raised + " AND CASE WHEN o.origin = 0 THEN o.id ELSE abs(o.origin) END > " + raised + `
 			AND o.close = '' AND (o.state = 'pending' OR ` + heard + `)
-			AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.check_id AND k.channel_id = o.channel_id
-				AND k.id > ` + place("o") + ` AND k.close <> '' AND k.state IN ('sent', 'pending'))`
+			AND NOT EXISTS (` + laterClose + ` AND k.state IN ('sent', 'pending'))`
 }
 
 // toFunction begins a statement that adds deliveries to store.OnAlert.
