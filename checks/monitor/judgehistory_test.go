@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/gate"
@@ -400,13 +402,7 @@ func (w *world) move(n [4]int) string {
 		o.streak, o.streakAck, o.ran = 0, 0, 0
 	}
 	w.forget(func(key personKey) bool { return key.chore == j })
-	for i, v := range w.windows { // they forget it, and one that was about nothing else ends
-		if k := slices.Index(v.Checks, j.id); k >= 0 {
-			if w.windows[i].Checks = slices.Delete(v.Checks, k, k+1); len(v.Checks)+len(v.Tags) == 1 {
-				w.windows[i].End = w.now()
-			}
-		}
-	}
+	w.windows = slices.DeleteFunc(w.windows, func(v gate.Window) bool { return slices.Equal(v.Checks, []uuid.UUID{j.id}) }) // it was about nothing else
 	for _, d := range w.desks {
 		if d.project == to {
 			j.desks = append(j.desks, d)
