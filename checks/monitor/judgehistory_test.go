@@ -68,6 +68,8 @@ var kinds = []struct {
 	{"move", 1, (*world).move},
 	{"notify", 1, (*world).notify},
 	{"storm", 1, (*world).storm},
+	{"retry", 2, (*world).retry},
+	{"unplug", 1, (*world).unplug},
 }
 
 // draw returns the history of a seed. It has a few kinds of deeds besides failures and successes, so that they meet often.
@@ -199,6 +201,7 @@ func (w *world) acknowledge(n [4]int) string {
 	if err != nil {
 		return ""
 	}
+	j.ackSeen = true
 	if j.ackUntil = w.now().Add(spec.For); spec.For == 0 {
 		j.ackUntil = w.now().Add(1000 * time.Hour)
 	}
@@ -422,6 +425,31 @@ func (w *world) notify(n [4]int) string {
 	})
 	must(w.t, err)
 	return d.name + " only hears: " + d.only
+}
+
+// retry gives what was given up another chance.
+func (w *world) retry([4]int) string {
+	n, err := w.mon().Project(w.projects[0]).RetryFailed(w.ctx)
+	must(w.t, err)
+	w.retried = true
+	return fmt.Sprintf("%d failed deliveries are sent again", n)
+}
+
+// unplug removes an integration and adds another of its kind.
+func (w *world) unplug(n [4]int) string {
+	i := 1 + n[0]%5
+	d := w.desks[i]
+	must(w.t, w.mon().Project(d.project).DeleteChannel(w.ctx, d.id))
+	w.addDesk(d.project, d.name+"+", d.kind, len(d.to) > 1)
+	last := len(w.desks) - 1
+	w.desks[i], w.desks = w.desks[last], w.desks[:last]
+	gone := func(other *target) bool { return other == d }
+	for _, j := range w.jobs {
+		j.desks = slices.DeleteFunc(j.desks, gone)
+	}
+	w.desks[0].members = slices.DeleteFunc(w.desks[0].members, gone)
+	delete(w.steps, d)
+	return d.name + " is deleted, " + w.desks[i].name + " is there"
 }
 
 // storm sets when alerts leave together, and gives all checks the integration whose kind combines them. Then all of them may fail or succeed.

@@ -199,7 +199,7 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if !p.everWanted[i] {
 		w.complain("not wanted", "%s is about nothing that concerns it", what)
 	}
-	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i {
+	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i && !(w.retried && !l.Over.IsZero()) {
 		w.complain("order", "%s after a later outage", what)
 	}
 	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) {
@@ -258,6 +258,8 @@ func (w *world) judgePerson(j *chore, r *recipient, p *person, wanted bool, afte
 	} else if j.status == "down" {
 		w.judgeSilence(j, r, p, who, slack, now)
 		w.judgeReminders(j, r, p, who, slack, now)
+	} else { // a reminder that a pause has ended does not come back with it, but the next does
+		p.reminding = 0
 	}
 	w.judgeEnd(j, r, p, who, slack, now)
 }

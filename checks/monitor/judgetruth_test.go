@@ -35,8 +35,8 @@ type chore struct {
 	outages            []*failure
 	ups                []time.Time // when it came up
 
-	told     bool // somebody knew of its outage at the last look, and the sender knew that
-	ackSeen  bool
+	told     bool      // somebody knew of its outage at the last look, and the sender knew that
+	ackSeen  bool      // it was acknowledged at the last look, or has been since
 	settings time.Time // of the last change of what its people get
 }
 
@@ -65,7 +65,7 @@ func (j *chore) late(now time.Time) bool {
 func (j *chore) acked(now time.Time) bool { return j.status == "down" && now.Before(j.ackUntil) }
 
 func (j *chore) goDown(at time.Time, reported bool) {
-	j.status, j.expected, j.ackUntil, j.told = "down", at, time.Time{}, false
+	j.status, j.expected, j.ackUntil, j.told, j.ackSeen = "down", at, time.Time{}, false, false
 	if !reported {
 		j.expected = at.Add(-j.grace)
 	}

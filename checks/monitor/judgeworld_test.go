@@ -70,6 +70,7 @@ type world struct {
 	steps       map[*target]time.Duration
 	stormChecks int
 	edited      time.Time // when other people were wanted last
+	retried     bool      // somebody has asked for old news
 
 	persons map[personKey]*person
 	ids     map[string]string // what each idempotency key stands for
@@ -270,7 +271,7 @@ func (w *world) do(d deed) {
 		}
 	}
 	w.touch()
-	if slices.Contains([]string{"policy", "group", "assign", "storm"}, d.kind) {
+	if slices.Contains([]string{"policy", "group", "assign", "storm", "unplug"}, d.kind) {
 		w.edited = w.now()
 	}
 }

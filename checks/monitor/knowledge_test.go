@@ -438,6 +438,22 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{Channels: new("mail,all")})
 			p.after(t, 3*time.Minute, "pager: job down")
 		},
+		"the members of a group are deleted, and it has others": func(t *testing.T, p policy) {
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			c := p.job(t, "job", "all")
+			p.change(t, c, checks.Spec{RepeatEvery: new(30 * time.Minute)})
+			must(t, p.DeleteChannel(t.Context(), p.mail.ID))
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 0)
+			_, err := p.UpdateChannel(t.Context(), all.ID, func(c channels.Channel) (channels.Channel, error) {
+				c.Settings["channels"] = "pager"
+				return c, nil
+			})
+			must(t, err)
+			p.after(t, time.Minute, "pager: job down")
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 2*time.Minute, "pager: job up")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

@@ -136,7 +136,7 @@ func (t *transaction) tellMissing(ctx context.Context, projectID uuid.UUID, now 
 	for _, g := range list {
 		if members := selection.Members(g); err == nil && g.Kind == channels.Group && len(members) > 0 {
 			err = t.tell(ctx, projectID, now, wants, `ch.id IN (?6) AND ?5 `+assigned+` AND EXISTS (SELECT 1 FROM rollcall_deliveries AS g
-				WHERE g.check_id = c.id AND g.channel_id = ?5 AND g.flip_id = f.id AND g.state = 'sent')`, g.ID, bun.List(members))
+				WHERE g.check_id = c.id AND g.channel_id = ?5 AND g.flip_id = f.id AND g.state IN ('sent', 'failed'))`, g.ID, bun.List(members))
 		}
 	}
 	return err
