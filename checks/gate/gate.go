@@ -164,7 +164,7 @@ type Decision struct {
 	// of a parent, or who has acknowledged the outage. Both are "" for Send, and Name is "" for a policy without a name.
 	Why  Why
 	Name string
-	// Clock is that of the outage at the question, for the next one. Without steps it is the zero value.
+	// Clock is that of the outage at the question, for the next one. It is the zero value until somebody asks with steps.
 	Clock Clock
 }
 
@@ -207,7 +207,7 @@ func Decide(e Event, p Policies, now time.Time) Decision {
 		return d
 	}
 	var clock Clock
-	if len(p.Steps) > 0 {
+	if len(p.Steps) > 0 || e.Clock != (Clock{}) { // which goes on without a policy, for the next
 		clock = e.clock(p, d, now)
 	}
 	if d.Why == "" && (len(p.Steps) > 0 || !p.Ack.At.IsZero()) {

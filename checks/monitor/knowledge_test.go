@@ -438,6 +438,25 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{Channels: new("mail,all")})
 			p.after(t, 3*time.Minute, "pager: job down")
 		},
+		"a policy ends in the wait for a parent, and begins after it": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), After: new("first"), Grace: new(20 * time.Minute)})
+			p.set(t, step(5*time.Minute, p.pager))
+			p.ping(t, first.ID, pings.Failure)
+			p.sweep(t, 0, "mail: first down")
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0)
+			p.clock.Advance(time.Minute)
+			p.ping(t, first.ID, pings.Success)
+			p.sweep(t, 2*time.Minute, "mail: first up")
+			must(t, p.SetEscalation(t.Context(), nil))
+			p.sweep(t, 20*time.Minute)
+			p.sweep(t, 21*time.Minute, "mail: job down")
+			p.sweep(t, 24*time.Minute)
+			p.set(t, step(5*time.Minute, p.pager))
+			p.sweep(t, 25*time.Minute)
+			p.sweep(t, 26*time.Minute, "pager: job down")
+		},
 		"the members of a group are deleted, and it has others": func(t *testing.T, p policy) {
 			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			c := p.job(t, "job", "all")
