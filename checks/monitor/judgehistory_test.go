@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -444,8 +445,9 @@ func (w *world) unplug(n [4]int) string {
 	last := len(w.desks) - 1
 	w.desks[i], w.desks = w.desks[last], w.desks[:last]
 	gone := func(other *target) bool { return other == d }
+	maps.DeleteFunc(w.persons, func(key personKey, _ *person) bool { return gone(key.target) })
 	for _, j := range w.jobs {
-		j.desks = slices.DeleteFunc(j.desks, gone)
+		j.desks, j.told = slices.DeleteFunc(j.desks, gone), j.told && w.sureOf(j)
 	}
 	w.desks[0].members = slices.DeleteFunc(w.desks[0].members, gone)
 	delete(w.steps, d)
