@@ -4,7 +4,7 @@ import "time"
 
 // Clock is the time of an outage, by which the steps of an escalation policy come: it stands while a window, a parent or quiet hours
 // keep alerts back, so that steps follow one another with the time between them that the policy says. An acknowledgement that ends
-// while the check is down sets it to 0.
+// while the check is down sets it to 0, and so does an alert that a check raises when it has only recorded for a while.
 type Clock struct {
 	// Zero is the instant from which it counts: when an alert could leave first, later by each wait since.
 	Zero time.Time `json:"zero,omitzero"`
@@ -28,7 +28,7 @@ func (e Event) clock(p Policies, d Decision, now time.Time) Clock {
 	if c.Asked.IsZero() {
 		c = Clock{Zero: e.At, Asked: e.At}
 	}
-	returned := p.Returned
+	returned := latest(p.Returned, e.At)
 	if !p.Ack.At.IsZero() && !p.Ack.Active(now) {
 		returned = latest(returned, p.Ack.Until)
 	}

@@ -457,6 +457,20 @@ func TestKnowledge(t *testing.T) {
 			p.sweep(t, 25*time.Minute)
 			p.sweep(t, 26*time.Minute, "pager: job down")
 		},
+		"record_only for a part of an outage, and a later step": func(t *testing.T, p policy) {
+			p.set(t, step(5*time.Minute, p.mail), step(15*time.Minute, p.pager))
+			c := p.job(t, "job", "")
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0)
+			p.sweep(t, 5*time.Minute, "mail: job down")
+			p.change(t, c, checks.Spec{RecordOnly: new(true)})
+			p.sweep(t, 40*time.Minute)
+			p.change(t, c, checks.Spec{RecordOnly: new(false)})
+			p.sweep(t, 44*time.Minute)
+			p.sweep(t, 45*time.Minute, "mail: job down")
+			p.sweep(t, 54*time.Minute)
+			p.sweep(t, 55*time.Minute, "pager: job down")
+		},
 		"the members of a group are deleted, and it has others": func(t *testing.T, p policy) {
 			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			c := p.job(t, "job", "all")
