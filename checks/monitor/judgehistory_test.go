@@ -277,7 +277,8 @@ func (w *world) change(j *chore, spec checks.Spec) string {
 	}
 	if spec.QuietHours != nil {
 		if j.status == "down" { // the clock stands in quiet hours that were before, too: nobody keeps when they were set
-			j.outage().streak, j.outage().streakAck = 0, 0
+			o := j.outage()
+			o.streak, o.streakAck, o.ran = 0, 0, max(o.ran, int(w.now().Sub(o.roundAt)/judgeTick))
 		}
 		text += " has the quiet hours " + *spec.QuietHours
 	}
