@@ -305,16 +305,16 @@ func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available 
 	if err != nil {
 		return nil, err
 	}
-	keys := make(map[uuid.UUID]string, len(list))
+	keys, names := make(map[uuid.UUID]string, len(list)), make(map[uuid.UUID]string, len(list))
 	for _, c := range list {
-		keys[c.ID] = c.UniqueKey()
+		keys[c.ID], names[c.ID] = c.UniqueKey(), ui.NameOf(c)
 	}
 	channel := slices.IndexFunc(available, func(c channels.Channel) bool { return c.ID == query.Channel })
 	for _, c := range changes {
 		if query.Channel != uuid.Nil && (channel < 0 || c.Noun != "Integration" || c.Object != ui.ChannelName(available[channel])) {
 			continue
 		}
-		row := historyRow{At: c.At, Name: c.Object, Key: keys[c.CheckID], Change: &c}
+		row := historyRow{At: c.At, Name: cmp.Or(c.Object, names[c.CheckID]), Key: keys[c.CheckID], Change: &c} // a snooze has no name
 		i := slices.IndexFunc(rows, func(r historyRow) bool { return r.Word == "paused" && r.Key == row.Key && c.Within(r.At) })
 		if c.Action == "check.pause" && i >= 0 {
 			row.At, row.Word = rows[i].At, rows[i].Word

@@ -232,7 +232,7 @@ func TestOverviewWell(t *testing.T) {
 	s.Ping(c, pings.Signal{Kind: pings.Failure})
 	s.Ping(c, pings.Signal{})
 	s.Advance(3 * 24 * time.Hour)
-	b.Get(s.Path("overview")).Has("All is well.", "Last failure <time", "3 days ago", ">backup</a>")
+	b.Get(s.Path("overview")).Has(`/?reach=nobody">1 check alerts nobody.</a>`, ">1 integration is failing</a>", "Last failure <time", "3 days ago", ">backup</a>").HasNo("All is well")
 	s.Advance(27*24*time.Hour + time.Minute)
 	b = s.SignedIn(s.Keys.ReadOnly) // the session has ended
 	b.Get(s.Path("overview")).Has("<strong>1 check late.</strong> Nothing failed since yesterday 18:00.", "<h2>Late now</h2>")
@@ -259,7 +259,7 @@ func TestOverviewNew(t *testing.T) {
 		t.Errorf("%d filled buttons", n)
 	}
 	s.Ping(c, pings.Signal{})
-	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.", "1 check alerts nobody", `integrations/new">New integration</a>`)
+	b.Get(s.Path("overview")).HasNo("Three steps").Has(`/?reach=nobody">1 check alerts nobody.</a></strong> Nothing went wrong since yesterday 18:00: 1 healthy check.`, `integrations/new">New integration</a>`).HasNo("All is well")
 	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).HasNo("New integration")
 }
 
