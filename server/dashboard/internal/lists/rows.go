@@ -60,7 +60,7 @@ func tableRows(v *checksView, edit bool, base string, now time.Time, clock words
 	rows := make([]tableRow, 0, len(list)+1)
 	for i := range len(list) + 1 {
 		if v.Folded > 0 && i == v.At {
-			rows = append(rows, tableRow{id: "fold", html: `<tr id="fold" class="fold"><td colspan="7"><a href="` + template.HTMLEscapeString(v.Query.With("all", "1")) + `">` +
+			rows = append(rows, tableRow{id: "fold", html: `<tr id="fold" class="fold"><td colspan="6"><a href="` + template.HTMLEscapeString(v.Query.With("all", "1")) + `">` +
 				string(words.Glyph("up")) + ` Show ` + prose.Count(v.Folded, "healthy check") + "</a></td></tr>\n"})
 		}
 		if i < len(list) {
@@ -119,6 +119,9 @@ func (w *rowWriter) write(r listRow, edit bool, clock words.Clock) tableRow {
 		w.texts(`</small>`)
 	}
 	w.texts(`</td><td class="what"><a class="name" href="`, r.link, `">`, r.Name, `</a>`)
+	for _, tag := range r.Tags {
+		w.texts(` <span class="tag">`, tag, `</span>`)
+	}
 	w.about(r, clock)
 	if edit && len(r.free) > 0 {
 		says := "I have it"
@@ -127,10 +130,7 @@ func (w *rowWriter) write(r listRow, edit bool, clock words.Clock) tableRow {
 		}
 		w.texts(`<button class="btn" form="acks" name="check" value="`+strings.Join(r.free, " ")+`" aria-label="`+says+`: `, r.Name, `">`+says+`</button>`)
 	}
-	w.texts(`</td><td class="runs">` + string(strip(r.Runs)) + `</td><td class="tags">`)
-	for _, tag := range r.Tags {
-		w.texts(`<span class="tag">`, tag, `</span>`)
-	}
+	w.texts(`</td><td class="runs">` + string(strip(r.Runs)))
 	w.times(r)
 	w.row.html = w.String()
 	return w.row
