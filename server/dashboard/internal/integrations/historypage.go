@@ -61,8 +61,12 @@ type historyRow struct {
 	Change *changes.Change
 }
 
-// Alerts are all deliveries of an alert.
-func (r historyRow) Alerts() []*deliveryRow { return append([]*deliveryRow{r.Alert}, r.Also...) }
+// Alerts are all deliveries of an alert, by the names of their integrations.
+func (r historyRow) Alerts() []*deliveryRow {
+	list := append([]*deliveryRow{r.Alert}, r.Also...)
+	slices.SortStableFunc(list, func(a, b *deliveryRow) int { return strings.Compare(a.Channel, b.Channel) })
+	return list
+}
 
 // rank orders entries of one instant, the last first: an alert follows a status change.
 func (r historyRow) rank() int {

@@ -18,6 +18,7 @@ type group struct {
 	Title string // "" if the cause, which the row of the group quotes, says all
 	Alike bool
 	Rows  []row
+	Shown []row  // those that the page shows
 	key   string // the title, or the cause
 }
 
@@ -51,7 +52,7 @@ func grouped(rows []row) (groups []group) {
 		key, least, title := likeness(r)
 		switch list := alike[key]; {
 		case key != "" && len(list) >= least && list[0].Key == r.Key:
-			groups = append(groups, group{title, true, list, cmp.Or(title, r.cause)})
+			groups = append(groups, group{Title: title, Alike: true, Rows: list, key: cmp.Or(title, r.cause)})
 		case key != "" && len(list) >= least: // it is there already
 		case r.Status == checks.StatusDown:
 			down.Rows = append(down.Rows, r)
@@ -65,6 +66,21 @@ func grouped(rows []row) (groups []group) {
 		}
 	}
 	return groups
+}
+
+// bound bounds the rows that the page shows, and counts the checks that are among them or in a group.
+func (v *view) bound() (n int) {
+	left := map[bool]int{true: maxRows, false: maxRows}
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		g.Shown = g.Rows[:min(len(g.Rows), left[g.Alike])]
+		if left[g.Alike] -= len(g.Shown); g.Alike {
+			n += len(g.Rows)
+		} else {
+			n += len(g.Shown)
+		}
+	}
+	return n
 }
 
 // ID identifies the group on the page, so that an open page keeps it unfolded.

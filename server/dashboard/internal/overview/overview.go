@@ -31,7 +31,7 @@ func Register(s *ui.Site) {
 }
 
 const (
-	// maxRows bounds the checks that went wrong and the late ones, and maxNames the names in a list.
+	// maxRows bounds the rows of checks that went wrong, those of groups apart, and of the late ones, and maxNames the names in a list.
 	maxRows, maxNames = 100, 10
 	// maxRead bounds the checks of each kind that the page reads. What is beyond is counted.
 	maxRead = 200
@@ -66,7 +66,8 @@ type view struct {
 	// Holds are the maintenance windows and snoozes in effect.
 	Holds []ui.Hold
 
-	cut bool // not all checks that went wrong were read
+	cut   bool // not all checks that went wrong were read
+	wrong int  // checks that went wrong
 }
 
 // row is a check that went wrong.
@@ -126,7 +127,7 @@ func page(q *ui.Request) error {
 	if err := v.summarize(q, bad, now, clock); err != nil {
 		return err
 	}
-	bad = bad[:min(len(bad), maxRows)]
+	bad = bad[:min(len(bad), maxRead+maxRows)]
 	if err := addReasons(q, bad); err != nil {
 		return err
 	}
@@ -140,6 +141,7 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Groups = grouped(bad)
+	v.More = max(0, v.wrong-v.bound())
 	if v.Steps, err = steps(q, counts, slices.ContainsFunc(available, func(c channels.Channel) bool { return reach[c.ID].Delivers() })); err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (v *view) summarize(q *ui.Request, bad []row, now time.Time, clock words.Cl
 	if err != nil {
 		return err
 	}
-	v.More = max(0, before+counts[failed]+counts[missed]+counts[timedOut]-min(len(bad), maxRows))
+	v.wrong = before + counts[failed] + counts[missed] + counts[timedOut]
 	var parts []string
 	for _, k := range []kind{failed, missed, timedOut} {
 		if counts[k] > 0 {
