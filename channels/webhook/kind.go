@@ -17,9 +17,9 @@ import (
 func kind() channels.Type {
 	info := channels.Type{
 		Kind: channels.Webhook, Title: "Webhook", Category: channels.CategoryCustom,
-		Doc: "Makes an HTTP request when a check goes down, and one when it goes up again. " +
-			"At least one of url_down and url_up is needed; without the other, that change is not reported. " +
-			"URLs, headers and bodies may have placeholders such as $NAME, $STATUS and $REASON.",
+		Doc: "Sends an HTTP request when a check goes down, and one when it is up again. " +
+			"One of url_down and url_up is enough. " +
+			"URLs, headers and bodies take placeholders such as $NAME, $STATUS and $REASON.",
 		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["url_down"] == "" && settings["url_up"] == "" {
 				return &channels.SettingError{Setting: "url_down", Reason: "and url_up are both missing"}
@@ -27,8 +27,8 @@ func kind() channels.Type {
 			return nil
 		},
 		Warn: warn,
-		Setup: "The URL is that of your receiver, or of a service that takes webhooks. The secret is a text that you choose and give to the " +
-			"receiver too, which can then tell the requests of this server from those of others.",
+		Setup: "The URL is your receiver's. With the secret, which you choose and give to it too, it can verify that requests are from " +
+			"this server.",
 	}
 	for _, to := range []string{"down", "up"} {
 		info.Settings = append(info.Settings,

@@ -87,11 +87,36 @@ func TestBadNight(t *testing.T) {
 	page.Submit(".notice button")
 	page.WaitText(".notice", "Undone for 99 checks.")
 
+	// The list has them in one row too. What a search selects of it counts when the row is whole again.
 	page.Go(s.path(""))
+	page.WaitText("#rows tr:first-child .name", "100 checks fail the same way")
+	if n := page.Count("#rows tr"); n != 1 {
+		t.Errorf("100 equal failures take %d rows", n)
+	}
+	page.Fits()
+	page.Targets()
+	page.Type("#filter input[type=search]", "backup-00")
+	page.WaitText("#rows tr:first-child .name", "10 checks fail the same way")
 	page.Click("#rows tr:first-child input")
+	page.WaitText("#picked", "10 selected")
+	page.Type("#filter input[type=search]", "backup-0")
+	page.WaitText("#rows tr:first-child .name", "100 checks fail the same way")
+	if !browsertest.Eval[bool](page, "document.querySelector('#rows input').indeterminate") {
+		t.Error("a group of which some are selected looks as if none were")
+	}
 	page.Type("#bulkbar input[name=tag]", "harbor")
 	page.Leave(func() { page.Press("\r") })
-	page.WaitText(".notice", "Tagged 1 check.")
+	page.WaitText(".notice", "Tagged 10 checks.")
+	page.Go(s.path(""))
+	page.Submit("#rows tr:first-child .btn")
+	page.WaitText(".notice", "Acknowledged: you have 99 checks.")
+	page.Submit(".notice button")
+	page.WaitText(".notice", "Undone for 99 checks.")
+	page.Submit("#rows tr:first-child .next a")
+	page.WaitText(".tagbar", "fail the same way")
+	if n := page.Count("#rows tr"); n != 80 {
+		t.Errorf("the first page of the group has %d rows", n)
+	}
 	page.Click("#allmatches")
 	page.Submit("#bulkbar button[value=acknowledge]:not([hidden])")
 	page.WaitText(".notice", "Acknowledged: you have 99 checks. Anna has 1.")

@@ -30,7 +30,7 @@ type Change struct {
 // nouns are the kinds of things that change, by the first part of an action.
 var nouns = map[string]string{
 	"channel": "Integration", "status_page": "Status page", "key": "API key", "project": "Project", "person": "Account",
-	"maintenance": "Maintenance", "snooze": "Snooze",
+	"maintenance": "Maintenance", "snooze": "Snooze", "escalation": "Escalation policy",
 }
 
 // verbs say what happened, by the second part of an action.
@@ -61,6 +61,9 @@ func Of(q *ui.Request, query audit.Query) ([]Change, error) {
 		for j := range c.Changes {
 			c.Changes[j].Field = ui.SettingNoun(c.Changes[j].Field)
 			c.Changes[j].From, c.Changes[j].To = prose.Plain(c.Changes[j].From), prose.Plain(c.Changes[j].To)
+		}
+		if kind == "escalation" {
+			c.Object = "" // the project has one
 		}
 		if list[i] = c; kind == "maintenance" || kind == "snooze" {
 			list[i].sayWindow(q.Clock(), kind)

@@ -53,7 +53,7 @@ func headlineOf(q *ui.Request, v *checkView) headline {
 		h.Facts = []fact{f.since("", time.Time{}), f.last(), f.rehearsed()}
 	default:
 		h.Text = "Waiting for its first ping"
-		h.Facts = []fact{f.due("First run"), f.rehearsed()}
+		h.Facts = []fact{f.due("Next run"), f.rehearsed()}
 	}
 	return h
 }
@@ -173,7 +173,7 @@ func (f factory) owner() fact {
 
 func (f factory) due(label string) fact {
 	if f.v.Row.Next.IsZero() {
-		return fact{Label: label, Value: "no time is known", Note: escaped(f.v.Row.Schedule)}
+		return fact{Label: label, Value: "not awaited yet", Note: "Monitoring starts with the first success or failure."}
 	}
 	return fact{Label: label, Value: f.clock.When(f.v.Row.Next, f.now), Note: words.Ago(f.v.Row.Next, f.now)}
 }

@@ -198,10 +198,7 @@ func acknowledge(q *ui.Request) error {
 		if err := q.NoticeUndo("Acknowledged: you have it.", undo); err != nil {
 			return err
 		}
-		switch q.R.URL.Query().Get("to") {
-		case "list":
-			return q.Redirect("/projects/%s/", q.Check.ProjectID)
-		case "overview":
+		if q.R.URL.Query().Get("to") == "overview" {
 			return q.Redirect("/projects/%s/overview", q.Check.ProjectID)
 		}
 	}

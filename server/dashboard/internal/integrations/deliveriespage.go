@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -160,7 +161,7 @@ func readDeliveries(q *ui.Request, view *deliveriesView, query checks.DeliveryQu
 	}
 	for _, a := range view.Alerts {
 		slices.SortStableFunc(a.Rows, func(a, b deliveryRow) int {
-			return ui.TrueFirst(a.State == checks.DeliveryFailed, b.State == checks.DeliveryFailed)
+			return cmp.Or(ui.TrueFirst(a.State == checks.DeliveryFailed, b.State == checks.DeliveryFailed), strings.Compare(a.Channel, b.Channel))
 		})
 	}
 	return view.addCauses(q)

@@ -61,8 +61,12 @@ type historyRow struct {
 	Change *changes.Change
 }
 
-// Alerts are all deliveries of an alert.
-func (r historyRow) Alerts() []*deliveryRow { return append([]*deliveryRow{r.Alert}, r.Also...) }
+// Alerts are all deliveries of an alert, by the names of their integrations.
+func (r historyRow) Alerts() []*deliveryRow {
+	list := append([]*deliveryRow{r.Alert}, r.Also...)
+	slices.SortStableFunc(list, func(a, b *deliveryRow) int { return strings.Compare(a.Channel, b.Channel) })
+	return list
+}
 
 // rank orders entries of one instant, the last first: an alert follows a status change.
 func (r historyRow) rank() int {
@@ -305,16 +309,16 @@ func withAudit(q *ui.Request, rows []historyRow, list []checks.Check, available 
 	if err != nil {
 		return nil, err
 	}
-	keys := make(map[uuid.UUID]string, len(list))
+	keys, names := make(map[uuid.UUID]string, len(list)), make(map[uuid.UUID]string, len(list))
 	for _, c := range list {
-		keys[c.ID] = c.UniqueKey()
+		keys[c.ID], names[c.ID] = c.UniqueKey(), ui.NameOf(c)
 	}
 	channel := slices.IndexFunc(available, func(c channels.Channel) bool { return c.ID == query.Channel })
 	for _, c := range changes {
 		if query.Channel != uuid.Nil && (channel < 0 || c.Noun != "Integration" || c.Object != ui.ChannelName(available[channel])) {
 			continue
 		}
-		row := historyRow{At: c.At, Name: c.Object, Key: keys[c.CheckID], Change: &c}
+		row := historyRow{At: c.At, Name: cmp.Or(c.Object, names[c.CheckID]), Key: keys[c.CheckID], Change: &c} // a snooze has no name
 		i := slices.IndexFunc(rows, func(r historyRow) bool { return r.Word == "paused" && r.Key == row.Key && c.Within(r.At) })
 		if c.Action == "check.pause" && i >= 0 {
 			row.At, row.Word = rows[i].At, rows[i].Word

@@ -2,6 +2,7 @@ package integrations_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
@@ -81,7 +82,7 @@ func TestIntegrations(t *testing.T) {
 	reader.Get(path).Is(http.StatusForbidden).HasNo("house.example.org")
 	b.Get(s.Path("integrations")).Has("No check uses this")
 	b.Get(path+"/assign").Is(http.StatusOK).Has(">backup<", ">other<")
-	b.Post(path+"/assign", url.Values{"check": {c.ID.String(), only(s, "backup").ID.String()}}).Is(http.StatusSeeOther)
+	b.Post(path+"/assign", url.Values{"check": {valueOf(c), valueOf(only(s, "backup"))}}).Is(http.StatusSeeOther)
 	b.Get(path).Has("Added house to 2 checks.", "2 checks of 2")
 	s.GoDown(c)
 	b.Get(s.Path("integrations")).Is(http.StatusOK).Has("house", "House pager", "2 checks", "sent")
@@ -444,7 +445,7 @@ func TestIntegrationUse(t *testing.T) {
 	}{
 		{url.Values{"use": {"all"}}, []string{"a", "b", "c"}},
 		{url.Values{"use": {"none"}, "tag": {"prod"}}, nil},
-		{url.Values{"use": {"some"}, "tag": {"db"}, "check": {only(s, "c").ID.String()}}, []string{"b", "c"}},
+		{url.Values{"use": {"some"}, "tag": {"db"}, "check": {valueOf(only(s, "c"))}}, []string{"b", "c"}},
 	} {
 		form := house()
 		for name, values := range test.form {
@@ -551,3 +552,6 @@ func TestPushForm(t *testing.T) {
 		form.Has(`data-key="k3y" data-into="s-subscription" data-worker="/push.js" data-scope="/"`, "subscribe.js")
 	}
 }
+
+// valueOf is the value of a check in the forms.
+func valueOf(c checks.Check) string { return base64.RawURLEncoding.EncodeToString(c.ID[:]) }

@@ -122,7 +122,7 @@ func TestAdvanced(t *testing.T) {
 		}
 	}
 	path := s.Path("integrations/new?kind=webhook")
-	b.Get(path).Has("<small>method down POST, method up POST, notify down and up</small>", "The URL is that of your receiver")
+	b.Get(path).Has("<small>method down POST, method up POST, notify down and up</small>", "With the secret, which you choose and give to it too")
 	form := url.Values{"name": {"hook"}, "s.url_down": {"https://example.org/hook"}, "s.method_down": {"PUT"}, "s.secret": {"tiny7"}, "s.notify": {"down"}, "use": {"none"}}
 	b.Post(path, form).Is(http.StatusBadRequest).Has(`<details class="advanced" open>`, `<a href="#s-secret">Secret is too short`).HasNo("tiny7")
 	form.Set("s.secret", "long-enough-for-a-secret")

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,6 +30,9 @@ type useChoice struct {
 
 // maxChoices is up to how many checks a form lists them.
 const maxChoices = 1000
+
+// valueOf is the value of a check in a form. It is shorter than the identifier, which weighs most where a form lists a thousand checks.
+func valueOf(id uuid.UUID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
 // useOf returns the choice of a form. A form that has none gets all checks for the first integration of a project; for
 // another one, the viewer must choose.
@@ -79,7 +83,7 @@ func (u *useChoice) choices(q *ui.Request, sets []checks.TagSet, form url.Values
 			return err
 		}
 		for _, c := range list {
-			u.Checks = append(u.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Selected: ticked[c.ID.String()]})
+			u.Checks = append(u.Checks, ui.Choice{Value: valueOf(c.ID), Label: ui.NameOf(c), Selected: ticked[valueOf(c.ID)]})
 		}
 	}
 	for tag, n := range counts {
@@ -108,7 +112,7 @@ func (u useChoice) chosen(q *ui.Request, channel uuid.UUID) (list []checks.Check
 			return nil, err
 		}
 		tagged := slices.ContainsFunc(words.Names(c.TagList()), func(tag string) bool { return tags[tag] })
-		if (u.Mode == "all" || tagged || ids[c.ID.String()]) && !slices.Contains(c.Channels, channel) {
+		if (u.Mode == "all" || tagged || ids[valueOf(c.ID)]) && !slices.Contains(c.Channels, channel) {
 			list = append(list, *c.Check)
 		}
 	}
@@ -154,7 +158,7 @@ func usePage(q *ui.Request) error {
 		if view.More = len(view.Checks) == maxChoices; view.More {
 			break
 		}
-		view.Checks = append(view.Checks, ui.Choice{Value: each.ID.String(), Label: ui.NameOf(*each.Check), Selected: true})
+		view.Checks = append(view.Checks, ui.Choice{Value: valueOf(each.ID), Label: ui.NameOf(*each.Check), Selected: true})
 	}
 	return q.Render("integrationuse", "Use an integration", view)
 }
@@ -171,7 +175,7 @@ func useIntegration(q *ui.Request) error {
 		if err != nil {
 			return err
 		}
-		if ticked[each.ID.String()] && !slices.Contains(each.Channels, c.ID) {
+		if ticked[valueOf(each.ID)] && !slices.Contains(each.Channels, c.ID) {
 			list = append(list, *each.Check)
 		}
 	}

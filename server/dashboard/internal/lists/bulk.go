@@ -138,7 +138,7 @@ func backToList(q *ui.Request) error {
 // selected returns the checks that a form selects: those with their identifiers in it, or all that its address matches.
 func selected(q *ui.Request) ([]checks.Check, error) {
 	ids := map[uuid.UUID]bool{}
-	for _, text := range q.R.PostForm["check"] {
+	for _, text := range strings.Fields(strings.Join(q.R.PostForm["check"], " ")) { // the row of a group has several
 		id, err := uuid.Parse(text)
 		if err != nil {
 			return nil, ui.ErrBadForm

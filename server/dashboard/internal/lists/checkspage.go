@@ -22,16 +22,19 @@ type checksView struct {
 	ui.Summary
 	Query listQuery
 	Rows  []ui.Row
+	alike []alike // before the rows
 	// Body is the body of the table, made of Rows.
 	Body template.HTML
-	// list is the query for the checks on all pages, and matching counts them. From is the number of the first on this one.
+	// list is the query for the checks on all pages, and matching counts them. From is the number of the first row on
+	// this one.
 	list     checks.ListQuery
 	matching int
+	down     int // of those that match
 	From     int
 	More     bool
 	// Folded counts the healthy checks that are left out, and At is the row before which they would be.
 	Folded, At int
-	folded     int // on any page
+	folded     int // of all that match: those that have no row on any page
 	// Nobody counts the checks of the project that alert nobody.
 	Nobody int
 	// Chips are the tags that most checks have, with their counts, and Tags are the others.
@@ -63,39 +66,17 @@ const (
 // openLists is what lists remember from page to page.
 type openLists struct{ rows rowSets }
 
-// checksPage shows the checks of a project. It reads those that it shows.
+// checksPage shows the checks of a project. It reads those that it shows, and those that are down for their reasons.
 func (o *openLists) checksPage(q *ui.Request) error {
 	view, err := find(q)
 	if err != nil {
 		return err
 	}
-	list := view.list
 	if !view.Query.All && !view.Query.Filtered() && view.Query.Sort == "" && view.Up >= foldFrom {
 		view.Folded, view.folded, view.At = view.Up, view.Up, view.Down+view.Late
-		list.Status = []checks.Status{checks.StatusDown, checks.StatusGrace, checks.StatusNew, checks.StatusPaused}
+		view.list.Status = []checks.Status{checks.StatusDown, checks.StatusGrace, checks.StatusNew, checks.StatusPaused}
 	}
-	list.Limit = pageSize
-	if view.Query.All {
-		list.Limit = allSize
-	}
-	view.Query.Page = min(view.Query.Page, (view.Listed()-1)/list.Limit+1) // the list may have become shorter
-	list.Offset = (view.Query.Page - 1) * list.Limit
-	to := min(list.Offset+list.Limit, view.Listed())
-	var shown []checks.Check
-	if to > list.Offset {
-		if shown, err = q.Mon.Project(q.Project.ID).List(q.Ctx(), list); err != nil {
-			return err
-		}
-	}
-	if view.Rows, err = view.rows(q, shown); err != nil {
-		return err
-	}
-	view.From, view.More = list.Offset+1, to < view.Listed()
-	if view.Folded > 0 && (view.At < list.Offset || view.At > to) {
-		view.Folded = 0
-	}
-	view.At = max(view.At-list.Offset, 0)
-	if err := addReasons(q, view.Rows, shown); err != nil {
+	if err := view.read(q); err != nil {
 		return err
 	}
 	rows := tableRows(&view, q.Right.Edits(), q.Base, q.Mon.Now(), q.Clock())
@@ -106,6 +87,51 @@ func (o *openLists) checksPage(q *ui.Request) error {
 	}
 	view.Body = body(rows, before, token)
 	return q.Render("checks", "Checks", view)
+}
+
+// read reads the rows of the page: groups of checks that are down, the others that are down, and what follows.
+func (v *checksView) read(q *ui.Request) error {
+	down := 0 // checks that were read for the groups
+	var single []ui.Row
+	var err error
+	if !v.Query.All && v.Query.Sort == "" && v.Query.Alike == "" {
+		if v.alike, single, down, err = v.downAlike(q); err != nil {
+			return err
+		}
+	}
+	head := len(v.alike) + len(single)
+	v.folded += down - head
+	v.At -= down - head
+	limit := pageSize
+	if v.Query.All {
+		limit = allSize
+	}
+	v.Query.Page = min(v.Query.Page, max(v.Listed()-1, 0)/limit+1) // the list may have become shorter
+	from := (v.Query.Page - 1) * limit
+	to := min(from+limit, v.Listed())
+	v.Rows = cut(single, from-len(v.alike), to-len(v.alike))
+	v.alike = cut(v.alike, from, to)
+	if rest := max(from, head); to > rest {
+		list := v.list
+		list.Offset, list.Limit = down+rest-head, to-rest
+		rows, _, err := v.reasoned(q, list)
+		if err != nil {
+			return err
+		}
+		v.Rows = append(v.Rows, rows...)
+	}
+	v.From, v.More = from+1, to < v.Listed()
+	if v.Folded > 0 && (v.At < from || v.At > to) {
+		v.Folded = 0
+	}
+	v.At = max(v.At-from, 0)
+	return nil
+}
+
+// cut returns the elements of a list between two places, as far as it has them.
+func cut[T any](list []T, from, to int) []T {
+	from = min(max(from, 0), len(list))
+	return list[from:min(max(to, from), len(list)):len(list)]
 }
 
 // find counts the checks that the address of the list selects.
@@ -142,10 +168,12 @@ func find(q *ui.Request) (view checksView, err error) {
 	case none:
 	case view.Query.Filtered():
 		matching, err := project.Count(q.Ctx(), view.list)
-		view.matching = matching.Total()
-		return view, err
+		if view.matching, view.down = matching.Total(), matching[checks.StatusDown]; err != nil || view.Query.Alike == "" {
+			return view, err
+		}
+		return view, view.onlyAlike(q)
 	default:
-		view.matching = all.Total()
+		view.matching, view.down = all.Total(), all[checks.StatusDown]
 	}
 	return view, nil
 }
@@ -202,8 +230,8 @@ func (v checksView) Snoozes() []ui.Choice { return ui.SnoozeChoices }
 // States are the words of the states, for the filter.
 func (v checksView) States() []string { return []string{"down", "late", "up", "new", "paused"} }
 
-// To is the number of the last check on this page.
-func (v checksView) To() int { return v.From + len(v.Rows) - 1 }
+// To is the number of the last row on this page.
+func (v checksView) To() int { return v.From + len(v.alike) + len(v.Rows) - 1 }
 
 // Previous is the number of the page before this one.
 func (v checksView) Previous() string { return strconv.Itoa(v.Query.Page - 1) }

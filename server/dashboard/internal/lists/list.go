@@ -20,6 +20,7 @@ type listQuery struct {
 	State  string // the word of a state, or ""
 	Tag    string
 	Nobody bool   // only checks that alert nobody
+	Alike  string // only checks that are down for one reason, by its [ui.AlikeID]
 	Sort   string // one of the keys of orders, after "-" for the other way; "" for that of a list that nobody has sorted
 	All    bool   // healthy checks are not folded
 	Page   int    // from 1 on
@@ -34,6 +35,9 @@ func parseListQuery(v url.Values) listQuery {
 		q.Sort = ""
 	}
 	q.Nobody, q.All, q.Name = v.Get("reach") == "nobody", v.Get("all") == "1", words.Start(words.Name(v.Get("view"), ""), maxViewName)
+	if q.Alike = alikeID.FindString(v.Get("alike")); q.Alike != "" {
+		q.State = "down"
+	}
 	q.operators()
 	text := strings.ToLower(q.Text)
 	if q.id = identifier.FindString(text); q.id == "" {
@@ -72,6 +76,8 @@ var (
 	slugAddress = regexp.MustCompile(`\b([0-9a-z]{22})[/+]([a-z0-9_-]+)`)
 )
 
+var alikeID = regexp.MustCompile(`^g-[0-9a-z]{1,13}$`)
+
 // Elsewhere reports whether the text is the address of a check with a slug in another project.
 func (q listQuery) Elsewhere(pingKey string) bool { return q.slug != "" && q.pingKey != pingKey }
 
@@ -90,10 +96,14 @@ func (q listQuery) With(name, value string) string {
 	if q.Nobody {
 		set("reach", "nobody")
 	}
+	set("alike", q.Alike)
 	set("view", q.Name)
 	set("sort", q.Sort)
 	if q.All {
 		set("all", "1")
+	}
+	if name == "state" {
+		v.Del("alike")
 	}
 	v.Del(name)
 	set(name, value)
@@ -123,7 +133,9 @@ func (q listQuery) Order(column string) string {
 }
 
 // Filtered reports whether the query leaves out some checks.
-func (q listQuery) Filtered() bool { return q.Text != "" || q.State != "" || q.Tag != "" || q.Nobody }
+func (q listQuery) Filtered() bool {
+	return q.Text != "" || q.State != "" || q.Tag != "" || q.Nobody || q.Alike != ""
+}
 
 // orders are the orders of the list by what the address calls them. "" is the one that nobody has chosen.
 var orders = map[string]checks.ListOrder{

@@ -181,3 +181,63 @@ func TestSavedViews(t *testing.T) {
 	b.Post(s.Path("view?state=down"), url.Values{"name": {" \x01 "}}).Is(http.StatusSeeOther)
 	b.Get(s.Path("")).Has("Give the view a name")
 }
+
+// TestListAlike shows checks that are down for one reason as one row, before the others. The row selects them all, has one button for those
+// that nobody has, and leads to the list of them.
+func TestListAlike(t *testing.T) {
+	s := pagetest.New(t)
+	b := s.SignedIn(s.Keys.ReadWrite)
+	fail := func(name, output string, tags ...string) checks.Check {
+		c := s.Create(checks.Spec{Name: &name, Tags: tags, Timeout: new(24 * time.Hour)})
+		s.Ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(output)})
+		return c
+	}
+	var full []checks.Check
+	for i := range 60 {
+		full = append(full, fail(fmt.Sprintf("full <b>-%02d", i), fmt.Sprintf("tar: /backup/%d: No space left on device\n", i), "db", fmt.Sprint("t", i%2)))
+	}
+	for i := range 3 {
+		fail(fmt.Sprint("few-", i), "", "db")
+	}
+	for i := range 90 {
+		fail(fmt.Sprintf("other-%02d", i), fmt.Sprintf("error: %s\n", strings.Repeat(string(rune('a'+i%26)), 3+i/26)))
+	}
+	_, err := s.Mon.Project(s.Project.ID).Acknowledge(t.Context(), full[7].ID, checks.AckSpec{By: "Anna"})
+	pagetest.NoError(t, err)
+	page := b.Get(s.Path("")).Is(http.StatusOK).Has(">60 checks fail the same way</a> <span class=\"tag\">db</span>", `<small class="why">No space left on device</small>`,
+		"full &lt;b&gt;-00, full &lt;b&gt;-01, full &lt;b&gt;-02 and 57 more", ">I have all 59</button>", "acknowledged by Anna (1)", "1–80 of 94", ">few-1<", "All 153").HasNo(">t0</span>", ">full &lt;b&gt;-00<")
+	if got := names(page); len(got) != 80 || !strings.HasPrefix(got[0], "60 checks") {
+		t.Errorf("%d rows, the first %q", len(got), got[0])
+	}
+	if n := len(names(b.Get(s.Path("?page=2")).Has("81–94 of 94").HasNo("fail the same way"))); n != 14 {
+		t.Errorf("%d rows on the second page", n)
+	}
+	for _, query := range []string{"?sort=name", "?all=1"} {
+		b.Get(s.Path(query)).HasNo("checks fail the same way")
+	}
+	b.Get(s.Path("?tag=t1")).Has("30 checks fail the same way").HasNo("few-1")
+	link := regexp.MustCompile(`\?alike=g-[0-9a-z]+`).FindString(page.Body) + "&state=down"
+	listed := b.Get(s.Path(link)).Has("fail the same way <span", "All 60 matches", ">full &lt;b&gt;-00<").HasNo("few-1", "other-01")
+	if n := len(names(listed)); n != 60 {
+		t.Errorf("the group has %d rows", n)
+	}
+	reader := s.SignedIn(s.Keys.ReadOnly).Get(s.Path("")).Has("60 checks fail the same way").HasNo("I have", full[0].ID.String(), "Anna")
+	if n := len(names(reader)); n != 80 {
+		t.Errorf("a reader sees %d rows", n)
+	}
+
+	ids := strings.Join(pagetest.IDs(full[:3]...), " ")
+	b.Post(s.Path("bulk"), url.Values{"action": {"acknowledge"}, "check": {ids}}).Is(http.StatusSeeOther)
+	b.Get(s.Path("")).Has("Acknowledged: you have 3 checks.", ">I have all 56</button>")
+	if to := b.Post(s.Path("bulk"+link), url.Values{"action": {"acknowledge"}, "all": {"1"}}).Is(http.StatusSeeOther).Header.Get("Location"); to != s.Path(link) {
+		t.Errorf("the button leads to %s", to)
+	}
+	b.Get(s.Path("")).Has("Acknowledged: you have 56 checks. Anna has 1. You had 3 already.")
+	for _, c := range full[1:] { // those that are left stay in the list that somebody watches
+		s.Ping(c, pings.Signal{})
+	}
+	if got := names(b.Get(s.Path(link))); !slices.Equal(got, []string{"full &lt;b&gt;-00"}) {
+		t.Errorf("left: %v", got)
+	}
+	b.Get(s.Path("?alike=%22x")).Has(">other-00<")
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 const (
@@ -79,7 +80,7 @@ func addWaiting(q *ui.Request, rows []row) error {
 	}
 	var ids []uuid.UUID // of those that are named
 	for _, list := range followers {
-		ids = append(ids, list[:min(len(list), groupNames)]...)
+		ids = append(ids, list[:min(len(list), ui.GroupNames)]...)
 	}
 	list, err := project.List(q.Ctx(), checks.ListQuery{IDs: ids, Order: checks.ListByAge})
 	if err != nil {
@@ -98,7 +99,7 @@ func addWaiting(q *ui.Request, rows []row) error {
 		for j, id := range waiting {
 			all[j] = names[id]
 		}
-		rows[i].Waiting = listed(all, groupNames) + map[bool]string{true: " waits", false: " wait"}[len(all) == 1] + " for it"
+		rows[i].Waiting = words.Listed(all, ui.GroupNames) + map[bool]string{true: " waits", false: " wait"}[len(all) == 1] + " for it"
 	}
 	return nil
 }

@@ -3,16 +3,13 @@ package overview
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -21,32 +18,26 @@ type group struct {
 	Title string // "" if the cause, which the row of the group quotes, says all
 	Alike bool
 	Rows  []row
+	Shown []row  // those that the page shows
 	key   string // the title, or the cause
 }
 
 // The titles of groups of checks that are not alike.
 const stillDown, upAgain = "Down", "Up again"
 
-// leastAlike is how many checks without a cause make a group if they are down for the same reason. With a like cause, two do.
-const leastAlike = 4
-
-// likeness returns what checks that went wrong alike share, how many make a group, and its title: a like cause in the output, or else
-// the reason why they are down. It is "" for those that have neither.
+// likeness is [ui.Alike] of a check that went wrong. The key is "" for one that is up again and has no cause.
 func likeness(r row) (key string, least int, title string) {
-	if key, known := verdict.CauseKey(r.cause); known {
-		return "cause " + key, 2, key
-	} else if key != "" {
-		return "cause " + key, 2, ""
-	}
+	reason := r.Why
 	switch {
-	case r.Status != checks.StatusDown:
-		return "", 0, ""
 	case r.kind == missed:
-		return "missed", leastAlike, words.Capital(flips.Overdue.Words())
+		reason = flips.Overdue.Words()
 	case r.kind == timedOut:
-		return "timed out", leastAlike, words.Capital(flips.Overrun.Words())
+		reason = flips.Overrun.Words()
 	}
-	return "failed " + r.Why, leastAlike, words.Capital(r.Why)
+	if key, least, title = ui.Alike(reason, r.cause); r.cause == "" && r.Status != checks.StatusDown {
+		key = ""
+	}
+	return key, least, title
 }
 
 // grouped puts checks together that went wrong alike, before those that are down for other reasons and those that are up again.
@@ -61,7 +52,7 @@ func grouped(rows []row) (groups []group) {
 		key, least, title := likeness(r)
 		switch list := alike[key]; {
 		case key != "" && len(list) >= least && list[0].Key == r.Key:
-			groups = append(groups, group{title, true, list, cmp.Or(title, r.cause)})
+			groups = append(groups, group{Title: title, Alike: true, Rows: list, key: cmp.Or(title, r.cause)})
 		case key != "" && len(list) >= least: // it is there already
 		case r.Status == checks.StatusDown:
 			down.Rows = append(down.Rows, r)
@@ -77,12 +68,23 @@ func grouped(rows []row) (groups []group) {
 	return groups
 }
 
-// ID identifies the group on the page, so that an open page keeps it unfolded.
-func (g group) ID() string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(g.key))
-	return "g-" + strconv.FormatUint(h.Sum64(), 36)
+// bound bounds the rows that the page shows, and counts the checks that are among them or in a group.
+func (v *view) bound() (n int) {
+	left := map[bool]int{true: maxRows, false: maxRows}
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		g.Shown = g.Rows[:min(len(g.Rows), left[g.Alike])]
+		if left[g.Alike] -= len(g.Shown); g.Alike {
+			n += len(g.Rows)
+		} else {
+			n += len(g.Shown)
+		}
+	}
+	return n
 }
+
+// ID identifies the group on the page, so that an open page keeps it unfolded.
+func (g group) ID() string { return ui.AlikeID(g.key) }
 
 // First is the first check of the group: one that is down and that nobody has, if there is one.
 func (g group) First() row { return g.Rows[0] }
@@ -106,11 +108,8 @@ func (g group) Names() string {
 	for i, r := range g.Rows {
 		names[i] = r.Name
 	}
-	return listed(names, groupNames)
+	return words.Listed(names, ui.GroupNames)
 }
-
-// groupNames bounds the names in the row of a group.
-const groupNames = 3
 
 // From and To are when the first and the last check went wrong.
 func (g group) From() time.Time { return slices.MinFunc(g.Rows, byTrouble).at }
@@ -142,21 +141,11 @@ func (g group) Untold() bool { return g.count(func(r row) bool { return r.Untold
 
 // Owners says who has acknowledged how many outages.
 func (g group) Owners() string {
-	counts := map[string]int{}
-	for _, r := range g.Rows {
-		if r.Owner != "" {
-			counts[r.Owner]++
-		}
+	rows := make([]ui.Row, len(g.Rows))
+	for i, r := range g.Rows {
+		rows[i] = r.Row
 	}
-	owners := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
-	})
-	for i, owner := range owners {
-		if counts[owner] < len(g.Rows) {
-			owners[i] = fmt.Sprintf("%s (%d)", owner, counts[owner])
-		}
-	}
-	return listed(owners, groupNames)
+	return ui.Owners(rows)
 }
 
 func (g group) count(is func(row) bool) (n int) {

@@ -31,7 +31,7 @@ func Register(s *ui.Site) {
 }
 
 const (
-	// maxRows bounds the checks that went wrong and the late ones, and maxNames the names in a list.
+	// maxRows bounds the rows of checks that went wrong, those of groups apart, and of the late ones, and maxNames the names in a list.
 	maxRows, maxNames = 100, 10
 	// maxRead bounds the checks of each kind that the page reads. What is beyond is counted.
 	maxRead = 200
@@ -45,6 +45,7 @@ type view struct {
 	ui.Summary
 	Night     time.Time // when the last night began
 	Lead      string    // the first words: "Last night:"
+	LeadTo    string    // where they lead, below the project
 	Since     bool      // it does not say since when
 	Sentence  string    // what happened
 	Tone      string    // the word of the worst state
@@ -65,7 +66,8 @@ type view struct {
 	// Holds are the maintenance windows and snoozes in effect.
 	Holds []ui.Hold
 
-	cut bool // not all checks that went wrong were read
+	cut   bool // not all checks that went wrong were read
+	wrong int  // checks that went wrong
 }
 
 // row is a check that went wrong.
@@ -118,10 +120,14 @@ func page(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
+	v.Failing, v.Bare = failingChannels(q, available, reach), len(available) == 0
+	if err := v.addNobody(q, available, reach, now); err != nil {
+		return err
+	}
 	if err := v.summarize(q, bad, now, clock); err != nil {
 		return err
 	}
-	bad = bad[:min(len(bad), maxRows)]
+	bad = bad[:min(len(bad), maxRead+maxRows)]
 	if err := addReasons(q, bad); err != nil {
 		return err
 	}
@@ -135,10 +141,7 @@ func page(q *ui.Request) error {
 		return err
 	}
 	v.Groups = grouped(bad)
-	v.Failing, v.Bare = failingChannels(q, available, reach), len(available) == 0
-	if err := v.addNobody(q, available, reach, now); err != nil {
-		return err
-	}
+	v.More = max(0, v.wrong-v.bound())
 	if v.Steps, err = steps(q, counts, slices.ContainsFunc(available, func(c channels.Channel) bool { return reach[c.ID].Delivers() })); err != nil {
 		return err
 	}
@@ -159,7 +162,7 @@ func (v *view) summarize(q *ui.Request, bad []row, now time.Time, clock words.Cl
 	if err != nil {
 		return err
 	}
-	v.More = max(0, before+counts[failed]+counts[missed]+counts[timedOut]-min(len(bad), maxRows))
+	v.wrong = before + counts[failed] + counts[missed] + counts[timedOut]
 	var parts []string
 	for _, k := range []kind{failed, missed, timedOut} {
 		if counts[k] > 0 {
@@ -190,17 +193,61 @@ func (v *view) summarize(q *ui.Request, bad []row, now time.Time, clock words.Cl
 		return nil
 	}
 	v.Since = false
-	v.Lead, v.Sentence = "All is well.", prose.Count(v.Up, "healthy check")+", and nothing went wrong since "+clock.Text(v.Night, now)+"."
-	if v.Summary.Late > 0 {
-		v.Lead, v.Sentence = prose.Count(v.Summary.Late, "check")+" late.", "Nothing failed since "+clock.Text(v.Night, now)+"."
-	} else if v.Up == 0 {
-		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
-	}
-	if v.Tone != "up" {
+	return v.calm(q, now, clock.Text(v.Night, now))
+}
+
+// calm says that nothing went wrong since the night began. All is well only if every check alerts somebody.
+func (v *view) calm(q *ui.Request, now time.Time, night string) error {
+	v.Sentence = "Nothing went wrong since " + night + ": " + prose.Count(v.Up, "healthy check") + "."
+	switch {
+	case v.Summary.Late > 0:
+		v.Lead, v.Sentence = prose.Count(v.Summary.Late, "check")+" late.", "Nothing failed since "+night+"."
 		return nil
+	case v.Up == 0:
+		v.Lead, v.Sentence = "Nothing is monitored yet.", ""
+		return nil
+	case v.AllNobody > 0:
+		v.Tone, v.Lead, v.LeadTo = "late", v.NobodyText()+".", toNobody
+	case len(v.Failing) > 0:
+		v.Tone, v.Lead, v.LeadTo = "late", v.FailingText()+".", toFailing
+	default:
+		v.Lead, v.Sentence = "All is well.", prose.Count(v.Up, "healthy check")+", and nothing went wrong since "+night+"."
 	}
 	return v.addLast(q, now)
 }
+
+// toNobody and toFailing are where the counts of what alerts nobody lead, below the project.
+const toNobody, toFailing = "/?reach=nobody", "/overview#undelivered"
+
+// NobodyText counts the checks that alert nobody.
+func (v view) NobodyText() string {
+	if v.AllNobody == 1 {
+		return "1 check alerts nobody"
+	}
+	return fmt.Sprintf("%d checks alert nobody", v.AllNobody)
+}
+
+// FailingText counts the integrations whose alerts do not arrive.
+func (v view) FailingText() string {
+	if len(v.Failing) == 1 {
+		return "1 integration is failing"
+	}
+	return fmt.Sprintf("%d integrations are failing", len(v.Failing))
+}
+
+// Unsaid are the counts of what alerts nobody that are not the first words, with where they lead.
+func (v view) Unsaid() (list []link) {
+	if len(v.Failing) > 0 && v.LeadTo != toFailing {
+		list = append(list, link{"down", toFailing, v.FailingText()})
+	}
+	if v.AllNobody > 0 && v.LeadTo != toNobody {
+		list = append(list, link{"late", toNobody, v.NobodyText()})
+	}
+	return list
+}
+
+// link leads to a page below the project, in the colour of a state.
+type link struct{ Tone, To, Text string }
 
 // addLast finds the newest run that went wrong: that which took a check down last, or a failure of the check after it.
 func (v *view) addLast(q *ui.Request, now time.Time) error {
@@ -276,14 +323,6 @@ func steps(q *ui.Request, counts checks.Counts, reaching bool) ([]step, error) {
 	}, nil
 }
 
-// listed joins names, the first of them if there are more than a number.
-func listed(names []string, most int) string {
-	if n := len(names); n > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
-	}
-	return strings.Join(names, ", ")
-}
-
 // nextSteps says whom later steps of the escalation notify, and when.
 func nextSteps(later []checks.Delivery, now time.Time, clock words.Clock) string {
 	slices.SortStableFunc(later, func(a, b checks.Delivery) int { return a.Due.Compare(b.Due) })
@@ -291,7 +330,7 @@ func nextSteps(later []checks.Delivery, now time.Time, clock words.Clock) string
 	for i, d := range later {
 		list[i] = ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}) + " " + clock.Text(d.Due, now)
 	}
-	return listed(list, maxNames)
+	return words.Listed(list, maxNames)
 }
 
 // told says who was notified that a check is down. untold reports that nobody was.
@@ -302,7 +341,7 @@ func told(c checks.Check, deliveries []checks.Delivery, reached bool, now time.T
 	say := func(state string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
-			parts = append(parts, listed(names, maxNames)+state)
+			parts = append(parts, words.Listed(names, maxNames)+state)
 		}
 	}
 	for _, d := range deliveries {

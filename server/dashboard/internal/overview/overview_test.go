@@ -232,7 +232,7 @@ func TestOverviewWell(t *testing.T) {
 	s.Ping(c, pings.Signal{Kind: pings.Failure})
 	s.Ping(c, pings.Signal{})
 	s.Advance(3 * 24 * time.Hour)
-	b.Get(s.Path("overview")).Has("All is well.", "Last failure <time", "3 days ago", ">backup</a>")
+	b.Get(s.Path("overview")).Has(`/?reach=nobody">1 check alerts nobody.</a>`, ">1 integration is failing</a>", "Last failure <time", "3 days ago", ">backup</a>").HasNo("All is well")
 	s.Advance(27*24*time.Hour + time.Minute)
 	b = s.SignedIn(s.Keys.ReadOnly) // the session has ended
 	b.Get(s.Path("overview")).Has("<strong>1 check late.</strong> Nothing failed since yesterday 18:00.", "<h2>Late now</h2>")
@@ -259,32 +259,27 @@ func TestOverviewNew(t *testing.T) {
 		t.Errorf("%d filled buttons", n)
 	}
 	s.Ping(c, pings.Signal{})
-	b.Get(s.Path("overview")).HasNo("Three steps").Has("All is well.", "1 check alerts nobody", `integrations/new">New integration</a>`)
+	b.Get(s.Path("overview")).HasNo("Three steps").Has(`/?reach=nobody">1 check alerts nobody.</a></strong> Nothing went wrong since yesterday 18:00: 1 healthy check.`, `integrations/new">New integration</a>`).HasNo("All is well")
 	s.SignedIn(s.Keys.ReadOnly).Get(s.Path("overview")).HasNo("New integration")
 }
 
-// TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large.
+// TestOverviewBounds shows a hundred of 300 checks that failed, in one page that is not too large. One button has them all.
 func TestOverviewBounds(t *testing.T) {
 	s := pagetest.New(t)
 	for i := range 300 {
 		c := s.Create(checks.Spec{Name: new(fmt.Sprintf("job-%03d", i))})
 		s.Ping(c, pings.Signal{Kind: pings.Failure, ExitStatus: new(1), Body: []byte(fmt.Sprintf("error: %s: disk %s failed\n", strings.Repeat("x", 300), uuid.New()))})
 	}
-	page := s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("300 failed", "200 more checks", "300 checks alert nobody", ">All 300<")
+	page := s.SignedIn(s.Keys.ReadWrite).Get(s.Path("overview")).Has("300 failed", "Show 100 of 300", "300 checks alert nobody", ">All 300<").HasNo("more check")
 	if len(page.Body) > 150_000 {
 		t.Errorf("%d bytes", len(page.Body))
 	}
-	// What nobody has comes first, so each press of the button brings the next hundred.
-	b, field := s.SignedIn(s.Keys.ReadWrite), regexp.MustCompile(`name="check" value="([0-9a-f-]+)"`)
-	for range 3 {
-		form := url.Values{"action": {"acknowledge"}}
-		for _, found := range field.FindAllStringSubmatch(b.Get(s.Path("overview")).Has(">I have all 100</button>").Body, -1) {
-			form.Add("check", found[1])
-		}
-		b.Post(s.Path("bulk?to=overview"), form).Is(http.StatusSeeOther)
-		b.Get(s.Path("overview")).Has("Acknowledged: you have 100 checks.")
+	b, form := s.SignedIn(s.Keys.ReadWrite), url.Values{"action": {"acknowledge"}}
+	for _, found := range regexp.MustCompile(`name="check" value="([0-9a-f-]+)"`).FindAllStringSubmatch(b.Get(s.Path("overview")).Has(">I have all 300</button>").Body, -1) {
+		form.Add("check", found[1])
 	}
-	b.Get(s.Path("overview")).HasNo("I have all")
+	b.Post(s.Path("bulk?to=overview"), form).Is(http.StatusSeeOther)
+	b.Get(s.Path("overview")).Has("Acknowledged: you have 300 checks.").HasNo("I have all")
 }
 
 // TestOverviewWindows names the maintenance windows and snoozes in effect, and none that are over or still to come.

@@ -30,8 +30,14 @@ type keysView struct {
 	FreshScope checks.Scope
 	FreshUntil time.Time
 	Form       ui.Form
-	Scopes     []checks.Scope
+	Scopes     []ui.Choice
 	PingBase   string
+}
+
+// scopeHints say what a key of a scope can do.
+var scopeHints = map[checks.Scope]string{
+	checks.ReadWrite: "views and edits checks; integrations and status pages only on these pages", checks.ReadOnly: "views, without UUIDs and ping URLs",
+	checks.ReadIDs: "views, with UUIDs and ping URLs through the API", checks.Admin: "everything in the project, keys too",
 }
 
 // keyRow is an API key in the list.
@@ -64,7 +70,11 @@ func (s *Sessions) showKeys(q *ui.Request, status int, view keysView) error {
 	for _, key := range list {
 		view.Keys = append(view.Keys, keyRow{Key: key, Own: slices.Contains(own, key.ID)})
 	}
-	view.Scopes, view.PingBase = checks.Scopes(), q.Config.PingBaseURL
+	for i, scope := range checks.Scopes() {
+		kind := q.R.PostForm.Get("kind")
+		view.Scopes = append(view.Scopes, ui.Choice{Value: string(scope), Hint: scopeHints[scope], Selected: kind == string(scope) || kind == "" && i == 0})
+	}
+	view.PingBase = q.Config.PingBaseURL
 	return q.RenderStatus(status, "keys", "Keys", view)
 }
 

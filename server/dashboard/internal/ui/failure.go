@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 	"github.com/rollcall-dev/rollcall/pings/text"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 const (
@@ -51,6 +53,27 @@ func (f Failure) Why() string {
 		return "exit " + strconv.Itoa(*f.ExitStatus)
 	}
 	return "exit " + strconv.Itoa(*f.ExitStatus) + ": " + f.Cause
+}
+
+// leastAlike is how many outages without a cause make a group if they have the same reason. With a like cause, two do.
+const leastAlike = 4
+
+// Alike returns what outages share that pages show as one row: a like cause in the output, or else the reason in words. least is how many
+// make a group. The title is "" if the cause, which the row quotes, says all.
+func Alike(reason, cause string) (key string, least int, title string) {
+	if key, known := verdict.CauseKey(cause); known {
+		return "cause " + key, 2, key
+	} else if key != "" {
+		return "cause " + key, 2, ""
+	}
+	return reason, leastAlike, words.Capital(reason)
+}
+
+// AlikeID is the key of a group in an address and on a page.
+func AlikeID(key string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key))
+	return "g-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
 // failures remembers the newest failures of checks, so that open pages read each output once.

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +92,26 @@ func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
 	}
 	return rows, nil
 }
+
+// Owners says who has acknowledged how many of the outages.
+func Owners(rows []Row) string {
+	counts := map[string]int{}
+	for _, r := range rows {
+		if r.Owner != "" {
+			counts[r.Owner]++
+		}
+	}
+	owners := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	for i, owner := range owners {
+		if counts[owner] < len(rows) {
+			owners[i] = fmt.Sprintf("%s (%d)", owner, counts[owner])
+		}
+	}
+	return words.Listed(owners, GroupNames)
+}
+
+// GroupNames bounds the names in the row of a group.
+const GroupNames = 3
 
 // NameOf returns what pages call a check.
 func NameOf(c checks.Check) string {

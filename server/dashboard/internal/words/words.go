@@ -4,6 +4,7 @@ package words
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -127,4 +128,12 @@ func ZoneProblem(err error) string {
 		return Sentence(found.Reason) + " Use a name such as Europe/Riga."
 	}
 	return Sentence(found.Reason)
+}
+
+// Listed joins names: the first of them, if they are more than a number.
+func Listed(names []string, most int) string {
+	if n := len(names); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
 }

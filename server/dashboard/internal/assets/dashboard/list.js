@@ -52,12 +52,17 @@ const hidden = document.createElement("div");
 hidden.hidden = true;
 document.body.append(hidden);
 const boxes = () => [...document.querySelectorAll("#rows input[name=check]")];
+const ids = (box) => box.value.split(" "); // the row of a group has several
 let last = null; // the value of the box that was ticked last
 
 function reflect() {
   const shown = boxes();
-  for (const box of shown) box.checked = selected.has(box.value);
-  const here = new Set(shown.map((box) => box.value));
+  for (const box of shown) {
+    const some = ids(box).filter((id) => selected.has(id)).length;
+    box.checked = some === ids(box).length;
+    box.indeterminate = some > 0 && !box.checked;
+  }
+  const here = new Set(shown.filter((box) => box.checked).flatMap(ids));
   const elsewhere = [...selected].filter((id) => !here.has(id));
   hidden.replaceChildren(...elsewhere.map((id) => {
     const field = document.createElement("input");
@@ -72,7 +77,7 @@ function count(shown, elsewhere) {
   const all = document.getElementById("all");
   if (!all) return;
   const ticked = selected.size - elsewhere;
-  all.checked = ticked > 0 && ticked === shown.length;
+  all.checked = ticked > 0 && shown.every((box) => box.checked);
   all.indeterminate = ticked > 0 && !all.checked;
   const matches = document.getElementById("allmatches");
   document.getElementById("bulkbar").classList.toggle("on", selected.size > 0 || Boolean(matches?.checked));
@@ -83,8 +88,10 @@ function count(shown, elsewhere) {
 }
 
 function tick(box, on) {
-  if (on) selected.add(box.value);
-  else selected.delete(box.value);
+  for (const id of ids(box)) {
+    if (on) selected.add(id);
+    else selected.delete(id);
+  }
 }
 
 // Shift ticks or unticks everything from the box before.
