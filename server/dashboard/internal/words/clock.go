@@ -91,6 +91,11 @@ func (c Clock) Stamp(t time.Time, own *time.Location) template.HTML {
 	return c.dated(t) + c.beside(t, own)
 }
 
+// Hour is a time element with the time of day.
+func (c Clock) Hour(t time.Time) template.HTML {
+	return element(t, c.Format(t, "15:04:05")+zoneOf(t, c.Zone))
+}
+
 // dated is a time element with date and time of day.
 func (c Clock) dated(t time.Time) template.HTML {
 	return element(t, c.Format(t, "2 Jan 2006 15:04:05")+zoneOf(t, c.Zone))
@@ -113,11 +118,11 @@ func (c Clock) Span(from, to time.Time, own *time.Location) template.HTML {
 	case to.IsZero():
 		return c.Stamp(from, own) + " –"
 	}
-	layout := "15:04:05"
+	end := c.Hour(to)
 	if from.In(c.Zone).Format(time.DateOnly) != to.In(c.Zone).Format(time.DateOnly) {
-		layout = "2 Jan 2006 15:04:05"
+		end = c.dated(to)
 	}
-	return c.dated(from) + " – " + element(to, c.Format(to, layout)+zoneOf(to, c.Zone)) + c.beside(from, own)
+	return c.dated(from) + " – " + end + c.beside(from, own)
 }
 
 // Stretch is When from one instant to another, whose date stands only if it is another one.
