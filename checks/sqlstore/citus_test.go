@@ -60,9 +60,13 @@ func TestContractOnPartitions(t *testing.T) {
 	_, err := pool.DB.ExecContext(t.Context(), query)
 	must(t, err)
 	open := onPool(pool)
+	var shards [][2]string
+	for i := range 4 {
+		shards = append(shards, [2]string{fmt.Sprint("rollcall_states_", i), fmt.Sprint("rollcall_pings_", i)})
+	}
 	runContract(t, func(t *testing.T) *sqlstore.Database {
 		store := open(t)
-		store.Spread(4)
+		store.SpreadByName(db.Bun(t), shards...)
 		return store
 	}, onSpreadTables...)
 }
