@@ -445,10 +445,7 @@ func TestDirectMovedShard(t *testing.T) {
 	f, c, node, _ := directly(t, func(*sql.DB) {})
 	moved, n := make(chan error, 1), 1
 	go func() {
-		_, err := f.Pool().ExecContext(t.Context(), `SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport,
-			'block_writes') FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS a USING (groupid)
-			JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)
-			WHERE logicalrelid = 'rollcall_states'::regclass AND a.groupid = $1 ORDER BY shardid`, node)
+		_, err := f.Pool().ExecContext(t.Context(), moveShards, node)
 		moved <- err
 	}()
 	for ; len(moved) == 0; n++ {
@@ -463,6 +460,12 @@ func TestDirectMovedShard(t *testing.T) {
 		t.Errorf("the check is still on node %d, error %v", nodes[0], err)
 	}
 }
+
+// moveShards moves the shards of a node to the other worker.
+const moveShards = `SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport, 'block_writes')
+	FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS a USING (groupid)
+	JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)
+	WHERE logicalrelid = 'rollcall_states'::regclass AND a.groupid = $1 ORDER BY shardid`
 
 // TestDirectReplaced pings when the coordinator has just got another address for a worker to which connections are open.
 func TestDirectReplaced(t *testing.T) {

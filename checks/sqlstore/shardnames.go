@@ -16,12 +16,32 @@ type shardNames struct{ states, pings string }
 // knownCitus is the version of Citus whose shards the store uses by name. The functions for that are no documented interface.
 const knownCitus = "13.2"
 
-// knowsShards reports whether the store may use shards by name.
-func knowsShards(ctx context.Context, db querier) (bool, error) {
+// knowsShards reports whether the store may use shards by name, and whether it can hold them. Only the owner of a table may lock the
+// metadata of its shards.
+func knowsShards(ctx context.Context, db querier) (named, held bool, err error) {
 	var version string
-	err := db.QueryRowContext(ctx, `SELECT coalesce((SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'citus'
-		AND to_regprocedure('pg_catalog.shard_name(regclass, bigint, boolean)') IS NOT NULL), '')`).Scan(&version)
-	return strings.HasPrefix(version, knownCitus+"-"), err
+	err = db.QueryRowContext(ctx, `SELECT coalesce((SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'citus'), ''),
+		to_regprocedure('pg_catalog.shard_name(regclass, bigint, boolean)') IS NOT NULL,
+		to_regprocedure('pg_catalog.lock_shard_metadata(integer, bigint[])') IS NOT NULL
+			AND (SELECT bool_and(pg_catalog.pg_has_role(relowner, 'USAGE')) FROM pg_catalog.pg_class
+				WHERE oid IN (to_regclass('rollcall_states'), to_regclass('rollcall_pings')))`).Scan(&version, &named, &held)
+	known := strings.HasPrefix(version, knownCitus+"-")
+	return known && named, known && held, err
+}
+
+// hold keeps the shards of checks where they are until the transaction ends. Citus does so itself for a write, but not for FOR
+// UPDATE: after a move between the two, the lock would be on the shard that was left, and the write in the other one. The shards
+// of both tables share a lock.
+func (s spread) hold(ctx context.Context, t *transaction, keys []int64) error {
+	if s.ids == nil || len(keys) == 0 {
+		return nil
+	}
+	var shards []int64
+	for _, part := range byShard(s, keys, itself) {
+		shards = append(shards, s.ids[s.of(part[0])])
+	}
+	_, err := t.conn.Tx.ExecContext(ctx, "SELECT pg_catalog.lock_shard_metadata(5, $1::bigint[])", t.s.d.list(shards))
+	return err
 }
 
 // logPart is what PrunePings reads by itself: the whole log, or a shard of it on its worker.

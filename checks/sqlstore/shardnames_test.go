@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,6 +14,44 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// TestMoveBehindLock moves shards while a transaction has locked a check and not yet written it, on each way: the move waits. It would
+// leave the lock behind, and two pings would write the same state.
+func TestMoveBehindLock(t *testing.T) {
+	for _, direct := range []bool{false, true} {
+		t.Run(fmt.Sprintf("direct=%v", direct), func(t *testing.T) {
+			f, c, node, _ := directly(t, func(*sql.DB) {})
+			f.pingOn(t, node, c, noon.Add(time.Second), func() {}) // opens the pool
+			done, on := make(chan error, 1), 0
+			if direct {
+				on = node
+			}
+			f.pingOn(t, on, c, noon.Add(2*time.Second), func() {
+				go func() {
+					_, err := f.Pool().ExecContext(t.Context(), moveShards, node)
+					done <- err
+				}()
+				eventually(t, "the move waits for the ping", func() bool { return len(done) > 0 || f.shardsAwaited(t) })
+				if len(done) > 0 {
+					t.Error("the move does not wait")
+				}
+			})
+			must(t, <-done)
+			f.pingOn(t, 0, c, noon.Add(3*time.Second), func() {})
+			if log := f.log(t, c.ID); len(log) != 4 || log[0].N != 4 {
+				t.Errorf("the log has %d pings, want 4", len(log))
+			}
+		})
+	}
+}
+
+// shardsAwaited reports whether somebody waits for a lock of Citus, on any node.
+func (f fixture) shardsAwaited(t *testing.T) (waits bool) {
+	t.Helper()
+	must(t, f.Pool().QueryRowContext(t.Context(), `SELECT sum(result::int) > 0 FROM run_command_on_all_nodes(
+		'SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = ''advisory''')`).Scan(&waits))
+	return waits
+}
 
 // TestPruneShards prunes a log on Citus shard by shard, to the end of each, before and after a split: what is expired, the logs of
 // deleted checks, and nothing else. It fails on a version of Citus that is not known.
