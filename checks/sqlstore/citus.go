@@ -23,10 +23,13 @@ import (
 // coordinator is the layout of a database that can be distributed and is not.
 type coordinator struct{ plain }
 
-// spread is the layout of a distributed database: for each shard the largest hash, ascending, and the worker.
+// spread is the layout of a distributed database: for each shard the largest hash, ascending, and the worker; the names of its
+// tables there, unless the store must not use them; and its identifier, unless the store cannot hold it.
 type spread struct {
 	ends  []int32
 	nodes []int
+	names []shardNames
+	ids   []int64
 }
 
 var (
@@ -96,20 +99,37 @@ func layoutOf(ctx context.Context, db querier) (layout, error) {
 	if err := db.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL").Scan(&citus); err != nil || !citus {
 		return plain{}, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT shardmaxvalue::int, min(groupid)
-		FROM pg_catalog.pg_dist_shard JOIN pg_catalog.pg_dist_placement USING (shardid)
-		WHERE logicalrelid = to_regclass('rollcall_states') AND shardmaxvalue IS NOT NULL GROUP BY 1 ORDER BY 1`)
-	var shard struct {
-		end  int32
-		node int
+	known, held, err := knowsShards(ctx, db)
+	if err != nil {
+		return coordinator{}, err
 	}
-	shards, err := scanList(rows, err, &shard, &shard.end, &shard.node)
+	names := "'', ''"
+	if known {
+		names = "min(pg_catalog.shard_name(s.logicalrelid, s.shardid, false)), coalesce(min(pg_catalog.shard_name(p.logicalrelid, p.shardid, false)), '')"
+	}
+	rows, err := db.QueryContext(ctx, "SELECT s.shardmaxvalue::int, min(groupid), min(s.shardid), "+names+`
+		FROM pg_catalog.pg_dist_shard AS s JOIN pg_catalog.pg_dist_placement USING (shardid)
+		LEFT JOIN pg_catalog.pg_dist_shard AS p ON p.logicalrelid = to_regclass('rollcall_pings') AND p.shardmaxvalue = s.shardmaxvalue
+		WHERE s.logicalrelid = to_regclass('rollcall_states') AND s.shardmaxvalue IS NOT NULL GROUP BY 1 ORDER BY 1`)
+	var shard struct {
+		end   int32
+		node  int
+		id    int64
+		names shardNames
+	}
+	shards, err := scanList(rows, err, &shard, &shard.end, &shard.node, &shard.id, &shard.names.states, &shard.names.pings)
 	if err != nil || shards == nil {
 		return coordinator{}, err
 	}
 	var s spread
 	for _, shard := range shards {
 		s.ends, s.nodes = append(s.ends, shard.end), append(s.nodes, shard.node)
+		if known {
+			s.names = append(s.names, shard.names)
+		}
+		if held {
+			s.ids = append(s.ids, shard.id)
+		}
 	}
 	return s, nil
 }
@@ -156,6 +176,9 @@ func (s *database) Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, 
 }
 
 func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked []lockedKey, err error) {
+	if err := s.hold(ctx, t, keys); err != nil {
+		return nil, err
+	}
 	for _, part := range byShard(s, keys, itself) {
 		list, err := plain{}.lock(ctx, t, part)
 		if err != nil {
@@ -202,6 +225,9 @@ func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limi
 		keys := make([]int64, 0, len(found))
 		for _, row := range found[:min(len(found), limit-len(due))] {
 			keys, last = append(keys, row.id), row
+		}
+		if err := s.hold(ctx, t, keys); err != nil {
+			return nil, err
 		}
 		for _, part := range byShard(s, keys, itself) {
 			rows, err := t.conn.Tx.QueryContext(ctx, lock, t.s.d.list(part), micros(now))

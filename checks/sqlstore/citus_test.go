@@ -60,9 +60,13 @@ func TestContractOnPartitions(t *testing.T) {
 	_, err := pool.DB.ExecContext(t.Context(), query)
 	must(t, err)
 	open := onPool(pool)
+	var shards [][2]string
+	for i := range 4 {
+		shards = append(shards, [2]string{fmt.Sprint("rollcall_states_", i), fmt.Sprint("rollcall_pings_", i)})
+	}
 	runContract(t, func(t *testing.T) *sqlstore.Database {
 		store := open(t)
-		store.Spread(4)
+		store.SpreadByName(db.Bun(t), shards...)
 		return store
 	}, onSpreadTables...)
 }
@@ -441,10 +445,7 @@ func TestDirectMovedShard(t *testing.T) {
 	f, c, node, _ := directly(t, func(*sql.DB) {})
 	moved, n := make(chan error, 1), 1
 	go func() {
-		_, err := f.Pool().ExecContext(t.Context(), `SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport,
-			'block_writes') FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS a USING (groupid)
-			JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)
-			WHERE logicalrelid = 'rollcall_states'::regclass AND a.groupid = $1 ORDER BY shardid`, node)
+		_, err := f.Pool().ExecContext(t.Context(), moveShards, node)
 		moved <- err
 	}()
 	for ; len(moved) == 0; n++ {
@@ -459,6 +460,12 @@ func TestDirectMovedShard(t *testing.T) {
 		t.Errorf("the check is still on node %d, error %v", nodes[0], err)
 	}
 }
+
+// moveShards moves the shards of a node to the other worker.
+const moveShards = `SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport, 'block_writes')
+	FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS a USING (groupid)
+	JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)
+	WHERE logicalrelid = 'rollcall_states'::regclass AND a.groupid = $1 ORDER BY shardid`
 
 // TestDirectReplaced pings when the coordinator has just got another address for a worker to which connections are open.
 func TestDirectReplaced(t *testing.T) {

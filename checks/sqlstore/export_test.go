@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -117,16 +118,36 @@ func (s *database) MoveWorker(node int) { s.direct.nodes[node].worker.port++ }
 // HashInt64 exports hashInt64.
 func HashInt64(key int64) int32 { return hashInt64(key) }
 
-// Spread makes the store believe that its tables are distributed over shards, unless there is only one.
+// Spread makes the store believe that its tables are distributed over n shards.
 func (s *database) Spread(n int) {
 	var shards spread
 	for i := range n {
 		shards.ends = append(shards.ends, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
 		shards.nodes = append(shards.nodes, i%2)
 	}
-	if n > 1 {
-		s.place(shards)
+	s.place(shards)
+}
+
+// SpreadByName does what Spread does, and makes the store believe that each table in parts is a shard on a worker, which a pool
+// reaches.
+func (s *database) SpreadByName(pool *bun.DB, parts ...[2]string) {
+	s.Spread(len(parts))
+	shards, nodes := s.layout().(spread), make(map[int]*directNode)
+	for i, tables := range parts {
+		shards.nodes[i] = 1 + i%2
+		nodes[shards.nodes[i]] = &directNode{pool: pool, ask: time.Now().Add(time.Hour)}
+		shards.names = append(shards.names, shardNames{states: tables[0], pings: tables[1]})
 	}
+	s.direct.open, s.direct.nodes = func(string, uint16, string) *bun.DB { return nil }, nodes
+	s.place(shards)
+}
+
+// PruneParts returns the tables that PrunePings reads.
+func (s *database) PruneParts(ctx context.Context) (tables []string) {
+	for _, part := range s.logParts(ctx) {
+		tables = append(tables, part.tables.pings)
+	}
+	return tables
 }
 
 // Translate exports translate.

@@ -30,9 +30,10 @@ const (
 // Instead, PrunePings cycles through the whole log at twice the pace at which it grows, so that at most half of the log
 // awaits removal.
 type pruning struct {
-	mu     sync.Mutex
-	cursor int64 // the last entry that was examined in this round
-	newest int64 // the newest entry at the last call
+	mu      sync.Mutex
+	cursors map[string]int64 // by table, the last entry that was examined in this round
+	part    int              // of the log, where the round is
+	newest  int64            // the newest entry at the last call
 }
 
 // PrunePings examines the next part of the log and removes expired entries.
@@ -45,28 +46,50 @@ func (s *database) PrunePings(ctx context.Context, pause func()) (removed int, e
 	if err := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM rollcall_pings").Scan(&newest); err != nil {
 		return 0, s.translate(err)
 	}
-	left := min(minLook+2*max(0, newest-p.newest), maxLook)
+	left := int(min(minLook+2*max(0, newest-p.newest), maxLook))
 	p.newest = newest
-	for left > 0 {
+	for parts := s.logParts(ctx); left > 0; {
 		pause()
-		entries, err := s.logAfter(ctx, p.cursor, min(left, logPage))
+		part, limit := p.next(parts), min(left, logPage)
+		entries, err := s.logAfter(ctx, part, p.cursors[part.tables.pings], limit)
+		if err != nil && part.node != 0 {
+			parts = s.leave(ctx, part, err)
+			continue
+		}
 		if err != nil {
 			return removed, s.translate(err)
 		}
-		left -= logPage
-		n, err := s.pruneEntries(ctx, entries, pause)
+		left -= len(entries)
+		n, err := s.pruneEntries(ctx, part, entries, pause)
 		removed += n
 		if err != nil {
 			return removed, err
 		}
-		if len(entries) == 0 || entries[len(entries)-1].id >= newest {
-			// Ignore entries newer than the start of this call, or the round would never end while pings arrive.
-			p.cursor = 0
+		// Ignore entries newer than the start of this call, or the round would never end while pings arrive.
+		if len(entries) == limit && entries[limit-1].id < newest {
+			p.cursors[part.tables.pings] = entries[limit-1].id
+		} else if p.end(part); p.part == len(parts) {
 			return removed, nil
 		}
-		p.cursor = entries[len(entries)-1].id
 	}
 	return removed, nil
+}
+
+// next returns the part that the round has reached.
+func (p *pruning) next(parts []logPart) logPart {
+	if p.cursors == nil {
+		p.cursors = make(map[string]int64)
+	}
+	if p.part >= len(parts) {
+		p.part = 0
+	}
+	return parts[p.part]
+}
+
+// end ends the round of a part.
+func (p *pruning) end(part logPart) {
+	delete(p.cursors, part.tables.pings)
+	p.part++
 }
 
 // orNoPause returns pause, or a function that does nothing.
@@ -77,9 +100,9 @@ func orNoPause(pause func()) func() {
 	return pause
 }
 
-// pruneEntries removes the expired ones among log entries.
-func (s *database) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
-	expired, err := s.expired(ctx, s.db.DB, entries, pause)
+// pruneEntries removes the expired ones among log entries of a part.
+func (s *database) pruneEntries(ctx context.Context, part logPart, entries []entry, pause func()) (removed int, err error) {
+	expired, err := s.expired(ctx, s.db.DB, part, entries, pause)
 	if err != nil {
 		return 0, s.translate(err)
 	}
@@ -108,7 +131,7 @@ func (t *transaction) removeEntries(ctx context.Context, entries []entry) (remov
 		if err != nil {
 			return 0, err
 		}
-		if entries, err = t.s.expired(ctx, t.tx().Tx, entries, func() {}); err != nil {
+		if entries, err = t.s.expired(ctx, t.tx().Tx, logPart{}, entries, func() {}); err != nil {
 			return 0, err
 		}
 	}
@@ -131,13 +154,13 @@ func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
 	return scanList(rows, err, &e, &e.id, &e.check, &e.n)
 }
 
-// logAfter returns the log entries after one of them, in order.
-func (s *database) logAfter(ctx context.Context, after, limit int64) (page []entry, err error) {
-	const query = "SELECT id, check_id, n FROM rollcall_pings WHERE id > "
+// logAfter returns the entries of a part of the log after one of them, in order.
+func (s *database) logAfter(ctx context.Context, part logPart, after int64, limit int) (page []entry, err error) {
+	query := "SELECT id, check_id, n FROM " + part.tables.pings + " WHERE id > "
 	if !s.d.postgres {
-		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))
+		return scanEntries(part.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))
 	}
-	err = s.db.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, func(ctx context.Context, tx bun.Tx) (err error) {
+	err = part.db.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, func(ctx context.Context, tx bun.Tx) (err error) {
 		// With statistics from when the log was small, the planner would read and sort all of it.
 		if _, err := tx.Tx.ExecContext(ctx, "SET LOCAL enable_sort = off"); err != nil {
 			return err
@@ -150,7 +173,7 @@ func (s *database) logAfter(ctx context.Context, after, limit int64) (page []ent
 
 // expired returns the entries beyond the limits of their checks. It does not join entries with checks: with statistics
 // from before the log grew, the planner would look up the check for every entry.
-func (s *database) expired(ctx context.Context, db querier, entries []entry, pause func()) (list []entry, err error) {
+func (s *database) expired(ctx context.Context, db querier, part logPart, entries []entry, pause func()) (list []entry, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {
@@ -158,9 +181,9 @@ func (s *database) expired(ctx context.Context, db querier, entries []entry, pau
 		}
 	}
 	upTo := make(map[int64]int64, len(oldest))
-	for part := range slices.Chunk(slices.Collect(maps.Keys(oldest)), lookUpAtOnce) {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(oldest)), lookUpAtOnce) {
 		pause()
-		if err := s.expiredUpTo(ctx, db, part, oldest, upTo); err != nil {
+		if err := s.expiredUpTo(ctx, db, part, ids, oldest, upTo); err != nil {
 			return nil, err
 		}
 	}
@@ -173,30 +196,26 @@ func (s *database) expired(ctx context.Context, db querier, entries []entry, pau
 }
 
 // expiredUpTo sets upTo, for each check, to the number of its last expired ping. For a deleted check, that is the
-// largest number. It sets none for a check with a short log.
-func (s *database) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
-	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
-	var state struct{ check, newest int64 }
-	states, err := scanList(rows, err, &state, &state.check, &state.newest)
+// largest number. It sets none for a check with a short log. db has the accounts.
+func (s *database) expiredUpTo(ctx context.Context, db querier, part logPart, ids []int64, oldest, upTo map[int64]int64) error {
+	newest, err := s.newestPings(ctx, db, part, ids)
 	if err != nil {
 		return err
 	}
-	for _, check := range ids {
-		upTo[check] = math.MaxInt64
-	}
 	var long []int64
-	for _, l := range states {
-		if oldest[l.check] > l.newest-store.FreePings {
-			delete(upTo, l.check)
-			continue
+	for _, check := range ids {
+		switch n, exists := newest[check]; {
+		case !exists:
+			upTo[check] = math.MaxInt64
+		case oldest[check] <= n-store.FreePings:
+			upTo[check] = n - store.PaidPings
+			long = append(long, check)
 		}
-		upTo[l.check] = l.newest - store.PaidPings
-		long = append(long, l.check)
 	}
 	if len(long) == 0 {
 		return nil
 	}
-	rows, err = db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
+	rows, err := db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
 		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = 'free' AND "+s.d.among("c.id", "bigint"),
 		s.d.list(long))
 	var check int64
@@ -205,6 +224,28 @@ func (s *database) expiredUpTo(ctx context.Context, db querier, ids []int64, old
 		upTo[check] += store.PaidPings - store.FreePings
 	}
 	return err
+}
+
+// newestPings returns the numbers of the last pings of checks, in the part of the log that has their entries. A shard that is being
+// copied can lack a state, so the coordinator must agree that a check is gone.
+func (s *database) newestPings(ctx context.Context, db querier, part logPart, ids []int64) (map[int64]int64, error) {
+	newest := make(map[int64]int64, len(ids))
+	read := func(from querier, table string) error {
+		rows, err := from.QueryContext(ctx, "SELECT check_id, n_pings FROM "+table+" WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
+		var state struct{ check, n int64 }
+		states, err := scanList(rows, err, &state, &state.check, &state.n)
+		for _, state := range states {
+			newest[state.check] = state.n
+		}
+		return err
+	}
+	if part.node != 0 && read(part.db.DB, part.tables.states) == nil {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { _, found := newest[id]; return found })
+		if len(ids) == 0 {
+			return newest, nil
+		}
+	}
+	return newest, read(db, "rollcall_states")
 }
 
 // PruneFlips removes flips and pauses older than an instant, windows that ended before it, and finished deliveries that were
