@@ -28,7 +28,7 @@ import (
 // TestBackupWhileServing makes backups while a server accepts pings. A server can start on each backup. Each has, without
 // gaps, every ping that was acknowledged before the backup began.
 func TestBackupWhileServing(t *testing.T) {
-	const backups, jobs = 3, 4
+	const backups, jobs, each = 3, 4, 300 // the log keeps 1,000 pings
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
 	key := keyOf(t, p)
@@ -36,7 +36,7 @@ func TestBackupWhileServing(t *testing.T) {
 	dir := t.TempDir()
 	var acknowledged sync.Map
 	var count atomic.Int64
-	stop := make(chan struct{})
+	stop, turns := make(chan struct{}), make(chan struct{}, backups*each)
 	var wg sync.WaitGroup
 	for job := range jobs {
 		wg.Go(func() {
@@ -44,7 +44,7 @@ func TestBackupWhileServing(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-turns:
 				}
 				name := fmt.Sprintf("job %d ping %d", job, n)
 				r := request{method: http.MethodPost, url: p.url + "/ping/" + c.UUID, body: name, header: http.Header{"User-Agent": {name}}}
@@ -59,7 +59,10 @@ func TestBackupWhileServing(t *testing.T) {
 	}
 	before := make([]map[string]bool, backups)
 	for i := range backups {
-		if !eventually(patience, func() bool { return count.Load() >= int64(50*(i+1)) }) {
+		for range each {
+			turns <- struct{}{}
+		}
+		if !eventually(patience, func() bool { return count.Load() >= int64(each*i+50) }) {
 			t.Fatal("no pings are acknowledged")
 		}
 		before[i] = map[string]bool{}
