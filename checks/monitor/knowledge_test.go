@@ -471,6 +471,18 @@ func TestKnowledge(t *testing.T) {
 			p.sweep(t, 54*time.Minute)
 			p.sweep(t, 55*time.Minute, "pager: job down")
 		},
+		"a follower of a check whose group has passed an alert on to nobody": func(t *testing.T, p policy) {
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
+			p.set(t, step(0, all), step(5*time.Minute, p.mail), step(15*time.Minute, p.pager))
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("mail"), After: new("first")})
+			p.ping(t, first.ID, pings.Failure)
+			p.sweep(t, 0)
+			must(t, p.SetEscalation(t.Context(), nil))
+			p.sweep(t, time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, time.Minute, "mail: job down")
+		},
 		"the members of a group are deleted, and it has others": func(t *testing.T, p policy) {
 			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
 			c := p.job(t, "job", "all")

@@ -319,7 +319,7 @@ func (s *database) earlierFlips(ctx context.Context, ids []int64) (map[int64][]s
 	return earlier, nil
 }
 
-// Told looks at the deliveries about the last flip of each check.
+// Told looks at the deliveries about the last flip of each check. A group hears nothing itself: its members have their own.
 func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Time) (map[uuid.UUID]bool, error) {
 	var told []uuid.UUID
 	err := s.db.NewRaw(`SELECT c.uuid FROM rollcall_checks AS c WHERE c.uuid IN (?0) AND EXISTS (
@@ -327,7 +327,7 @@ func (s *database) Told(ctx context.Context, ids []uuid.UUID, fresh, now time.Ti
 		WHERE o.check_id = c.id AND NOT f.up AND o.close = ''
 			AND f.id = (SELECT max(l.id) FROM rollcall_flips AS l WHERE l.check_id = c.id)
 			AND NOT EXISTS (`+laterClose+`)
-			AND (`+reached+` OR o.state = 'pending' AND (
+			AND (`+reached+` AND NOT EXISTS (SELECT 1 FROM rollcall_channels AS g WHERE g.id = o.channel_id AND g.kind = 'group') OR o.state = 'pending' AND (
 				(o.held LIKE ?3 OR o.held = ?4) AND (o.error = '' OR o.due_at = o.held_until) -- held stays when an alert leaves
 				OR o.held IN ('', ?5) AND o.created_at > ?1 OR o.held_until > ?1 AND o.held_until <= ?2)))`,
 		bun.List(ids), micros(fresh), micros(now), gate.ByParent+"%", gate.ByStep, gate.ByStorm).Scan(ctx, &told)
