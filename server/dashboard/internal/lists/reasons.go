@@ -126,7 +126,7 @@ func (a alike) ids(free bool) (ids []string) {
 	return ids
 }
 
-// row is the group as one row: its names are in the place of the schedule, and its tags are those that all of its checks have.
+// row is the group as one row. It shows the names where a check has its schedule, and the tags that all of its checks have.
 func (a alike) row() ui.Row {
 	sum := a.rows[0]
 	sum.Hold, sum.Runs, sum.Took = ui.Hold{}, nil, 0
