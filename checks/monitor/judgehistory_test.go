@@ -145,7 +145,7 @@ func (w *world) receive(n [4]int) string {
 	to := d.to[n[1]%len(d.to)]
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if to.mode = []string{"ok", "away", "lost", "refuse", "away", "away"}[n[2]%6]; n[3]%2 == 0 {
+	if to.mode = []string{"ok", "away", "lost", "refuse", "away", "hang"}[n[2]%6]; n[3]%2 == 0 {
 		for _, other := range d.to {
 			other.mode = to.mode
 		}

@@ -43,7 +43,7 @@ var planted = []struct{ name, file, right, wrong string }{
 	{"who is named in an outage is not told", "sqlstore/escalation.go", "if err != nil || len(wants) == 0 {", "if err != nil || len(wants) >= 0 {"},
 	{"a line has no order", "sqlstore/deliveries.go", "ORDER BY h.reminder > 0 AND h.held <> '', h.id LIMIT 1)`", "ORDER BY h.reminder > 0 AND h.held <> '', h.id DESC LIMIT 1)`"},
 	{"a group tells members again", "sqlstore/deliveries.go", "AND o.created_at >= d.created_at AND o.state <> 'skipped'", "AND o.created_at >= d.created_at AND o.state = 'none'"},
-	{"who has an alert gets it again when others have not", "sqlstore/deliveries.go", "Done: doneText(r.Done),", "Done: doneText(nil),"},
+	{"who has an alert gets it again when others have not", "sqlstore/deliveries.go", "Done: doneText(r.Done, r.Handed),", "Done: doneText(nil, r.Handed),"},
 }
 
 // TestJudgePlanted asks that each planted error can be planted. With ROLLCALL_JUDGE_PLANTED, it builds the judge on those whose names this

@@ -94,7 +94,7 @@ type target struct {
 type recipient struct {
 	*target
 	name  string
-	mode  string // ok, away, lost or refuse
+	mode  string // ok, away, lost, refuse or hang
 	ready int    // ticks in a row in which it worked
 	got   []letter
 	open  map[uuid.UUID]bool
@@ -115,6 +115,8 @@ func (r *recipient) take(n channels.Notification, key string) error {
 	switch {
 	case l.refused:
 		return channels.Permanent(errors.New("refused"))
+	case r.mode == "hang": // until the time of the attempt is used up
+		return context.DeadlineExceeded
 	case !l.answered:
 		return errors.New(r.mode)
 	}

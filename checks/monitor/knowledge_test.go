@@ -194,6 +194,87 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Failure)
 			p.sweep(t, time.Hour)
 		},
+		"refused by one recipient, and sent again": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
+			var heard []string
+			p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "anna" {
+						return channels.Permanent(errors.New("refused"))
+					}
+					heard = append(heard, to.Name+" "+recipient)
+					return nil
+				})
+			})
+			p.ping(t, first.ID, pings.Failure)
+			p.after(t, 0)
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, time.Hour)
+			n, err := p.RetryFailed(t.Context())
+			must(t, err)
+			p.after(t, time.Hour+30*time.Second)
+			equal(t, "sent again", n, 1)
+			equal(t, "heard", heard, []string{"mail boris"})
+		},
+		"a parent of which one recipient hears late, and the other refused": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
+			p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
+				if to.ID != p.mail.ID {
+					return nil
+				}
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if recipient == "anna" {
+						return context.DeadlineExceeded
+					}
+					return channels.Permanent(errors.New("refused"))
+				})
+			})
+			p.ping(t, first.ID, pings.Failure)
+			for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+				p.after(t, at)
+			}
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 6*time.Minute, "pager: job down")
+		},
+		"a parent that two recipients refuse for now after a third was too slow": func(t *testing.T, p policy) {
+			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
+			p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
+				if to.ID != p.mail.ID {
+					return nil
+				}
+				return channels.Each(n, []string{"anna", "boris", "clara"}, func(recipient string) error {
+					if recipient == "anna" {
+						return context.DeadlineExceeded
+					}
+					return errors.New("away")
+				})
+			})
+			p.ping(t, first.ID, pings.Failure)
+			for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+				p.after(t, at)
+			}
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 6*time.Minute, "pager: job down")
+		},
+		"perhaps heard, given up, and sent again in a window in which it ends": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			for i, err := range []error{errors.New("the answer was lost"), channels.Permanent(errors.New("refused"))} {
+				p.inbox.set(func(context.Context, channels.Channel, channels.Notification) error { return err })
+				p.after(t, time.Duration(i)*2*time.Minute)
+			}
+			p.inbox.set(nil)
+			p.window(t, soon(p))
+			n, err := p.RetryFailed(t.Context())
+			must(t, err)
+			equal(t, "sent again", n, 1)
+			p.after(t, 3*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 4*time.Minute, "mail: job up")
+		},
 		"moved, with one recipient who has not heard of the end": func(t *testing.T, p policy) { movedTooEarly(t, p) },
 		"moved, and down again before one recipient has heard of the end": func(t *testing.T, p policy) {
 			movedTooEarly(t, p, pings.Failure, pings.Success)

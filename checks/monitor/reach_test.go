@@ -126,6 +126,20 @@ func TestReachInPart(t *testing.T) {
 		o.ping(t, b.ID, pings.Success)
 		tick()
 		is("nobody gets it", verdict.ReachFailing)
+
+		clear(box.failing)
+		o.clock.Advance(time.Hour)
+		tick()
+		is("all get it", verdict.ReachNotified)
+		box.failing["ann"], box.failing["bob"] = context.DeadlineExceeded, channels.Permanent(errors.New("550 unknown"))
+		o.ping(t, b.ID, pings.Failure)
+		tick()
+		tick()
+		is("one is too slow, and the other refuses", verdict.ReachFailing)
+		list, err = o.Deliveries(t.Context(), o.project.ID, checks.DeliveryQuery{Channel: ch.ID, State: checks.DeliveryFailed, Limit: 1})
+		if must(t, err); len(list) != 1 || list[0].InPart {
+			t.Errorf("one is too slow, and the other refuses: the deliveries are %+v, want one that failed for all", list)
+		}
 	})
 }
 

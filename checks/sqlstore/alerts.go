@@ -74,8 +74,8 @@ var laterClose = `SELECT 1 FROM rollcall_deliveries AS k WHERE k.check_id = o.ch
 // heard says of a delivery o that somebody may have heard it: it was sent, or tried. What is dropped untried has no attempts.
 const heard = `(o.state = 'sent' OR o.attempts > 0)`
 
-// reached says of a delivery o that somebody has heard it: all that were left, or some before others refused it.
-const reached = `(o.state = 'sent' OR o.state = 'failed' AND o.done <> '')`
+// reached says of a delivery o that somebody has heard it: all that were left, or some, while others have not, or have refused it.
+const reached = `(o.state = 'sent' OR o.state IN ('failed', 'pending') AND o.done LIKE '[["%')` // as doneText begins
 
 // saysUp says of a delivery o about a flip l that it reports the end of an outage.
 const saysUp = `(o.close <> '' OR coalesce(l.up, FALSE))`

@@ -189,7 +189,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	for _, d := range failed {
 		f.retry(t, now, 1, d.ID)
 	}
-	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 1 {
+	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 2 {
 		t.Errorf("claimed %+v, want all that had failed", list)
 	}
 	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {

@@ -143,24 +143,28 @@ func testCloseIncident(t *testing.T, f fixture) {
 	}
 }
 
-// testDone saves the recipients that have accepted an alert.
+// testDone saves the recipients that have accepted an alert, and those that it was handed over to.
 func testDone(t *testing.T, f fixture) {
 	c := f.watched(t, f.addChannel(t, "ops", noon))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	claimed := f.claimed(t, noon)
 	again := claimed[0]
-	again.Due, again.Done, again.Error = noon.Add(time.Second), []string{"a", "ž \"x\", y", ""}, "away"
+	again.Due, again.Error = noon.Add(time.Second), "away"
+	again.Done, again.Handed = []string{"a", "ž \"x\", y", ""}, []string{"b"}
 	f.save(t, noon, again)
 	next := f.claimed(t, noon.Add(time.Second))
 	if len(next) != 1 {
 		t.Fatalf("claimed %+v", next)
 	}
 	same(t, "done", next[0].Done, again.Done)
+	same(t, "handed", next[0].Handed, again.Handed)
 	same(t, "done of the alert", f.alerts(t, next)[0].Done, again.Done)
 	failed := ended(next[0], checks.DeliveryFailed, "refused")
 	f.save(t, noon, failed)
 	f.retry(t, noon, 1, failed.ID)
-	same(t, "done of the failed", f.claimed(t, noon)[0].Done, again.Done)
+	next = f.claimed(t, noon)
+	same(t, "done of the failed", next[0].Done, again.Done)
+	same(t, "handed of the failed", next[0].Handed, again.Handed)
 }
 
 // testHandovers gives single recipients deliveries in lines of their own, once each.

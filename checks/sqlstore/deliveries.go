@@ -56,17 +56,17 @@ func (r *deliveryRow) queued() store.QueuedDelivery {
 	held, by, _ := strings.Cut(r.Held, " ") // as RecordResults joins them
 	q.Held, q.HeldBy = gate.Why(held), by
 	if r.Done != "" {
-		_ = json.Unmarshal([]byte(r.Done), &q.Done) // doneText wrote it
+		_ = json.Unmarshal([]byte(r.Done), &[...]*[]string{&q.Done, &q.Handed}) // doneText wrote it
 	}
 	return q
 }
 
-// doneText returns the column done of recipients.
-func doneText(done []string) string {
-	if len(done) == 0 {
+// doneText returns the column done of recipients: an array of those that have accepted an alert, and of those that it was handed over to.
+func doneText(done, handed []string) string {
+	if len(done)+len(handed) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(done) // strings always can be encoded
+	text, _ := json.Marshal([][]string{done, handed}) // strings always can be encoded
 	return string(text)
 }
 
@@ -279,7 +279,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	rows, ids := make([]resultRow, len(results)), make([]int64, len(results))
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
-			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done),
+			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done, r.Handed),
 			Held: strings.TrimSpace(string(r.Held) + " " + r.HeldBy), Until: micros(r.HeldUntil), Batch: r.Batch, Reminder: r.Reminder}
 		ids[i] = r.ID
 	}

@@ -131,13 +131,14 @@ func (s *database) FirstGivenUp(ctx context.Context, projectID, channel uuid.UUI
 }
 
 func (r *historyRow) delivery() checks.Delivery {
+	q := r.queued()
 	check := checks.Check{ID: r.CheckUUID, Settings: checks.Settings{Name: r.CheckName, Slug: r.CheckSlug}}
 	d := checks.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: check.DisplayName(),
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind), Recipient: r.Recipient,
 		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: checks.DeliveryState(r.State), Attempts: int(r.Attempts),
-		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: r.Done != "", Batch: r.Batch,
+		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close, InPart: len(q.Done) > 0, Batch: r.Batch,
 	}
 	if r.FlipUp {
 		d.Status = channels.Up
@@ -146,7 +147,6 @@ func (r *historyRow) delivery() checks.Delivery {
 		d.Due = instant(r.DueAt)
 	}
 	if d.State == checks.DeliverySkipped || d.State == checks.DeliveryPending && r.DueAt == r.HeldUntil {
-		q := r.queued()
 		d.Held, d.HeldBy = q.Held, q.HeldBy
 	}
 	return d
@@ -159,7 +159,7 @@ func (t *transaction) RetryDeliveries(ctx context.Context, ids []int64, due time
 	}
 	failed := t.tx().NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
 		Where("f.id IN (?) AND f.state = 'failed'", bun.List(ids)).OrderExpr("f.id")
-	res, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
+	res, err := t.tx().NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = CASE WHEN attempts > 0 THEN 1 ELSE 0 END, due_at = ?, finished_at = NULL, error = ''
 		WHERE id IN (?)`, micros(due), t.s.d.forUpdate(failed, "f", "")).Exec(ctx)
 	if err != nil {
 		return 0, err

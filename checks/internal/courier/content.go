@@ -39,7 +39,7 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		Reason:   reasonText(a.Flip, a.Ping),
 		Verdict:  say(output),
 		Reminder: a.Reminder,
-		Done:     slices.Concat(a.Done, a.Apart), Recipient: a.Recipient,
+		Done:     slices.Concat(a.Done, a.Handed, a.Apart), Recipient: a.Recipient,
 	}
 	if causedBy(a.Flip, a.Ping) {
 		n.Cause = verdict.Cause(withOutput(a.Ping, output))

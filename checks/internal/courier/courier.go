@@ -44,10 +44,10 @@
 // # Several recipients
 //
 // A notifier with several recipients marks an error with those that have the alert ([channels.Each]); the column done keeps them for the
-// next attempt. Where anyone has the alert, each recipient for which it failed for now gets a separate delivery (divide, the columns
-// recipient and origin), in a separate line. The delivery itself is then over, so later alerts go to the others at once; those
-// recipients are Apart, and get further deliveries behind their first. A delivery whose recipients are all apart is superseded: nobody
-// has heard it ([channels.ErrNobody]).
+// next attempt, and beside them those that the delivery was handed over to. Where anyone has the alert, each recipient for which it
+// failed for now gets a separate delivery (divide, the columns recipient and origin), in a separate line. The delivery itself is then
+// over, so later alerts go to the others at once; those recipients are Apart, and get further deliveries behind their first. A delivery
+// whose recipients are all apart is superseded: nobody has heard it ([channels.ErrNobody]).
 //
 // # Incidents
 //

@@ -25,7 +25,7 @@ func (c *Courier) List(ctx context.Context, projectID uuid.UUID, q checks.Delive
 	return c.Store.Deliveries(ctx, projectID, q)
 }
 
-// Retry makes failed deliveries of a project pending again, with no attempts counted, and returns how many. If an
+// Retry makes failed deliveries of a project pending again, each with one attempt counted if it had any, and returns how many. If an
 // identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
 func (c *Courier) Retry(ctx context.Context, projectID uuid.UUID, ids []int64) (int, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
@@ -46,7 +46,7 @@ func (c *Courier) Retry(ctx context.Context, projectID uuid.UUID, ids []int64) (
 // retryPage is the number of deliveries that one transaction makes pending again.
 const retryPage = 500
 
-// RetryFailed makes all failed deliveries of a project pending again, with no attempts counted, and returns how many.
+// RetryFailed makes all failed deliveries of a project pending again, each with one attempt counted if it had any, and returns how many.
 func (c *Courier) RetryFailed(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
 	query := checks.DeliveryQuery{State: checks.DeliveryFailed, Limit: retryPage}
 	for {

@@ -55,12 +55,12 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	keeper, keeps := l.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
 	err := s.err
 	if r.Error = ""; err != nil || len(s.Apart) > 0 {
-		r.Done, r.Handovers, err = l.remainder(s, keeps, now)
+		err = l.remainder(s, &r, keeps, now)
 	}
 	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
 		r.Error = l.errorText(s.Channel, err)
 	}
-	if r.State == checks.DeliverySent && s.nobody && len(s.Done) == 0 && len(r.Handovers) > 0 {
+	if r.State == checks.DeliverySent && s.nobody && len(s.Done) == 0 {
 		r.State, r.Error = checks.DeliverySuperseded, "the alert goes to each recipient separately"
 	}
 	switch r.State {
@@ -81,7 +81,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	l.results.add(result{r, Change{Project: s.Check.ProjectID, Check: s.Check.ID}})
 	for _, o := range s.others { // what has become of the message has become of them
 		q := o.QueuedDelivery
-		q.State, q.Due, q.Error, q.Done = r.State, r.Due, r.Error, r.Done
+		q.State, q.Due, q.Error, q.Done, q.Handed = r.State, r.Due, r.Error, r.Done, r.Handed
 		same := store.DeliveryResult{QueuedDelivery: q, Claim: o.Attempts, Handovers: r.Handovers}
 		if l.results.add(result{same, Change{Project: o.Check.ProjectID, Check: o.Check.ID}}); r.State == checks.DeliverySent {
 			l.sent++
@@ -90,20 +90,22 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	l.Attempted(s.Channel.Kind, r.State, s.took())
 }
 
-// remainder returns the recipients that a delivery does not go to any more, those that get deliveries of their own, and the
-// error that is left for the delivery itself. An incident has only one delivery at a time.
-func (l *loop) remainder(s *send, keeps bool, now time.Time) (done []string, list []store.Handover, left error) {
+// remainder puts the recipients that have an alert after an attempt, and those that get deliveries of their own, into its result, and
+// returns the error that is left for the delivery itself. An incident has only one delivery at a time.
+func (l *loop) remainder(s *send, r *store.DeliveryResult, keeps bool, now time.Time) error {
 	if keeps {
-		return merged(s.Done, channels.Accepted(s.err)), nil, s.err
+		r.Done = merged(s.Done, channels.Accepted(s.err))
+		return s.err
 	}
-	r := l.divide(s.QueuedDelivery, s.Apart, s.err, now)
-	for _, h := range r.handed {
+	left := l.divide(s.QueuedDelivery, s.Apart, s.err, now)
+	for _, h := range left.handed {
 		if h.err != nil {
 			h.Error = l.errorText(s.Channel, h.err)
 		}
-		list = append(list, h.Handover)
+		r.Handovers, r.Handed = append(r.Handovers, h.Handover), merged(r.Handed, []string{h.Recipient})
 	}
-	return r.done, list, r.err
+	r.Done = left.done
+	return left.err
 }
 
 // giveBack returns deliveries to the outbox as if nobody had claimed them.

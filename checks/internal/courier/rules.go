@@ -56,8 +56,8 @@ func (l *Limits) judge(q store.QueuedDelivery, err error, now time.Time) (to che
 // remainder is what an attempt leaves undone of a delivery.
 type remainder struct {
 	err    error    // nil if nothing is left for the delivery itself
-	done   []string // those that it does not go to any more
-	handed []handed // those that get deliveries of their own
+	done   []string // those that have it
+	handed []handed // those that get deliveries of their own now
 }
 
 // handed is a recipient that gets a delivery of its own, with the error of the attempt to send to it, if there was one.
@@ -67,17 +67,16 @@ type handed struct {
 }
 
 // divide returns what an attempt leaves undone. Those apart get their own deliveries, behind their earlier ones. If
-// anyone else has the alert, so do those for which it failed for now, because later alerts must not wait for them. If nobody
+// anyone has the alert, so do those for which it failed for now, because later alerts must not wait for them. If nobody
 // has, a recipient that used up all the time does, so that those after it have their turn.
 func (l *Limits) divide(q store.QueuedDelivery, apart []string, err error, now time.Time) remainder {
 	rest := channels.Rest(err)
-	left := remainder{err: err, done: merged(q.Done, channels.Accepted(err))}
+	left := remainder{err: err, done: merged(q.Done, accepted(q, apart, err))}
 	handOver := func(recipient string, attempts int, due time.Time, err error) {
-		h := store.Handover{Recipient: recipient, Attempts: attempts, Due: due}
-		left.handed, left.done = append(left.handed, handed{h, err}), merged(left.done, []string{recipient})
+		left.handed = append(left.handed, handed{store.Handover{Recipient: recipient, Attempts: attempts, Due: due}, err})
 	}
 	for _, recipient := range apart {
-		if !slices.Contains(q.Done, recipient) {
+		if !slices.Contains(q.Done, recipient) && !slices.Contains(q.Handed, recipient) {
 			handOver(recipient, 0, now, nil)
 		}
 	}
@@ -103,9 +102,17 @@ func (l *Limits) divide(q store.QueuedDelivery, apart []string, err error, now t
 	return left
 }
 
-// aboutOne reports whether an error is about one of several recipients, so that the channel works for others.
-func aboutOne(q store.QueuedDelivery, err error) bool {
-	return q.Recipient != "" || len(channels.Rest(err)) > 0 && len(channels.Accepted(err)) > 0
+// accepted returns the recipients that have accepted an alert, before or in an attempt with an error, which also names those that the
+// attempt left out because they get theirs by themselves.
+func accepted(q store.QueuedDelivery, apart []string, err error) []string {
+	return slices.DeleteFunc(slices.Clone(channels.Accepted(err)), func(r string) bool {
+		return slices.Contains(q.Handed, r) || slices.Contains(apart, r)
+	})
+}
+
+// aboutOne reports whether the error of an attempt is about one of several recipients, so that the channel works for others.
+func aboutOne(s *send, err error) bool {
+	return s.Recipient != "" || len(channels.Rest(err)) > 0 && len(accepted(s.QueuedDelivery, s.Apart, err)) > 0
 }
 
 // merged returns the recipients of two lists, each once, at most maxDone. Others get the alert again.

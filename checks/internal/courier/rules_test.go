@@ -385,22 +385,24 @@ func TestDivide(t *testing.T) {
 		held []string
 		err  error
 		left error    // what is left for the delivery
-		done []string // those that it does not go to any more
+		done []string // those that have it
 		own  []string // those with a delivery of their own, with its attempts
 	}{
 		"sent":                     {},
 		"failed":                   {err: away, left: away},
 		"all fail":                 {err: each(away, away), left: away},
-		"one fails":                {err: each(nil, away), done: []string{"a", "b"}, own: []string{"b 1"}},
-		"one fails, one refuses":   {err: each(nil, away, gone), left: gone, done: []string{"a", "b"}, own: []string{"b 1"}},
+		"one fails":                {err: each(nil, away), done: []string{"a"}, own: []string{"b 1"}},
+		"one fails, one refuses":   {err: each(nil, away, gone), left: gone, done: []string{"a"}, own: []string{"b 1"}},
 		"one refuses":              {err: each(nil, gone), left: gone, done: []string{"a"}},
-		"one has it from before":   {q: store.QueuedDelivery{Done: []string{"z"}}, err: each(away), done: []string{"z", "a"}, own: []string{"a 1"}},
-		"the first hangs":          {err: each(context.DeadlineExceeded, context.DeadlineExceeded), left: context.DeadlineExceeded, done: []string{"a"}, own: []string{"a 1"}},
+		"one has it from before":   {q: store.QueuedDelivery{Done: []string{"z"}}, err: each(away), done: []string{"z"}, own: []string{"a 1"}},
+		"the first hangs":          {err: each(context.DeadlineExceeded, context.DeadlineExceeded), left: context.DeadlineExceeded, own: []string{"a 1"}},
+		"the others fail after it": {q: store.QueuedDelivery{Handed: []string{"c"}}, err: each(away, away), left: away},
+		"one has it after it":      {q: store.QueuedDelivery{Handed: []string{"c"}}, err: each(nil, away), done: []string{"a"}, own: []string{"b 1"}},
 		"the only one hangs":       {err: each(context.DeadlineExceeded), left: context.DeadlineExceeded},
-		"held":                     {held: []string{"b"}, done: []string{"b"}, own: []string{"b 0"}},
-		"held again":               {q: store.QueuedDelivery{Done: []string{"b"}}, held: []string{"b"}, done: []string{"b"}},
-		"held, and another fails":  {held: []string{"z"}, err: each(nil, away), done: []string{"a", "z", "b"}, own: []string{"z 0", "b 1"}},
-		"held, and the rest fails": {held: []string{"z"}, err: each(away), done: []string{"z", "a"}, own: []string{"z 0", "a 1"}},
+		"held":                     {held: []string{"b"}, own: []string{"b 0"}},
+		"held again":               {q: store.QueuedDelivery{Handed: []string{"b"}}, held: []string{"b"}},
+		"held, and another fails":  {held: []string{"z"}, err: each(nil, away), done: []string{"a"}, own: []string{"z 0", "b 1"}},
+		"held, and the rest fails": {held: []string{"z"}, err: each(away), left: away, own: []string{"z 0"}},
 		"of its own":               {q: store.QueuedDelivery{Recipient: "b"}, err: each(nil, away), left: away, done: []string{"a"}},
 		"a marked error alone":     {err: channels.Partial(away, "a"), left: away, done: []string{"a"}},
 		"given up":                 {q: store.QueuedDelivery{Attempts: 9, CreatedAt: noon.Add(-time.Hour)}, err: each(nil, away), left: away, done: []string{"a"}},

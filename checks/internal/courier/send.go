@@ -126,7 +126,7 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 		}
 		return l.notification(ctx, s.Alert, s.verdict)
 	})
-	if err != nil && !aboutOne(s.QueuedDelivery, err) {
+	if err != nil && !aboutOne(s, err) {
 		if after, found := channels.RetryDelay(err); found && after > 0 {
 			l.pause(s.ChannelID, l.Now().Add(min(after, maxRetryAfter)))
 		}

@@ -69,11 +69,11 @@ func (l *loop) combine(ctx, sending context.Context, alerts []*send) error {
 // joins reports whether an alert may leave together with others: it has not been tried, and is one that nobody told apart.
 func (s *send) joins() bool {
 	return s.Storm.On() && s.Close == "" && s.Batch == 0 && s.Error == "" && !s.Flip.At.IsZero() &&
-		s.Recipient == "" && len(s.Done)+len(s.Apart) == 0
+		s.Recipient == "" && len(s.Done)+len(s.Handed)+len(s.Apart) == 0
 }
 
 func (s *send) company() company {
-	return company{traffic{s.ChannelID, s.Flip.Up, s.Reminder > 0}, s.Batch, s.Recipient, strings.Join(s.Done, "\n")}
+	return company{traffic{s.ChannelID, s.Flip.Up, s.Reminder > 0}, s.Batch, s.Recipient, strings.Join(slices.Concat(s.Done, s.Handed), "\n")}
 }
 
 // decide decides about alerts that no other policy keeps back, and notes which leave alone.

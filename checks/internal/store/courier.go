@@ -70,8 +70,8 @@ type CourierTx interface {
 	// already or has Attempts. One with Attempts keeps its Due: it was claimed before, or it took over the claim of the
 	// deliveries that it supersedes, with their attempts. A claim in the same transaction finds the one that is due.
 	RecordResults(ctx context.Context, now time.Time, results []DeliveryResult) error
-	// RetryDeliveries makes those of the deliveries that have failed pending again, without Attempts and Error and due at
-	// an instant, and returns how many.
+	// RetryDeliveries makes those of the deliveries that have failed pending again, without Error and due at an
+	// instant, and returns how many. Of several Attempts one stays: the alert may have been heard.
 	RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (retried int, err error)
 	// LockPolicies keeps the policies of projects from changing until the commit: the ReleaseHeld of others waits for it, and
 	// it for theirs.

@@ -40,10 +40,12 @@ type QueuedDelivery struct {
 	Since time.Time
 	// Error is the error of the last attempt, or "".
 	Error string
-	// Done are the recipients that have accepted the alert or have deliveries of their own; see [channels.Partial].
+	// Done are the recipients that have accepted the alert; see [channels.Partial].
 	Done []string
-	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are not
-	// Done. It is in a line of its own.
+	// Handed are the recipients that have deliveries of the alert of their own.
+	Handed []string
+	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are neither
+	// Done nor Handed. It is in a line of its own.
 	Recipient string
 	// Held is the policy that keeps the delivery back, or did last, or "" if none ever has, and HeldBy whom or what it names; see
 	// [gate.Decision]. HeldUntil is when the gate is asked again, or was, or the zero time. The delivery is kept back while Due
