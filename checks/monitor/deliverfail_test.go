@@ -80,7 +80,7 @@ func TestPermanent(t *testing.T) {
 		if n, err := o.Project(o.project.ID).RetryFailed(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
-		o.states(t, "down sent 1", "up sent 1")
+		o.states(t, "down sent 2", "up sent 1")
 	})
 }
 
