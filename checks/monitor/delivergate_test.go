@@ -60,6 +60,47 @@ func eachGate(t *testing.T, test func(t *testing.T, o outbox, ops channels.Chann
 	})
 }
 
+// slowLocks is a store whose transactions wait for the lock of policies.
+type slowLocks struct {
+	store.Store
+	wait func()
+}
+
+func (s *slowLocks) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	return s.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return fn(ctx, slowLocksTx{tx, s}) })
+}
+
+type slowLocksTx struct {
+	store.Tx
+	*slowLocks
+}
+
+func (t slowLocksTx) LockPolicies(ctx context.Context, projects []uuid.UUID) error {
+	t.wait()
+	return t.Tx.LockPolicies(ctx, projects)
+}
+
+// TestGateAfterLocks lets a window end while a courier waits for the lock of the policies. It decides by the time at which it has the lock:
+// what it reads under that may be later than when it asked for it.
+func TestGateAfterLocks(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() database) {
+		db := open()
+		locks := &slowLocks{Store: db.Contract().(store.Store), wait: func() {}}
+		o := newOutbox(t, database{locks}, nil)
+		o.channel(t, "pager", "ops", nil)
+		c := o.create(t, checks.Spec{Name: new("job"), Channels: new("*")})
+		end := o.maintain(t, time.Hour).End
+		o.ping(t, c.ID, pings.Failure)
+		asked := 0
+		locks.wait = func() {
+			asked++
+			o.clock.Set(end)
+		}
+		o.deliver(t, down)
+		equal(t, "asked", asked, 1)
+	})
+}
+
 // TestMaintenance takes a check down within a window. The alert follows at the end, alone, and reminders after it.
 func TestMaintenance(t *testing.T) {
 	eachGate(t, func(t *testing.T, o outbox, ops channels.Channel, c checks.Check) {

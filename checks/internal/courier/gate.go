@@ -34,7 +34,6 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 	}
 	var changed []Change
 	err = l.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		now := l.Now()
 		leave, changed = nil, nil
 		of, err := policiesOf(ctx, tx, governed)
 		if err != nil {
@@ -44,6 +43,7 @@ func (l *loop) ask(ctx context.Context, alerts []store.Alert) (leave []store.Ale
 		if err != nil {
 			return err
 		}
+		now := l.Now() // later than all that was read under the locks, for which it may have waited
 		var results []store.DeliveryResult
 		clocks := make(map[int64]gate.Clock)
 		for _, a := range governed {
