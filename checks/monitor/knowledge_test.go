@@ -259,6 +259,29 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Failure)
 			p.after(t, 6*time.Minute, "pager: job down")
 		},
+		"one recipient gets alerts separately, and the other is away": func(t *testing.T, p policy) {
+			away := map[string]bool{"boris": true}
+			var heard []string
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
+					if away[recipient] {
+						return errors.New("away")
+					}
+					heard = append(heard, recipient+" "+string(n.Status))
+					return nil
+				})
+			})
+			c := p.job(t, "job", "mail")
+			for i, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure, pings.Success} {
+				away["anna"], away["boris"] = i >= 2, i < 3
+				p.clock.Set(noon.Add(time.Duration(i) * time.Minute))
+				p.ping(t, c.ID, kind)
+				_, err := p.Deliver(t.Context())
+				must(t, err)
+			}
+			equal(t, "heard first", heard[:2], []string{"anna down", "anna up"})
+			equal(t, "heard last", heard[len(heard)-1], "boris up")
+		},
 		"perhaps heard, given up, and sent again in a window in which it ends": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.ping(t, c.ID, pings.Failure)

@@ -60,7 +60,7 @@ func (l *loop) conclude(ctx context.Context, s *send) {
 	if r.State, r.Due = l.judge(s.QueuedDelivery, err, now); err != nil {
 		r.Error = l.errorText(s.Channel, err)
 	}
-	if r.State == checks.DeliverySent && s.nobody && len(s.Done) == 0 {
+	if r.State == checks.DeliverySent && (s.nobody || s.err != nil) && len(r.Done) == 0 {
 		r.State, r.Error = checks.DeliverySuperseded, "the alert goes to each recipient separately"
 	}
 	switch r.State {

@@ -67,8 +67,8 @@ type handed struct {
 }
 
 // divide returns what an attempt leaves undone. Those apart get their own deliveries, behind their earlier ones. If
-// anyone has the alert, so do those for which it failed for now, because later alerts must not wait for them. If nobody
-// has, a recipient that used up all the time does, so that those after it have their turn.
+// anyone has the alert, or gets it separately, so do those for which it failed for now, because later alerts must not wait for them.
+// Otherwise, a recipient that used up all the time does, so that those after it have their turn.
 func (l *Limits) divide(q store.QueuedDelivery, apart []string, err error, now time.Time) remainder {
 	rest := channels.Rest(err)
 	left := remainder{err: err, done: merged(q.Done, accepted(q, apart, err))}
@@ -83,7 +83,7 @@ func (l *Limits) divide(q store.QueuedDelivery, apart []string, err error, now t
 	if q.Recipient != "" || len(rest) == 0 {
 		return left
 	}
-	if len(left.done) == 0 {
+	if len(left.done)+len(left.handed)+len(q.Handed) == 0 {
 		if len(rest) > 1 && errors.Is(rest[0].Err, context.DeadlineExceeded) {
 			_, due := l.judge(q, rest[0].Err, now)
 			handOver(rest[0].Recipient, q.Attempts, due, rest[0].Err)
