@@ -85,18 +85,19 @@ func isZoneLike(s string) bool {
 
 // lineZone loads the zone of a line. If there is no such zone, p may be another part in the wrong place.
 func lineZone(p part) (*time.Location, *Error) {
-	loc, err := loadLocation(p.text)
+	loc, err := LoadLocation(p.text)
 	if err == nil {
 		return loc, nil
 	}
-	err.Offset = p.offset
 	if _, ok := shorthand(p.text); ok {
 		return nil, misplacedShorthand(p)
 	}
 	if _, not := weekday(p); not == nil {
 		return nil, calendarWeekday.fail(p, "%s must come before the date and the time", p.text)
 	}
-	return nil, err
+	refused := err.(*Error) // LoadLocation returns no other
+	refused.Offset = p.offset
+	return nil, refused
 }
 
 // misplacedShorthand returns the error of a shorthand among other parts.

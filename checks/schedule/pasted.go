@@ -95,7 +95,7 @@ func ReadEntry(line string) (e Entry, ok bool) {
 	last := parts[n-1]
 	end := last.offset + len(last.text)
 	e.Schedule, e.Command = rest[:end], strings.TrimSpace(comment.ReplaceAllString(rest[end:], ""))
-	if _, err := loadLocation(e.Command); err == nil && e.TZ == "" && strings.Contains(e.Command, "/") {
+	if _, err := LoadLocation(e.Command); err == nil && e.TZ == "" && strings.Contains(e.Command, "/") {
 		e.TZ, e.Command = e.Command, ""
 	}
 	if !readable(e.Schedule) || len(parts) > n && n == cronParts && mayBeField(parts[n].text) {

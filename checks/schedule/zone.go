@@ -52,14 +52,6 @@ func Zones() []string {
 //
 // Each call reads the data again, which takes some 10 to 30 µs. [Zoneinfo] says which data.
 func LoadLocation(name string) (*time.Location, error) {
-	loc, err := loadLocation(name)
-	if err != nil {
-		return nil, err
-	}
-	return loc, nil
-}
-
-func loadLocation(name string) (*time.Location, *Error) {
 	if name == "UTC" {
 		return time.UTC, nil
 	}
