@@ -63,8 +63,13 @@ type changeDocument struct {
 func newDocument(n channels.Notification) document {
 	d := document{
 		ID: n.ID, Incident: n.Incident, Type: "check." + string(n.Status), Status: n.Status, At: formatTime(n.At),
-		Reason: n.Reason, Cause: n.Cause, Check: newCheckDocument(n), DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder,
+		Reason: n.Reason, Cause: n.Cause, DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder,
 		Over: formatTime(n.Over), Earlier: make([]changeDocument, len(n.Earlier)), Test: n.Test, AckURL: n.AckURL,
+		Check: checkDocument{
+			UUID: n.Check.ID, Name: n.Check.Name, Slug: n.Check.Slug, Tags: strings.Join(n.Check.Tags, " "), Desc: n.Check.Desc,
+			Project: n.Check.Project, Timing: n.Check.Timing, NPings: n.Check.NPings, Status: n.Status, LastPing: formatTime(n.Ping.At),
+			URL: n.Check.URL,
+		},
 	}
 	if p := n.Ping; !p.At.IsZero() {
 		d.Ping = &pingDocument{
@@ -78,14 +83,6 @@ func newDocument(n channels.Notification) document {
 		d.Earlier[i] = changeDocument{Status: c.Status, At: formatTime(c.At), Reason: c.Reason}
 	}
 	return d
-}
-
-func newCheckDocument(n channels.Notification) checkDocument {
-	c := n.Check
-	return checkDocument{
-		UUID: c.ID, Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc, Project: c.Project, Timing: c.Timing,
-		NPings: c.NPings, Status: n.Status, LastPing: formatTime(n.Ping.At), URL: c.URL,
-	}
 }
 
 // formatTime returns nil for the zero time.

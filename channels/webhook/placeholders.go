@@ -56,7 +56,7 @@ func (p *placeholders) fill() {
 	set("ID", n.ID)
 	set("INCIDENT", n.Incident)
 	set("ACKURL", n.AckURL)
-	p.values["JSON"] = encode(newCheckDocument(n))
+	p.values["JSON"] = encode(newDocument(n).Check)
 
 	seconds := strconv.FormatInt(int64(n.DownFor/time.Second), 10)
 	p.values["DOWNFOR"], p.values["DOWNFOR"+asJSON] = seconds, seconds
