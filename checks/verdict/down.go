@@ -26,33 +26,52 @@ func (b *builder) explainDown() {
 	b.nextRun()
 }
 
-// reason says why the check went down.
+// reason says why the check went down, and when it succeeded last before that.
 func (b *builder) reason(t checks.Transition) {
+	var parts []Part
 	switch t.Reason {
 	case flips.Overdue:
-		b.overdue(t)
+		parts = b.overdue(t)
 	case flips.Overrun:
-		b.overrun(t)
+		parts = b.overrun(t)
 	case flips.Failure:
-		b.failed(t)
+		parts = b.failed(t)
+	default: // of a later version
+		return
 	}
+	at := b.Check.History.LastSuccess
+	if at.After(t.At) {
+		at = time.Time{}
+	}
+	for _, p := range b.Pings {
+		if p.Kind == pings.Success && !p.At.After(t.At) && p.At.After(at) {
+			at = p.At
+		}
+	}
+	wasUp := t.Reason == flips.Overdue || t.Reason == flips.Overrun && t.From == checks.StatusUp
+	if at.IsZero() && wasUp && !b.Check.LastPing.After(t.At) {
+		at = b.Check.LastPing // a check that was up was last pinged with a success
+	}
+	if !at.IsZero() {
+		parts = append(parts, plain("; last success "), when(at))
+	}
+	b.say(append(parts, plain("."))...)
 }
 
 // overdue says which run did not report. Settings that have changed since do not count.
-func (b *builder) overdue(t checks.Transition) {
+func (b *builder) overdue(t checks.Transition) []Part {
 	c := b.Check
 	due := b.expectedBefore(t.At)
 	within := " within its grace of " + prose.Period(c.Grace)
 	switch {
 	case c.TimingSince.After(t.At) || due.IsZero() && c.TimingSince.Equal(t.At):
-		b.say(append([]Part{plain("The expected run did not report in time")}, b.lastSuccess(t)...)...)
-		return
+		return []Part{plain("The expected run did not report in time")}
 	case !due.IsZero() && due.Add(c.Grace).Before(t.At): // only new settings move a deadline back
 		within = " before the settings were changed"
 	case due.IsZero() || !due.Add(c.Grace).Equal(t.At):
 		due = t.At.Add(-c.Grace)
 	}
-	b.say(append([]Part{plain("The run expected "), expected(due), plain(" did not report" + within)}, b.lastSuccess(t)...)...)
+	return []Part{plain("The run expected "), expected(due), plain(" did not report" + within)}
 }
 
 // expectedBefore returns when the run was expected that was missing at an instant, or the zero time if the check was
@@ -67,7 +86,7 @@ func (b *builder) expectedBefore(t time.Time) time.Time {
 }
 
 // overrun says which run did not end.
-func (b *builder) overrun(t checks.Transition) {
+func (b *builder) overrun(t checks.Transition) []Part {
 	c := b.Check
 	limit := "its grace of " + prose.Period(c.Grace)
 	if c.MaxRuntime > 0 {
@@ -83,7 +102,7 @@ func (b *builder) overrun(t checks.Transition) {
 			what[0] = plain("The run " + start.RunID.UUID.String()[:8] + " that started ")
 		}
 	}
-	b.say(append(append(what, plain(" did not end within "+limit)), b.lastSuccess(t)...)...)
+	return append(what, plain(" did not end within "+limit))
 }
 
 // startOf finds the start of the run that took the check down.
@@ -97,7 +116,7 @@ func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
 }
 
 // failed tells what the job said when it failed.
-func (b *builder) failed(t checks.Transition) {
+func (b *builder) failed(t checks.Transition) []Part {
 	parts := []Part{plain("The job reported a failure")}
 	at := slices.IndexFunc(b.Pings, func(p pings.Ping) bool { return p.Kind == pings.Failure && p.At.Equal(t.At) })
 	if at >= 0 {
@@ -109,7 +128,7 @@ func (b *builder) failed(t checks.Transition) {
 			parts = append(parts, plain(": "), Part{Kind: Output, Text: line})
 		}
 	}
-	b.say(append(parts, b.lastSuccess(t)...)...)
+	return parts
 }
 
 // Cause returns the line of a ping's body that says why the job failed, or "" if the body has no text. It prefers the exception
@@ -129,27 +148,6 @@ func Cause(p pings.Ping) string {
 // times, numbers, paths, addresses and quoted names. The key is fit to be shown only if it is such a condition, which known
 // reports. The key of "" is "".
 func CauseKey(line string) (key string, known bool) { return cause.Key(line) }
-
-// lastSuccess ends a sentence with the last success before a transition.
-func (b *builder) lastSuccess(t checks.Transition) []Part {
-	at := b.Check.History.LastSuccess
-	if at.After(t.At) {
-		at = time.Time{}
-	}
-	for _, p := range b.Pings {
-		if p.Kind == pings.Success && !p.At.After(t.At) && p.At.After(at) {
-			at = p.At
-		}
-	}
-	wasUp := t.Reason == flips.Overdue || t.Reason == flips.Overrun && t.From == checks.StatusUp
-	if at.IsZero() && wasUp && !b.Check.LastPing.After(t.At) {
-		at = b.Check.LastPing // a check that was up was last pinged with a success
-	}
-	if at.IsZero() {
-		return []Part{plain(".")}
-	}
-	return []Part{plain("; last success "), when(at), plain(".")}
-}
 
 // failedAgain tells about failures since the check went down.
 func (b *builder) failedAgain(t checks.Transition) {
