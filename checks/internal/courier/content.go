@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,35 +25,38 @@ import (
 const bodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
-func (c *Courier) notification(ctx context.Context, a store.Alert, say func(output []byte) string) channels.Notification {
-	body, end, output := c.output(ctx, a)
+func (c *Courier) notification(ctx context.Context, a store.Alert) channels.Notification {
+	body, end, lines := c.output(ctx, a)
+	read := a.Ping // with what could be read of its body
+	read.Body, read.BodySize, read.BodyCut, read.BodyCharset = lines, int64(len(lines)), 0, ""
 	name := fmt.Sprintf("delivery/%d/%d/%s", cmp.Or(a.Origin, a.ID), a.CreatedAt.UnixMicro(), a.Channel.ID)
 	n := channels.Notification{
 		// The instant is a part of the ID, because a new database with the same checks reuses the numbers of deliveries.
-		ID:       uuid.NewSHA1(a.Check.ID, []byte(name)).String(),
-		Check:    c.describe(a.Check, a.Project),
-		Status:   status(a.Flip.Up),
-		At:       a.Flip.At,
-		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus, BodyCut: a.Ping.BodyCut},
-		Reason:   reasonText(a.Flip, a.Ping),
-		Verdict:  say(output),
-		Reminder: a.Reminder,
-		Done:     slices.Concat(a.Done, a.Handed, a.Apart), Recipient: a.Recipient,
+		ID: uuid.NewSHA1(a.Check.ID, []byte(name)).String(), Check: c.describe(a.Check, a.Project),
+		Status: status(a.Flip.Up), At: a.Flip.At, Reason: a.Flip.Reason.Words(), Verdict: explain(a, read, c.Now()),
+		Ping: channels.Ping{
+			At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus, Body: body, End: end, BodyCut: a.Ping.BodyCut,
+		},
+		Reminder: a.Reminder, Done: slices.Concat(a.Done, a.Handed, a.Apart), Recipient: a.Recipient,
 	}
-	if causedBy(a.Flip, a.Ping) {
-		n.Cause = verdict.Cause(withOutput(a.Ping, output))
+	if a.Ping.Duration != nil {
+		n.Ping.Duration = *a.Ping.Duration
+	}
+	if a.Flip.Reason == flips.Failure && a.Ping.Kind == pings.Failure && a.Ping.At.Equal(a.Flip.At) { // the last ping took the check down
+		n.Cause = verdict.Cause(read)
+		if a.Ping.ExitStatus != nil {
+			n.Reason += fmt.Sprintf(", exit status %d", *a.Ping.ExitStatus)
+		}
 	}
 	down := a.Flip.At
 	switch {
 	case a.Flip.At.IsZero(): // the flip was pruned
 		n.At, n.Reason = a.CreatedAt, "the check has been down for months"
-	case a.Flip.Up:
-		if !a.DownAt.IsZero() {
-			down = a.DownAt
-			n.DownFor = max(0, a.Flip.At.Sub(a.DownAt)) // the clock may have been set back
-		}
-	default:
+	case !a.Flip.Up:
 		n.Over = a.UpAt
+	case !a.DownAt.IsZero():
+		down = a.DownAt
+		n.DownFor = max(0, a.Flip.At.Sub(a.DownAt)) // the clock may have been set back
 	}
 	n.Incident = incidentID(a.Check.ID, down)
 	if a.Close != "" {
@@ -64,14 +66,9 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 			n.DownFor = max(0, n.At.Sub(down))
 		}
 	}
-	for _, flip := range a.Earlier {
-		n.Earlier = append(n.Earlier,
-			channels.Change{Status: status(flip.Up), At: flip.At, Reason: reasonText(flip, pings.Ping{})})
+	for _, f := range a.Earlier {
+		n.Earlier = append(n.Earlier, channels.Change{Status: status(f.Up), At: f.At, Reason: f.Reason.Words()})
 	}
-	if a.Ping.Duration != nil {
-		n.Ping.Duration = *a.Ping.Duration
-	}
-	n.Ping.Body, n.Ping.End = body, end
 	ongoing := a.Check.Stored == checks.StatusDown && a.Check.StoredSince.Equal(a.Flip.At) && a.Close == ""
 	if c.AckLink != nil && ongoing && !a.Check.Ack.Active(c.Now()) {
 		n.AckURL = c.AckLink(ctx, a.Check)
@@ -87,54 +84,26 @@ func status(up bool) channels.Status {
 	return channels.Down
 }
 
-// verdicts holds the verdicts of alerts that were read together: an alert that goes to several channels has one.
-type verdicts map[subject]func(output []byte) string
-
-// subject is what an alert is about.
-type subject struct {
-	check    uuid.UUID
-	flip     store.AlertFlip
-	reminder int
-	step     bool   // it has waited for its step of the escalation policy
-	parent   string // the parent for which it has waited
-}
-
-// of returns a function that says in words what an alert is about, for the output of its ping.
-func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
-	about := subject{check: a.Check.ID, flip: a.Flip, reminder: a.Reminder}
-	if a.Reminder == 0 && !a.Flip.Up {
-		if about.step = a.Held == gate.ByStep || a.Held == gate.ByAck; a.Held == gate.ByParent {
-			about.parent = a.HeldBy
-		}
-	}
-	if v[about] == nil {
-		var once sync.Once
-		var text string
-		v[about] = func(output []byte) string {
-			once.Do(func() { text = explain(a, output, about, now()) })
-			return text
-		}
-	}
-	return v[about]
-}
-
 // explain says in words what an alert is about.
-func explain(a store.Alert, output []byte, about subject, now time.Time) string {
+func explain(a store.Alert, last pings.Ping, now time.Time) string {
 	if a.Flip.At.IsZero() { // it was pruned
 		return ""
 	}
-	in := verdict.Input{Check: a.Check, Now: now, Waited: about.parent}
-	if a.Ping.N > 0 {
-		in.Pings = []pings.Ping{withOutput(a.Ping, output)}
+	in := verdict.Input{Check: a.Check, Now: now}
+	if last.N > 0 {
+		in.Pings = []pings.Ping{last}
 	}
 	flip := verdict.Flip{
 		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
 	}
-	if a.Flip.Up {
+	switch {
+	case a.Flip.Up:
 		flip.To = checks.StatusUp
-	}
-	if about.step {
+	case a.Reminder > 0:
+	case a.Held == gate.ByStep || a.Held == gate.ByAck:
 		in.Unanswered = now.Sub(a.CreatedAt)
+	case a.Held == gate.ByParent:
+		in.Waited = a.HeldBy
 	}
 	return verdict.ForAlert(in, flip, a.Reminder).Text(nil)
 }
@@ -149,12 +118,6 @@ func (c *Courier) describe(check checks.Check, project string) channels.Check {
 		d.URL = c.Link(check, project)
 	}
 	return d
-}
-
-// withOutput returns a ping whose body is an output.
-func withOutput(p pings.Ping, output []byte) pings.Ping {
-	p.Body, p.BodySize, p.BodyCut, p.BodyCharset = output, int64(len(output)), 0, ""
-	return p
 }
 
 // output returns the beginning and the end of the last ping's body, and the whole lines of both as one text. They are in UTF-8
@@ -193,19 +156,6 @@ func (c *Courier) output(ctx context.Context, a store.Alert) (body, end, lines [
 // incidentID identifies the outage of a check that began at an instant.
 func incidentID(check uuid.UUID, down time.Time) string {
 	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
-}
-
-// causedBy reports whether a check went down because of the failure that its last ping reported.
-func causedBy(flip store.AlertFlip, last pings.Ping) bool {
-	return flip.Reason == flips.Failure && last.Kind == pings.Failure && last.At.Equal(flip.At)
-}
-
-// reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the flip.
-func reasonText(flip store.AlertFlip, last pings.Ping) string {
-	if causedBy(flip, last) && last.ExitStatus != nil {
-		return fmt.Sprintf("%s, exit status %d", flip.Reason.Words(), *last.ExitStatus)
-	}
-	return flip.Reason.Words()
 }
 
 // timing describes in English when a check expects its pings.

@@ -232,7 +232,7 @@ func (c *Courier) report(ctx context.Context, keeper channels.IncidentNotifier, 
 			return err
 		}
 		if len(alerts) > 0 && !alerts[0].Flip.At.IsZero() && !alerts[0].Flip.Up {
-			n = c.notification(ctx, alerts[0], func(output []byte) string { return explain(alerts[0], output, subject{}, c.Now()) })
+			n = c.notification(ctx, alerts[0])
 		}
 	}
 	open, err := c.reportTo(ctx, keeper, i, i.Open, n)

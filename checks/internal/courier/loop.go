@@ -55,11 +55,10 @@ func newLoop(c *Courier, end background.End) *loop {
 
 type send struct {
 	store.Alert
-	verdict func(output []byte) string
-	others  []*send // what else the message is about
-	busy    *busy
-	began   atomic.Pointer[time.Time] // when the attempt began
-	nobody  bool                      // it went to none of the recipients
-	open    string                    // what is open at the receiver after the attempt
-	err     error
+	others []*send // what else the message is about
+	busy   *busy
+	began  atomic.Pointer[time.Time] // when the attempt began
+	nobody bool                      // it went to none of the recipients
+	open   string                    // what is open at the receiver after the attempt
+	err    error
 }

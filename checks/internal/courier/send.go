@@ -39,7 +39,6 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 			return err
 		}
 	}
-	words := make(verdicts)
 	var combined []*send
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
@@ -61,9 +60,9 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 		case notifier == nil:
 			l.conclude(ctx, &send{Alert: a, err: l.lacks(a.Channel.Kind)})
 		case l.combines[a.Channel.Kind] && (a.Storm.Checks > 0 || a.Batch != 0):
-			combined = append(combined, &send{Alert: a, verdict: words.of(a, l.Now)})
+			combined = append(combined, &send{Alert: a})
 		default:
-			l.start(sending, notifier, &send{Alert: a, verdict: words.of(a, l.Now)})
+			l.start(sending, notifier, &send{Alert: a})
 		}
 	}
 	if len(combined) > 0 {
@@ -124,7 +123,7 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 		if len(s.others) > 0 {
 			return l.combined(ctx, s)
 		}
-		return l.notification(ctx, s.Alert, s.verdict)
+		return l.notification(ctx, s.Alert)
 	})
 	if err != nil && !aboutOne(s, err) {
 		if after, found := channels.RetryDelay(err); found && after > 0 {

@@ -173,7 +173,7 @@ func (c *Courier) combined(ctx context.Context, s *send) channels.Notification {
 	var list []channels.Notification
 	ongoing, last := false, s.ID
 	for _, one := range append([]*send{s}, s.others...) {
-		n := c.notification(limited, one.Alert, one.verdict)
+		n := c.notification(limited, one.Alert)
 		n.Ping.Body, n.Ping.End = nil, nil
 		list, last, ongoing = append(list, n), max(last, one.ID), ongoing || n.AckURL != ""
 	}
