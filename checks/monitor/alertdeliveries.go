@@ -102,7 +102,8 @@ func (s *service) newCourier() (*courier.Courier, error) {
 				// A result may change the mark of the channel, too.
 				notes[i] = feed.Note{Project: c.Project, Check: c.Check, Kinds: checks.ChangedDeliveries | checks.ChangedChannels}
 			}
-			s.feed.Publish(ctx, notes...)
+			s.feed.Publish(notes...)
+			s.feed.Announce(ctx)
 		},
 		Attempted: func(kind channels.Kind, state checks.DeliveryState, took time.Duration) {
 			s.pulse.attempt()

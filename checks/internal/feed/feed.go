@@ -81,25 +81,21 @@ func (f *Feed) unsubscribe(s *subscriber) {
 	}
 }
 
-// Publish adds changes that no transaction of [Store] names, such as those of deliveries.
-func (f *Feed) Publish(ctx context.Context, notes ...Note) {
-	f.publish(notes)
-	if f.ending() {
-		f.Announce(ctx)
-	}
-}
-
 // PublishAll adds that this monitor may have changed anything.
 func (f *Feed) PublishAll() {
 	f.change((*set).addAll)
 	f.others.add((*set).addAll)
 }
 
-// Announce passes what others do not know yet to them at once, because the process may end.
-func (f *Feed) Announce(ctx context.Context) { f.others.announce(ctx) }
+// Announce passes what others do not know yet to them at once, if the process may end.
+func (f *Feed) Announce(ctx context.Context) {
+	if f.ending() {
+		f.others.announce(ctx)
+	}
+}
 
-// publish adds changes that this monitor has committed.
-func (f *Feed) publish(notes []Note) {
+// Publish adds changes that this monitor has committed.
+func (f *Feed) Publish(notes ...Note) {
 	if len(notes) == 0 || !f.watched() {
 		return
 	}

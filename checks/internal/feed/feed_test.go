@@ -58,7 +58,7 @@ func (b *bus) Listen(ctx context.Context, heard func(string)) error {
 }
 
 func newFeed(b *bus) *Feed {
-	return New(b, func() bool { return false }, slog.New(slog.DiscardHandler))
+	return New(b, func() bool { return true }, slog.New(slog.DiscardHandler))
 }
 
 // TestExchange: subscribers get what their monitor and others have committed, each once, and nothing of other projects.
@@ -70,7 +70,7 @@ func TestExchange(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		here, all, of := one.Subscribe(ctx, &project), two.Subscribe(ctx, nil), two.Subscribe(ctx, &other)
 		synctest.Wait()
-		one.Publish(ctx, Note{Project: project, Check: check, Kinds: checks.ChangedLog}, Note{Project: project, Kinds: checks.ChangedProject})
+		one.Publish(Note{Project: project, Check: check, Kinds: checks.ChangedLog}, Note{Project: project, Kinds: checks.ChangedProject})
 		want := checks.Change{Projects: map[uuid.UUID]checks.ProjectChange{
 			project: {Kinds: checks.ChangedLog | checks.ChangedProject, Checks: map[uuid.UUID]checks.ChangeKind{check: checks.ChangedLog}},
 		}}
@@ -109,9 +109,9 @@ func TestAnnounceAgain(t *testing.T) {
 		f := newFeed(b)
 		b.fail(errors.New("connection refused"))
 		first, second := uuid.New(), uuid.New()
-		f.Publish(t.Context(), Note{Project: first, Kinds: checks.ChangedLog})
+		f.Publish(Note{Project: first, Kinds: checks.ChangedLog})
 		time.Sleep(announcePause)
-		f.Publish(t.Context(), Note{Project: second, Kinds: checks.ChangedLog})
+		f.Publish(Note{Project: second, Kinds: checks.ChangedLog})
 		f.Announce(t.Context())
 		b.fail(nil)
 		time.Sleep(time.Minute)
@@ -122,7 +122,7 @@ func TestAnnounceAgain(t *testing.T) {
 		if _, c := decode(sent[0]); len(c.Projects) != 2 {
 			t.Errorf("announced %+v", c)
 		}
-		f.Publish(t.Context(), Note{Project: first, Kinds: checks.ChangedLog})
+		f.Publish(Note{Project: first, Kinds: checks.ChangedLog})
 		time.Sleep(time.Minute)
 		if f.watched() {
 			t.Error("a feed whose store is closed goes on")

@@ -51,11 +51,11 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 	}
 	// With an error too: the answer to the commit may be lost.
 	if watched {
-		s.feed.publish(tx.notes)
+		s.feed.Publish(tx.notes...)
 	} else if s.feed.watched() {
 		s.feed.PublishAll() // somebody subscribed during the transaction, and may have read before its commit
 	}
-	if s.atOnce && s.feed.ending() {
+	if s.atOnce {
 		s.feed.Announce(ctx)
 	}
 	return err
