@@ -16,6 +16,13 @@ type Effects struct {
 	Days []Day
 }
 
+// add adds what happened next.
+func (e *Effects) add(next Effects) {
+	e.Transitions = append(e.Transitions, next.Transitions...)
+	e.Alerts = append(e.Alerts, next.Alerts...)
+	e.Days = append(e.Days, next.Days...)
+}
+
 // Alert is a message about a check to its channels.
 type Alert struct {
 	// RaisedAt is the instant of the event that raised the alert.

@@ -53,12 +53,8 @@ func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) 
 // instant of the deadline; alerts that are due are raised. Every event settles first, so the state does not depend on
 // when the watcher looks. [Check.Wake] returns when there is something to settle.
 func (c Check) Settle(now time.Time) (Check, Effects) {
+	now = instant(now)
 	var effects Effects
-	c = c.settle(instant(now), &effects)
-	return c, effects
-}
-
-func (c Check) settle(now time.Time, effects *Effects) Check {
 	deadline := c.Deadline()
 	switch next := c.Alerting.Next; {
 	case !deadline.IsZero() && !now.Before(deadline):
@@ -70,15 +66,15 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 			c.Runs = c.Runs.Only()
 		}
 		at := later(deadline, c.StoredSince) // a start that was recorded late may be overdue since before the newest transition
-		c = c.addRun(Run{At: at, Result: RunMissed}, false, !at.Before(c.newest()), effects)
-		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: at, Reason: reason}, now, effects)
+		c = c.addRun(Run{At: at, Result: RunMissed}, false, !at.Before(c.newest()), &effects)
+		c = c.enter(Transition{From: c.Stored, To: StatusDown, At: at, Reason: reason}, now, &effects)
 	case !next.IsZero() && !now.Before(next):
-		c = c.review(now, effects)
+		c = c.review(now, &effects)
 	}
 	if c.Stored == StatusDown && len(c.Runs) > 0 { // a run has its effect once
 		c.Runs = c.Runs.keep(func(run OpenRun) bool { return now.Before(c.overrunAt(run)) })
 	}
-	return c
+	return c, effects
 }
 
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
@@ -90,14 +86,13 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // time after now counts as now. Effects then has only the alerts that Settle(now) would raise. A signal that may have waited
 // ([pings.Signal.WaitedSince]) judges no deadline from then on; the next call of Settle does, if the signal has not moved it.
 func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects, error) {
-	var effects Effects
 	signal, err := signal.Normalized()
 	if err != nil {
-		return c, pings.Ping{}, effects, refuse("signal", "is not valid: %w", err)
+		return c, pings.Ping{}, Effects{}, refuse("signal", "is not valid: %w", err)
 	}
 	if !c.plan.compiled { // a check with a plan takes pings whatever has become of its time zone
 		if err := c.Validate(); err != nil {
-			return c, pings.Ping{}, effects, err
+			return c, pings.Ping{}, Effects{}, err
 		}
 	}
 	now = instant(now)
@@ -109,7 +104,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	if !signal.WaitedSince.IsZero() {
 		judged = earlier(instant(signal.WaitedSince), now)
 	}
-	c = c.settle(judged, &effects)
+	c, effects := c.Settle(judged)
 	kind := c.Classify(signal)
 	if c.Stored == StatusPaused && c.ManualResume && !c.overtaken(at) {
 		kind = pings.Ignored
@@ -339,7 +334,9 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past do not count
 			c.Alerting.ExpectedAt = later(c.Alerting.ExpectedAt, now.Add(-c.Grace))
 		}
-		c = c.settle(now, &effects)
+		again, more := c.Settle(now)
+		c = again
+		effects.add(more)
 	}
 	c = c.review(now, &effects)
 	return c, effects, nil
