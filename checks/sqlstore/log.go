@@ -6,49 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
-
-type pingRow struct {
-	N          int64         `bun:"n"`
-	Kind       int64         `bun:"kind"`
-	At         int64         `bun:"at"`
-	Scheme     string        `bun:"scheme"`
-	Method     string        `bun:"method"`
-	RemoteAddr string        `bun:"remote_addr"`
-	UA         string        `bun:"ua"`
-	Run        uuid.NullUUID `bun:"run"`
-	ExitStatus *int          `bun:"exit_status"`
-	Duration   *int64        `bun:"duration"`
-	BodySize   int64         `bun:"body_size"`
-	BodyCut    int64         `bun:"body_cut"`
-	Charset    string        `bun:"body_charset"`
-	Body       []byte        `bun:"body"`
-	Object     string        `bun:"object"`
-}
-
-func (r *pingRow) ping() (pings.Ping, error) {
-	kind, err := decode(kinds[:], r.Kind)
-	if err != nil {
-		return pings.Ping{}, err
-	}
-	p := pings.Ping{
-		N: r.N, Kind: kind, At: instant(r.At), Scheme: r.Scheme, Method: r.Method, RemoteAddr: r.RemoteAddr,
-		UserAgent: r.UA, RunID: r.Run, ExitStatus: r.ExitStatus, BodySize: r.BodySize, BodyCut: r.BodyCut,
-		BodyCharset: r.Charset, Body: r.Body, BodyKey: r.Object,
-	}
-	if r.Duration != nil {
-		p.Duration = new(time.Duration(*r.Duration) * time.Microsecond)
-	}
-	return p, nil
-}
-
-const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size, p.body_cut, p.body_charset"
 
 // chains walks the logs of checks at once, each back from its newest entry. The entry that prev names may have been pruned,
 // and on SQLite its identifier may belong to another check's entry. ended grows by a step with each entry in a row that

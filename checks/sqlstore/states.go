@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -239,6 +241,44 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 		exitStatus, duration, p.BodySize, body, p.BodyCut, p.BodyCharset,
 	}
 }
+
+// pingRow is a row of rollcall_pings as pingColumns select it, with the body.
+type pingRow struct {
+	N          int64         `bun:"n"`
+	Kind       int64         `bun:"kind"`
+	At         int64         `bun:"at"`
+	Scheme     string        `bun:"scheme"`
+	Method     string        `bun:"method"`
+	RemoteAddr string        `bun:"remote_addr"`
+	UA         string        `bun:"ua"`
+	Run        uuid.NullUUID `bun:"run"`
+	ExitStatus *int          `bun:"exit_status"`
+	Duration   *int64        `bun:"duration"`
+	BodySize   int64         `bun:"body_size"`
+	BodyCut    int64         `bun:"body_cut"`
+	Charset    string        `bun:"body_charset"`
+	Body       []byte        `bun:"body"`
+	Object     string        `bun:"object"`
+}
+
+func (r *pingRow) ping() (pings.Ping, error) {
+	kind, err := decode(kinds[:], r.Kind)
+	if err != nil {
+		return pings.Ping{}, err
+	}
+	p := pings.Ping{
+		N: r.N, Kind: kind, At: instant(r.At), Scheme: r.Scheme, Method: r.Method, RemoteAddr: r.RemoteAddr,
+		UserAgent: r.UA, RunID: r.Run, ExitStatus: r.ExitStatus, BodySize: r.BodySize, BodyCut: r.BodyCut,
+		BodyCharset: r.Charset, Body: r.Body, BodyKey: r.Object,
+	}
+	if r.Duration != nil {
+		p.Duration = new(time.Duration(*r.Duration) * time.Microsecond)
+	}
+	return p, nil
+}
+
+// pingColumns lists the columns that pingRow reads, but for the body and its object.
+const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size, p.body_cut, p.body_charset"
 
 // statuses lists the states of checks. The database stores the index.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
