@@ -47,15 +47,17 @@ var linkPolicy = func() string {
 		"base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// seal returns the token of a message: its signature by a key, followed by the message.
-func seal(ctx context.Context, key *secret.Secret, message []byte) (token string, err error) {
+// link returns the URL below path with the token of a message: its signature by a key, followed by the message. It is "" if the key
+// cannot be read from the database.
+func (s *Server) link(ctx context.Context, path string, key *secret.Secret, message []byte) string {
 	text, err := key.Get(ctx)
 	if err != nil {
-		return "", err
+		s.log.WarnContext(ctx, "a message has no link", "link", path, "error", err)
+		return ""
 	}
 	mac := hmac.New(sha256.New, text)
 	mac.Write(message)
-	return base64.RawURLEncoding.EncodeToString(append(mac.Sum(nil), message...)), nil
+	return s.base.Text + path + "/" + base64.RawURLEncoding.EncodeToString(append(mac.Sum(nil), message...))
 }
 
 // unseal returns the message of a token, of at least so many bytes. A bad token is [checks.ErrNotFound].
@@ -67,12 +69,14 @@ func unseal(ctx context.Context, key *secret.Secret, token string, least int) (m
 	if err != nil || len(sealed) < sha256.Size+least {
 		return nil, checks.ErrNotFound
 	}
-	message = sealed[sha256.Size:]
-	right, err := seal(ctx, key, message)
+	text, err := key.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !hmac.Equal([]byte(right), []byte(token)) {
+	message = sealed[sha256.Size:]
+	mac := hmac.New(sha256.New, text)
+	mac.Write(message)
+	if !hmac.Equal(mac.Sum(nil), sealed[:sha256.Size]) {
 		return nil, checks.ErrNotFound
 	}
 	return message, nil
@@ -119,26 +123,16 @@ func (s *Server) AcknowledgeURL(ctx context.Context, c checks.Check) string {
 	if c.Stored != checks.StatusDown {
 		return ""
 	}
-	return s.ackURL(ctx, slices.Concat(c.ProjectID[:], c.ID[:]), c.StoredSince.UnixMicro())
+	message, _ := binary.Append(slices.Concat(c.ProjectID[:], c.ID[:]), binary.BigEndian,
+		[]int64{c.StoredSince.UnixMicro(), s.mon.Now().Add(ackAge).UnixMicro()})
+	return s.link(ctx, acknowledgePath, s.acknowledgers, message)
 }
 
 // AcknowledgeAllURL returns the URL at which people acknowledge the outages that a message about several checks names, for the field
 // AckAllLink of monitor.Config, under the rules of [Server.AcknowledgeURL]. Outages that are over, and later ones, stay as they are.
 func (s *Server) AcknowledgeAllURL(ctx context.Context, project uuid.UUID, batch, last int64) string {
-	return s.ackURL(ctx, project[:], batch, last)
-}
-
-// ackURL returns the URL for what a token stands for. The numbers and an instant follow it.
-func (s *Server) ackURL(ctx context.Context, message []byte, numbers ...int64) string {
-	for _, n := range append(numbers, s.mon.Now().Add(ackAge).UnixMicro()) {
-		message = binary.BigEndian.AppendUint64(message[:len(message):len(message)], uint64(n))
-	}
-	token, err := seal(ctx, s.acknowledgers, message)
-	if err != nil {
-		s.log.WarnContext(ctx, "an alert has no link to acknowledge", "error", err)
-		return ""
-	}
-	return s.base.Text + acknowledgePath + "/" + token
+	message, _ := binary.Append(project[:], binary.BigEndian, []int64{batch, last, s.mon.Now().Add(ackAge).UnixMicro()})
+	return s.link(ctx, acknowledgePath, s.acknowledgers, message)
 }
 
 // openAck returns the link of a token. A bad one is [checks.ErrNotFound].

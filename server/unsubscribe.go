@@ -42,12 +42,7 @@ func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address
 	if s.base.Scheme != "https" {
 		return ""
 	}
-	token, err := seal(ctx, s.unsubscribers, slices.Concat(c.ProjectID[:], c.ID[:], []byte(address)))
-	if err != nil {
-		s.log.WarnContext(ctx, "an e-mail has no link to unsubscribe", "error", err)
-		return ""
-	}
-	return s.base.Text + unsubscribePath + "/" + token
+	return s.link(ctx, unsubscribePath, s.unsubscribers, slices.Concat(c.ProjectID[:], c.ID[:], []byte(address)))
 }
 
 // unsubscribe shows the page or, for a POST, takes the address off and says so. It never redirects (RFC 8058, section
