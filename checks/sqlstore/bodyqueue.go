@@ -165,7 +165,7 @@ func (t *transaction) recordUploads(ctx context.Context, results []store.BodyRes
 			again = append(again, r.BodyJob)
 		}
 	}
-	if err := t.exec(ctx, moveBodies, moved); err != nil {
+	if err := t.layout.moveBodies(ctx, t, moved); err != nil {
 		return err
 	}
 	if len(finished) > 0 {

@@ -35,10 +35,10 @@ type spread struct {
 var (
 	// errNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
 	errNotCitus = errors.New("the database cannot be distributed")
-	// errWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
 	// errInDoubt means that a commit has not reached a worker yet.
 	errInDoubt = errors.New("a check that was just created has no state yet, because a worker of Citus must recover first")
-	errWorker  = errors.New("the database is on a worker of Citus; use the coordinator's URL")
+	// errWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
+	errWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
 )
 
 // of returns the shard of a key.
@@ -180,7 +180,7 @@ func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked 
 		return nil, err
 	}
 	for _, part := range byShard(s, keys, itself) {
-		list, err := plain{}.lock(ctx, t, part)
+		list, err := s.onShard(ctx, t, part, "ORDER BY check_id FOR UPDATE")
 		if err != nil {
 			return nil, err
 		}
@@ -212,8 +212,6 @@ func (spread) sure(ctx context.Context, t *transaction, keys []int64, locked []l
 func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limit int) (due []lockedKey, err error) {
 	const find = `SELECT check_id, watch_at FROM rollcall_states WHERE watch_at <= $1 AND (watch_at, check_id) > ($2, $3)
 		ORDER BY watch_at, check_id LIMIT $4`
-	lock := "SELECT check_id, revision FROM rollcall_states WHERE watch_at <= $2 AND " + t.s.d.among("check_id", "bigint") +
-		" FOR UPDATE SKIP LOCKED"
 	last := struct{ id, watch int64 }{0, -anyInstant}
 	for {
 		rows, err := t.conn.Tx.QueryContext(ctx, find, micros(now), last.watch, last.id, limit)
@@ -230,9 +228,7 @@ func (s spread) lockDue(ctx context.Context, t *transaction, now time.Time, limi
 			return nil, err
 		}
 		for _, part := range byShard(s, keys, itself) {
-			rows, err := t.conn.Tx.QueryContext(ctx, lock, t.s.d.list(part), micros(now))
-			var row lockedKey
-			locked, err := scanList(rows, err, &row, &row.id, &row.revision)
+			locked, err := s.onShard(ctx, t, part, "AND watch_at <= $2 FOR UPDATE SKIP LOCKED", micros(now))
 			if err != nil {
 				return nil, err
 			}
@@ -284,7 +280,11 @@ func (s spread) write(ctx context.Context, t *transaction, b *batch) error {
 			}
 		}
 	}
-	return nil
+	keys := make([]int64, len(b.states))
+	for i, row := range b.states {
+		keys[i] = row[7].(int64)
+	}
+	return s.keep(ctx, t, keys)
 }
 
 // commit makes the commit atomic between the coordinator and the workers. Citus commits by two phases if a transaction has
@@ -371,6 +371,22 @@ func (s spread) removeLogs(ctx context.Context, t *transaction, entries []entry)
 			return nil, err
 		}
 		objects = append(objects, removed...)
+		if err := s.keep(ctx, t, checks); err != nil {
+			return nil, err
+		}
 	}
 	return objects, nil
+}
+
+func (s spread) moveBodies(ctx context.Context, t *transaction, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	found, err := t.tx().Tx.QueryContext(ctx, moveBodies.postgres+" RETURNING p.check_id", arrays(rows)...)
+	var key int64
+	keys, err := scanList(found, err, &key, &key)
+	if err != nil {
+		return err
+	}
+	return s.keep(ctx, t, keys)
 }

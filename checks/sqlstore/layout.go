@@ -32,6 +32,8 @@ type layout interface {
 	sortLogs(entries []entry)
 	// removeLogs removes log entries and returns the keys of their objects.
 	removeLogs(ctx context.Context, t *transaction, entries []entry) (objects []string, err error)
+	// moveBodies takes the bodies of log entries, which objects have from now on.
+	moveBodies(ctx context.Context, t *transaction, rows [][]any) error
 }
 
 // logSource is where a query for logs begins, as parts of its text: the checks, the condition on them, and further
@@ -41,7 +43,7 @@ type logSource struct{ checks, where, state, ping string }
 // stale reports whether an operation failed because the layout that it used is no longer that of the database, and takes the
 // new one. The operation can be repeated then.
 func (s *database) stale(ctx context.Context, used layout, err error) bool {
-	if state, _ := sqlState(err); state != "0A000" { // feature not supported
+	if state, _ := sqlState(err); state != "0A000" && state != "XX000" { // not supported, and what Citus says of a shard that was split
 		return false
 	}
 	return s.readLayout(ctx) == nil && !reflect.DeepEqual(used, s.layout())

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -42,6 +43,36 @@ func (s spread) hold(ctx context.Context, t *transaction, keys []int64) error {
 	}
 	_, err := t.conn.Tx.ExecContext(ctx, "SELECT pg_catalog.lock_shard_metadata(5, $1::bigint[])", t.s.d.list(shards))
 	return err
+}
+
+// onShard selects states of one shard, and holds the shard on its worker too. The coordinator releases its own lock when it commits. A
+// worker that dies before it commits as well has the transaction prepared, with its locks, until Citus commits it. A move before
+// that would copy the shard without what was acknowledged.
+func (s spread) onShard(ctx context.Context, t *transaction, keys []int64, how string, args ...any) ([]lockedKey, error) {
+	query, args := "SELECT check_id, revision FROM rollcall_states WHERE check_id = ANY ($1::bigint[]) ", append([]any{t.s.d.list(keys)}, args...)
+	if at := s.of(keys[0]); s.ids != nil {
+		query += fmt.Sprintf("AND (SELECT pg_catalog.lock_shard_metadata(5, ARRAY[$%d::bigint]) IS NOT NULL) ", len(args)+1)
+		args = append(args, s.ids[at])
+		if t.held == nil {
+			t.held = make(map[int]bool)
+		}
+		t.held[at] = true
+	}
+	rows, err := t.conn.Tx.QueryContext(ctx, query+how, args...)
+	var row lockedKey
+	return scanList(rows, err, &row, &row.id, &row.revision)
+}
+
+// keep holds the shards of checks on their workers, as far as the transaction has written to them without a lock of a check.
+func (s spread) keep(ctx context.Context, t *transaction, keys []int64) error {
+	for _, part := range byShard(s, keys, itself) {
+		if s.ids != nil && !t.held[s.of(part[0])] {
+			if _, err := s.onShard(ctx, t, part[:1], ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // logPart is what PrunePings reads by itself: the whole log, or a shard of it on its worker.

@@ -21,9 +21,10 @@ type transaction struct {
 	layout layout
 	mixed  bool // it may have written to other tables than rollcall_states and rollcall_pings
 
-	direct      bool      // on a worker of Citus, not on the coordinator
-	coordinator *sql.Conn // of a direct transaction
-	worker      worker    // of a direct transaction
+	direct      bool         // on a worker of Citus, not on the coordinator
+	coordinator *sql.Conn    // of a direct transaction
+	worker      worker       // of a direct transaction
+	held        map[int]bool // shards of Citus that onShard holds
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
@@ -352,4 +353,8 @@ func (plain) removeLogs(ctx context.Context, t *transaction, entries []entry) (o
 	rows, err := t.tx().Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries)))
 	var object string
 	return scanList(rows, err, &object, &object)
+}
+
+func (plain) moveBodies(ctx context.Context, t *transaction, rows [][]any) error {
+	return t.exec(ctx, moveBodies, rows)
 }

@@ -25,7 +25,8 @@ const (
 // startCitus starts a cluster of Citus and distributes the database over its workers.
 func (s *site) startCitus(ctx context.Context, binary string) (err error) {
 	s.nodes, err = pgserver.NewCitus(ctx, filepath.Join(s.dir, "citus"), "rollcall", workers, "fsync=off", "rollcall.accepts=fsync",
-		fmt.Sprintf("citus.recover_2pc_interval=%dms", recoverEvery.Milliseconds()), "citus.node_connection_timeout=2s")
+		fmt.Sprintf("citus.recover_2pc_interval=%dms", recoverEvery.Milliseconds()), "citus.node_connection_timeout=2s",
+		"wal_level=logical", "citus.defer_shard_delete_interval=1s")
 	if err != nil {
 		return err
 	}
@@ -103,13 +104,18 @@ func (s *site) auditOrder(subject *subject, rec record) {
 // ordeal is the ordeal of the site: it kills one node after the other, until there were enough kills. When it returns, no
 // commit is in doubt.
 func (k *nodeKills) ordeal(_ *site, ctx context.Context, seed uint64, calm time.Duration) {
+	moving, stop := context.WithCancel(ctx)
+	var moves sync.WaitGroup
+	moves.Go(func() { k.move(moving, rand.New(rand.NewPCG(seed, 1<<62)), calm) })
 	rng := rand.New(rand.NewPCG(seed, 1<<63))
 	for k.done < k.limit && sleep(ctx, calm/2+time.Duration(rng.Int64N(int64(calm)+1))) {
 		if err := k.kill(context.WithoutCancel(ctx), time.Duration(rng.Int64N(int64(calm)+1))); err != nil {
 			k.problem("%v", err)
-			return
+			break
 		}
 	}
+	stop()
+	moves.Wait()
 	if k.done == k.limit && k.over != nil {
 		k.over()
 	}
@@ -117,6 +123,27 @@ func (k *nodeKills) ordeal(_ *site, ctx context.Context, seed uint64, calm time.
 		k.problem("%v", err)
 	}
 }
+
+// move moves shards between the workers, one after the other, until ctx ends. Half of the moves block writes for as long as they
+// take; the others replicate first. A move that meets a kill fails.
+func (k *nodeKills) move(ctx context.Context, rng *rand.Rand, calm time.Duration) {
+	for sleep(ctx, time.Duration(rng.Int64N(int64(calm)/2+1))) {
+		mode := []string{"block_writes", "force_logical"}[rng.IntN(2)]
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), moveWithin)
+		_, err := k.db.NewRaw(`SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport, ?)
+			FROM (SELECT shardid, groupid FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
+				WHERE logicalrelid = 'rollcall_states'::regclass ORDER BY shardid OFFSET ? LIMIT 1) AS s
+			JOIN pg_dist_node AS a USING (groupid) JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)`,
+			mode, rng.IntN(2*workers)).Exec(within)
+		cancel()
+		if err == nil {
+			k.count.moves.Add(1)
+		}
+	}
+}
+
+// moveWithin bounds a move, which may meet a node that is away.
+const moveWithin = 20 * time.Second
 
 // kill kills the next node and starts it again after a pause.
 func (k *nodeKills) kill(ctx context.Context, pause time.Duration) error {

@@ -27,6 +27,7 @@ type tally struct {
 	freezes      atomic.Int64 // of servers
 	restarts     atomic.Int64 // of PostgreSQL
 	failovers    atomic.Int64 // to the standby of PostgreSQL
+	moves        atomic.Int64 // of shards of Citus
 
 	flips, deliveries int
 	received, repeats int // deliveries that arrived, and that arrived again
@@ -38,9 +39,9 @@ func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() + t.f
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips with %d deliveries, "+
-		"of all deliveries %d arrived, %d repeatedly, %d were dropped; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
+		"of all deliveries %d arrived, %d repeatedly, %d were dropped; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers, %d moves of shards",
 		t.operations.Load(), t.took.Round(time.Second), t.unanswered.Load(), t.acknowledged.Load(), t.flips, t.deliveries,
-		t.received, t.repeats, t.skipped, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load())
+		t.received, t.repeats, t.skipped, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load(), t.moves.Load())
 }
 
 // runHistories lets clients work in rounds while servers die, until there were enough operations and kills and the

@@ -27,8 +27,8 @@
 //	    again and again; the killed one joins it by pg_rewind or a new base backup. All three servers must take pings again
 //	    2 seconds after a promotion, and no check that is pinged may go down.
 //	citus
-//	    The same, on a coordinator of Citus with two workers, which are killed in turn. After a kill, what was acknowledged
-//	    may stay invisible until Citus has ended commits in doubt, so what clients read meanwhile does not count.
+//	    The same, on a coordinator of Citus with two workers, which are killed in turn while shards move between them. After a
+//	    kill, what was acknowledged may stay invisible until Citus has ended commits in doubt, so what clients read meanwhile does not count.
 //	refused, silent, broken
 //	    PostgreSQL is gone under load: it does not run, it accepts connections and never answers, or it answers but has lost
 //	    a table. The server must refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
@@ -38,7 +38,7 @@
 //	    gone down and up, as at one server. In spool-kill, servers are killed during the outage and while
 //	    they record their spools. Deadlines pass during the outage if it takes a minute.
 //	spool-citus
-//	    The same, while the nodes of Citus are killed in turn.
+//	    The same, while the nodes of Citus are killed in turn and shards move.
 //	receivers
 //	    Hundreds of receivers accept requests and never answer, or let the answer drip, and one of two recipients of an
 //	    integration fails. Alerts to all others must arrive within 2 seconds, and the one that failed must get what it has
