@@ -433,7 +433,7 @@ func (w *world) notify(n [4]int) string {
 func (w *world) retry([4]int) string {
 	n, err := w.mon().Project(w.projects[0]).RetryFailed(w.ctx)
 	must(w.t, err)
-	w.retried = true
+	w.retried = w.now()
 	return fmt.Sprintf("%d failed deliveries are sent again", n)
 }
 

@@ -199,10 +199,10 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if !p.everWanted[i] {
 		w.complain("not wanted", "%s is about nothing that concerns it", what)
 	}
-	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i && !(w.retried && !l.Over.IsZero()) {
+	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i && !(!w.retried.IsZero() && !l.Over.IsZero()) {
 		w.complain("order", "%s after a later outage", what)
 	}
-	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) {
+	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) && !w.retried.After(p.lastWord) {
 		w.complain("twice", "%s again", what)
 	}
 	if l.Reminder > 0 && !p.begun[i] && !p.told[i] {

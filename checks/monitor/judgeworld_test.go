@@ -70,7 +70,7 @@ type world struct {
 	steps       map[*target]time.Duration
 	stormChecks int
 	edited      time.Time // when other people were wanted last
-	retried     bool      // somebody has asked for old news
+	retried     time.Time // when somebody has asked for old news last
 
 	persons map[personKey]*person
 	ids     map[string]string // what each idempotency key stands for
