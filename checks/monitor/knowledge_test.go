@@ -217,47 +217,11 @@ func TestKnowledge(t *testing.T) {
 			equal(t, "sent again", n, 1)
 			equal(t, "heard", heard, []string{"mail boris"})
 		},
-		"a parent of which one recipient hears late, and the other refused": func(t *testing.T, p policy) {
-			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
-			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
-			p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
-				if to.ID != p.mail.ID {
-					return nil
-				}
-				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error {
-					if recipient == "anna" {
-						return context.DeadlineExceeded
-					}
-					return channels.Permanent(errors.New("refused"))
-				})
-			})
-			p.ping(t, first.ID, pings.Failure)
-			for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
-				p.after(t, at)
-			}
-			p.ping(t, c.ID, pings.Failure)
-			p.after(t, 6*time.Minute, "pager: job down")
+		"a parent for which one recipient was too slow, and others refused": func(t *testing.T, p policy) {
+			unheardParent(t, p, channels.Permanent(errors.New("refused")))
 		},
-		"a parent that two recipients refuse for now after a third was too slow": func(t *testing.T, p policy) {
-			first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
-			c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
-			p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
-				if to.ID != p.mail.ID {
-					return nil
-				}
-				return channels.Each(n, []string{"anna", "boris", "clara"}, func(recipient string) error {
-					if recipient == "anna" {
-						return context.DeadlineExceeded
-					}
-					return errors.New("away")
-				})
-			})
-			p.ping(t, first.ID, pings.Failure)
-			for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
-				p.after(t, at)
-			}
-			p.ping(t, c.ID, pings.Failure)
-			p.after(t, 6*time.Minute, "pager: job down")
+		"a parent for which one recipient was too slow, and others are away": func(t *testing.T, p policy) {
+			unheardParent(t, p, errors.New("away"))
 		},
 		"one recipient gets alerts separately, and the other is away": func(t *testing.T, p policy) {
 			away := map[string]bool{"boris": true}
@@ -636,6 +600,31 @@ func downAgain(t *testing.T, p policy, hours string) checks.Check {
 		p.ping(t, c.ID, kind)
 	}
 	return c
+}
+
+// unheardParent has a check go down of which nobody can hear: one recipient is too slow, and the others answer with an error. So its
+// follower does not wait for it.
+func unheardParent(t *testing.T, p policy, others error) {
+	t.Helper()
+	first := p.outbox.create(t, checks.Spec{Name: new("first"), Slug: new("first"), Channels: new("mail")})
+	c := p.outbox.create(t, checks.Spec{Name: new("job"), Channels: new("pager"), After: new("first")})
+	p.inbox.set(func(_ context.Context, to channels.Channel, n channels.Notification) error {
+		if to.ID != p.mail.ID {
+			return nil
+		}
+		return channels.Each(n, []string{"anna", "boris", "clara"}, func(recipient string) error {
+			if recipient == "anna" {
+				return context.DeadlineExceeded
+			}
+			return others
+		})
+	})
+	p.ping(t, first.ID, pings.Failure)
+	for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+		p.after(t, at)
+	}
+	p.ping(t, c.ID, pings.Failure)
+	p.after(t, 6*time.Minute, "pager: job down")
 }
 
 // pausedFor changes the settings of a check while it is paused, and undoes the pause.

@@ -564,17 +564,7 @@ func TestWorkerDied(t *testing.T) {
 // TestWorkers kills the nodes of a cluster one by one. Where the second worker was, something accepts connections and never
 // answers.
 func TestWorkers(t *testing.T) {
-	needCitus(t)
-	dir, err := os.MkdirTemp("", "rollcall-citus-")
-	must(t, errors.Join(err, os.Chmod(dir, 0o755)))
-	nodes, err := pgserver.NewCitus(t.Context(), dir, "rollcall", 2, "fsync=off")
-	t.Cleanup(func() {
-		for _, node := range nodes {
-			node.Stop()
-		}
-		os.RemoveAll(dir)
-	})
-	must(t, err)
+	nodes := startCitus(t)
 	opened, err := postgres.Open(t.Context(), nodes[0].URL("rollcall"))
 	must(t, err)
 	defer opened.Close()

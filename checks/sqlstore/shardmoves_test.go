@@ -21,10 +21,21 @@ import (
 // ownCitus is a fixture on a cluster of two workers that a test has for itself.
 func ownCitus(t *testing.T, settings ...string) fixture {
 	t.Helper()
+	opened, err := postgres.Open(t.Context(), startCitus(t, append(settings, "rollcall.accepts=fsync")...)[0].URL("rollcall"))
+	must(t, err)
+	t.Cleanup(func() { opened.Close() })
+	_, err = opened.Database().Distribute(t.Context())
+	must(t, err)
+	return newFixture(t, opened.Database())
+}
+
+// startCitus starts a coordinator and two workers for a test.
+func startCitus(t *testing.T, settings ...string) []*pgserver.Server {
+	t.Helper()
 	needCitus(t)
-	dir, err := os.MkdirTemp("", "rollcall-moves-")
+	dir, err := os.MkdirTemp("", "rollcall-citus-")
 	must(t, errors.Join(err, os.Chmod(dir, 0o755)))
-	nodes, err := pgserver.NewCitus(t.Context(), dir, "rollcall", 2, append(settings, "fsync=off", "rollcall.accepts=fsync")...)
+	nodes, err := pgserver.NewCitus(t.Context(), dir, "rollcall", 2, append(settings, "fsync=off")...)
 	t.Cleanup(func() {
 		for _, node := range nodes {
 			node.Stop()
@@ -32,12 +43,7 @@ func ownCitus(t *testing.T, settings ...string) fixture {
 		os.RemoveAll(dir)
 	})
 	must(t, err)
-	opened, err := postgres.Open(t.Context(), nodes[0].URL("rollcall"))
-	must(t, err)
-	t.Cleanup(func() { opened.Close() })
-	_, err = opened.Database().Distribute(t.Context())
-	must(t, err)
-	return newFixture(t, opened.Database())
+	return nodes
 }
 
 // TestMoveInDoubt moves shards while a commit that has written to them is in doubt: the coordinator has made it, and a worker has it
