@@ -85,7 +85,7 @@ func TestUnsubscribeForgery(t *testing.T) {
 			return base64.RawURLEncoding.EncodeToString(edit([]byte(string(raw))))
 		}
 		for _, token := range []string{
-			"", "x", "..", good + "A", good[1:], good + "/x", strings.Repeat("A", 10_000), "%00", good[:42],
+			"", "x", "..", good + "A", good[1:], good + "/x", strings.Repeat("A", 10_000), "%00", good[:42], good[:42] + "%0A" + good[42:],
 			change(func(b []byte) []byte { b[len(b)-13] = 'a'; return b }),               // another address
 			change(func(b []byte) []byte { copy(b[48:], other.ID[:]); return b }),        // another integration
 			change(func(b []byte) []byte { b[0] ^= 1; return b }),                        // another signature

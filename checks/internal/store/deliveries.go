@@ -42,10 +42,10 @@ type QueuedDelivery struct {
 	Error string
 	// Done are the recipients that have accepted the alert; see [channels.Partial].
 	Done []string
-	// Handed are the recipients that have deliveries of the alert of their own.
+	// Handed are the recipients that get the alert by separate deliveries.
 	Handed []string
 	// Recipient is the recipient that the delivery is for alone, as [channels.Rest] named it, or "" for all that are neither
-	// Done nor Handed. It is in a line of its own.
+	// Done nor Handed. Its line is separate.
 	Recipient string
 	// Held is the policy that keeps the delivery back, or did last, or "" if none ever has, and HeldBy whom or what it names; see
 	// [gate.Decision]. HeldUntil is when the gate is asked again, or was, or the zero time. The delivery is kept back while Due
