@@ -225,13 +225,14 @@ func eval[T any](ctx context.Context, expression string) (value T, err error) {
 	return value, json.Unmarshal([]byte(answer.Result.Value), &value)
 }
 
-// Wait waits until a JavaScript expression is truthy, across reloads and navigations.
+// Wait waits until a JavaScript expression is truthy in a page that is read to its end, across reloads and navigations. While a
+// page is being read, its first half can have the focus already.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
 	p.run("wait for "+expression, func(ctx context.Context) error {
 		var last error
 		for {
-			ok, err := eval[bool](ctx, "Boolean("+expression+")")
+			ok, err := eval[bool](ctx, "document.readyState != 'loading' && Boolean("+expression+")")
 			if ok {
 				return nil
 			}

@@ -139,6 +139,44 @@ func (f *failures) Errorf(format string, args ...any) {
 }
 func (f *failures) Helper() {}
 
+// TestHalfRead proves that a wait for something on the next page ends when the page is read, not where its beginning is.
+func TestHalfRead(t *testing.T) {
+	looked := make(chan bool)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, `<!doctype html><html lang="en"><title>t</title><link rel="icon" href="data:,"><a id="next" href="/next">next</a>`)
+		case "/next":
+			fmt.Fprint(w, `<!doctype html><html lang="en"><title>t</title><div id="first" tabindex="-1" autofocus>first`)
+			w.(http.Flusher).Flush()
+			select {
+			case <-looked:
+			case <-r.Context().Done():
+			}
+			fmt.Fprint(w, `<a href="#rest">rest</a></div>`)
+		case "/looked":
+			close(looked)
+		}
+	}))
+	t.Cleanup(web.Close)
+	page := browsertest.Open(t, web.URL)
+	page.BeforeScripts(`{
+		const ready = Object.getOwnPropertyDescriptor(Document.prototype, "readyState")
+		let looks = 0
+		Object.defineProperty(document, "readyState", { get() {
+			if (document.activeElement?.id == "first" && ++looks == 3) fetch("/looked")
+			return ready.get.call(document)
+		} })
+	}`)
+	page.Go("/")
+	page.Click("#next")
+	page.Wait("document.activeElement?.id == 'first'")
+	if got := page.Count("a[href='#rest']"); got != 1 {
+		t.Errorf("the page has %d links at the end of the wait, want 1", got)
+	}
+}
+
 func TestFits(t *testing.T) {
 	url := serve(t, map[string]string{"/": `<table id="wide"><tr><td>` + strings.Repeat("x", 80) + `</table>`})
 	noted := &failures{TB: t}
