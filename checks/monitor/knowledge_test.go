@@ -567,6 +567,28 @@ func TestKnowledge(t *testing.T) {
 			p.ping(t, c.ID, pings.Success)
 			p.after(t, 2*time.Minute, "pager: job up")
 		},
+		"reminded by a group whose alert is not due yet": func(t *testing.T, p policy) {
+			all := p.channel(t, channels.Group, "all", map[string]string{"channels": "mail"})
+			p.set(t, step(0, p.mail), step(20*time.Minute, all))
+			c := p.job(t, "job", "pager")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down", "pager: job down")
+			p.set(t, step(20*time.Minute, all))
+			p.sweep(t, 10*time.Minute, "pager: job down")
+			p.sweep(t, 20*time.Minute, "mail: job down", "pager: job down")
+			p.sweep(t, 30*time.Minute, "mail: job down", "pager: job down")
+		},
+		"reminded when a group takes over": func(t *testing.T, p policy) {
+			p.channel(t, channels.Group, "all", map[string]string{"channels": "mail,pager"})
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.clock.Advance(10 * time.Minute)
+			p.change(t, c, checks.Spec{Channels: new("all")})
+			p.sweep(t, 10*time.Minute, "mail: job down", "pager: job down")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

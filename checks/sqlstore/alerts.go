@@ -118,7 +118,9 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 		a.Flip.Clock = gate.Clock{} // better a step too early than none
 	}
 	if r.ChannelID != store.OnAlert.ID {
-		a.Channel, err = r.Channel.channel()
+		if a.Channel, err = r.Channel.channel(); a.Channel.Kind == channels.Group {
+			a.Told = time.Time{} // what it passes on, its members may have heard long ago
+		}
 	}
 	// One that sums up quiet hours is news to all, unless they only kept the end back. A function may be new, the history can be older than
 	// what is kept, and who hears of ends alone has chosen that.

@@ -217,10 +217,15 @@ func (t *transaction) tell(ctx context.Context, projectID uuid.UUID, now time.Ti
 	if _, err = t.tx().NewRaw(insert, append(args, bun.List(alerted))...).Exec(ctx); err != nil {
 		return translate(err)
 	}
-	// A reminder that was raised together with the change would come first, and an incident that is about to be closed is open again.
-	_, err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the alert itself takes its place', finished_at = ?
-		WHERE d.check_id IN (?) AND d.state = 'pending' AND (d.reminder > 0 AND d.attempts = 0 OR d.close <> '') AND EXISTS (SELECT 1 FROM rollcall_deliveries AS n
-			WHERE n.check_id = d.check_id AND n.channel_id = d.channel_id AND n.flip_id = d.flip_id AND n.reminder = 0 AND n.state = 'pending' AND n.id > d.id)`,
-		micros(now), bun.List(alerted)).Exec(ctx)
+	// A reminder that was raised together with the change would come first, and an incident that is about to be closed is open again. The
+	// members of a group may have the alert already: its reminder waits behind the alert.
+	raised := ` WHERE d.check_id IN (?0) AND d.state = 'pending' AND (d.reminder > 0 AND d.attempts = 0 OR d.close <> '') AND EXISTS (SELECT 1 FROM rollcall_deliveries AS n
+		WHERE n.check_id = d.check_id AND n.channel_id = d.channel_id AND n.flip_id = d.flip_id AND n.reminder = 0 AND n.state = 'pending' AND n.id > d.id)
+		AND d.channel_id `
+	groups := "IN (SELECT g.id FROM rollcall_channels AS g WHERE g.kind = 'group')"
+	_, err = t.tx().NewRaw("UPDATE rollcall_deliveries AS d SET held = ?1, held_until = d.due_at"+raised+groups, bun.List(alerted), gate.ByStep).Exec(ctx)
+	if err == nil {
+		_, err = t.tx().NewRaw("UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the alert itself takes its place', finished_at = ?1"+raised+"NOT "+groups, bun.List(alerted), micros(now)).Exec(ctx)
+	}
 	return translate(err)
 }

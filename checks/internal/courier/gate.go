@@ -180,8 +180,7 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 		case !a.UpAt.IsZero(), !a.Flip.At.IsZero() && a.Check.StoredSince.After(a.Flip.At):
 			over = "that outage is over"
 		}
-		tried := q.Attempts > 1 && a.Channel.Kind != channels.Group // a group hears nothing itself
-		if list = skipLine(line, over, tried); len(list) > 0 && list[0].ID == q.ID {
+		if list = skipLine(line, over, q.Attempts > 1, a.Channel.Kind == channels.Group); len(list) > 0 && list[0].ID == q.ID {
 			return list, false
 		}
 	}
@@ -208,9 +207,10 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 // alert that the check is up behind it, it ends, and so do those that were raised meanwhile; what recipients know decides about the
 // recoveries. One about a later outage takes its place, unless it was tried and its outage goes on. If its outage was over when the check
 // was read, which was before the line, it ends for that reason. Otherwise only its reminders do. One that was tried counts as heard, and
-// decides nothing about those behind it.
-func skipLine(line []store.WaitingDelivery, over string, tried bool) (list []store.DeliveryResult) {
+// decides nothing about those behind it. A group hears nothing itself, and its members may have heard before: it keeps its newest reminder.
+func skipLine(line []store.WaitingDelivery, over string, tried, group bool) (list []store.DeliveryResult) {
 	first := line[0]
+	tried = tried && !group
 	for len(line) > 0 && (line[0].ID == first.ID || !tried && line[0].CreatedAt.Before(first.HeldUntil)) {
 		down, from, text := line[0], 0, first.Held.Words(first.HeldBy)
 		ends := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return w.FlipUp || w.FlipID != down.FlipID })
@@ -225,6 +225,9 @@ func skipLine(line []store.WaitingDelivery, over string, tried bool) (list []sto
 			ends, text = len(line), over
 		default:
 			ends, from = len(line), 1
+			if group {
+				ends = max(1, len(line)-1)
+			}
 		}
 		for _, w := range line[from:ends] {
 			w.Held, w.HeldBy = first.Held, first.HeldBy

@@ -203,7 +203,7 @@ func TestSkipLine(t *testing.T) {
 	}
 	line := []store.WaitingDelivery{waiting(1, 1, false), waiting(2, 2, true), waiting(3, 3, false)}
 	line[0].Held, line[0].HeldUntil = gate.ByMaintenance, noon.Add(time.Hour)
-	if ended := skipLine(line, "the check is up", false); len(ended) != 1 || ended[0].ID != 1 {
+	if ended := skipLine(line, "the check is up", false, false); len(ended) != 1 || ended[0].ID != 1 {
 		t.Errorf("ended %+v, want the first", ended)
 	}
 }
