@@ -34,6 +34,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,6 +118,7 @@ func New(c Config) (*Ingest, error) {
 	default:
 		open := func(node int) *queue {
 			q, own := queueOf(), *t
+			q.skip = math.MaxInt // the queue before it waits for callers
 			own.store = onNode{t.store, node}
 			own.ended = func(recorded bool, err error) {
 				q.progressed(recorded, err)
@@ -125,7 +127,7 @@ func New(c Config) (*Ingest, error) {
 			q.commit = alone(own.commit)
 			return q
 		}
-		in.queue.nodes = &nodeQueues{sharder: c.Sharder, timeout: t.timeout, open: open, queues: make(map[int]*queue)}
+		in.queue.nodes = &nodeQueues{sharder: c.Sharder, timeout: t.timeout, open: open, queues: make(map[int]*queue), skip: make(map[int]int)}
 	}
 	in.timeout = t.timeout
 	return in, nil

@@ -86,15 +86,37 @@ func (q *queue) add(p *queued) error {
 	return nil
 }
 
+// addAll does what add does with pings that have a time, in one piece, so that they fall into one batch. It returns those that are
+// refused, with their errors.
+func (q *queue) addAll(list []*queued) (refused []*queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, p := range list {
+		if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
+			p.err = fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
+			refused = append(refused, p)
+			continue
+		}
+		q.pings = append(q.pings, p)
+		q.bytes += len(p.signal.Body)
+	}
+	if !q.running && len(q.pings) > 0 {
+		q.running = true
+		go q.drain()
+	}
+	return refused
+}
+
 // drain commits batches, or passes them on to those of nodes, until the queue is empty.
 func (q *queue) drain() {
 	growStack()
 	for batch := q.take(); batch != nil; batch = q.take() {
 		if q.nodes != nil {
-			q.nodes.pass(batch, q)
+			step := q.nodes.pass(batch, q)
 			q.mu.Lock()
 			q.batch = nil // after the pings are in the queues of nodes, so that oldest always sees them
 			q.mu.Unlock()
+			q.stepped(len(batch), step)
 			continue
 		}
 		begin := time.Now()
@@ -106,6 +128,16 @@ func (q *queue) drain() {
 		for _, p := range batch {
 			close(p.done)
 		}
+	}
+}
+
+// stepped waits for the queues of nodes, and then for the callers of the batch as after a commit.
+func (q *queue) stepped(size int, step map[int][]*queued) {
+	took, all := q.nodes.await(step)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.callers = 0; all {
+		q.committed(size, len(q.pings), took)
 	}
 }
 

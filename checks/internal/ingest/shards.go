@@ -12,9 +12,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// nodeQueues are the queues behind the queue of a database on several nodes, one for each node. Each batch then touches one node, and
-// fills while the others commit. A node that is down fails only its own pings. The pings of one check stay in order,
-// because they take the same one.
+// nodeQueues are the queues behind the queue of a database on several nodes, one for each node. Each batch then touches one node. A
+// node that is down fails only its own pings. The pings of one check stay in order, because they take the same one.
+//
+// The queues go in step: the queue before them passes on a batch to all, and takes the next one when they have committed it. Callers
+// of one node would otherwise return while the others commit, and all batches would be small.
 type nodeQueues struct {
 	sharder store.Sharder
 	timeout time.Duration
@@ -23,10 +25,20 @@ type nodeQueues struct {
 
 	mu     sync.Mutex
 	queues map[int]*queue // by node
+
+	// Only the queue before them uses these.
+	took time.Duration // of the last step in which all were done
+	skip map[int]int   // steps that do not wait for a node
 }
 
-// pass puts a batch of the queue before them into those of its checks. If it cannot tell them, the pings fail.
-func (n *nodeQueues) pass(batch []*queued, front *queue) {
+const (
+	// minStep and maxStep bound how long a step waits for a node that takes longer than the last step.
+	minStep, maxStep = maxWait, 10 * maxWait
+)
+
+// pass puts a batch of the queue before them into those of its checks, and returns it by node. If it cannot tell them, the pings
+// fail.
+func (n *nodeQueues) pass(batch []*queued, front *queue) (step map[int][]*queued) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.timeout)
 	defer cancel()
 	nodes, layout, err := nodesOf(ctx, n.sharder, batch)
@@ -37,7 +49,7 @@ func (n *nodeQueues) pass(batch []*queued, front *queue) {
 		for _, p := range batch {
 			close(p.done)
 		}
-		return
+		return nil
 	}
 	if layout != n.layout { // a check may have moved to another node
 		for _, p := range n.waiting() {
@@ -45,13 +57,51 @@ func (n *nodeQueues) pass(batch []*queued, front *queue) {
 		}
 		n.layout = layout
 	}
+	step = make(map[int][]*queued)
 	for i, p := range batch {
-		if err := n.at(nodes[i]).add(p); err != nil {
+		step[nodes[i]] = append(step[nodes[i]], p)
+	}
+	for node, part := range step {
+		for _, p := range n.at(node).addAll(part) {
 			front.events.PingRefused()
-			p.err = err
 			close(p.done)
 		}
 	}
+	return step
+}
+
+// await waits until the queues have committed a step, and reports how long that took, and whether all did. It waits at most twice as
+// long as for the last step, and then leaves a queue that is late alone for the next steps: a node that is down must not hold up the
+// others.
+func (n *nodeQueues) await(step map[int][]*queued) (took time.Duration, all bool) {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), min(max(2*n.took, minStep), maxStep))
+	defer cancel()
+	late := func(p *queued) bool {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+		}
+		select {
+		case <-p.done:
+			return false
+		default:
+			return true
+		}
+	}
+	all = true
+	for node, part := range step {
+		switch {
+		case n.skip[node] > 0:
+			n.skip[node]--
+		case slices.ContainsFunc(part, late):
+			n.skip[node], all = maxSkipped, false
+		}
+	}
+	if took = time.Since(begin); all {
+		n.took = took
+	}
+	return took, all
 }
 
 // at returns the queue of a node.

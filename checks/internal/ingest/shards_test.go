@@ -3,7 +3,10 @@ package ingest
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +36,7 @@ func TestNodeQueues(t *testing.T) {
 		gate, nodes := make(chan struct{}), new(moving)
 		var committed []int64
 		front := &queue{maxBatch: 9, maxQueue: 99, now: now, stamp: stampNow, clock: now, events: events}
-		front.nodes = &nodeQueues{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), open: func(node int) *queue {
+		front.nodes = &nodeQueues{sharder: nodes, timeout: time.Second, queues: make(map[int]*queue), skip: make(map[int]int), open: func(node int) *queue {
 			return &queue{maxBatch: 9, maxQueue: 2, now: now, clock: now, events: events, commit: func(batch []*queued, _ func([]*queued, error)) {
 				if node == 1 {
 					<-gate
@@ -78,5 +81,65 @@ func TestNodeQueues(t *testing.T) {
 		if failed := ping(1, 7); !errors.Is(failed.err, store.ErrUnavailable) || len(front.waiting()) != 0 {
 			t.Errorf("without an answer about nodes: error %v, %d wait", failed.err, len(front.waiting()))
 		}
+	})
+}
+
+// TestNodesInStep has callers on two nodes, one twice as fast, who ping again as soon as they are answered. A batch of a node has
+// nearly all callers of that node. Then a node goes down: it holds up the other one only now and then.
+func TestNodesInStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 2 * minCallers
+		now, events := time.Now, Events{PingsFailed: func(int) {}, PingRefused: func() {}}
+		var mu sync.Mutex
+		sizes, down := make(map[int][]int), make(chan struct{})
+		var isDown atomic.Bool
+		front := &queue{maxBatch: 512, maxQueue: 512, now: now, stamp: stampNow, clock: now, events: events}
+		front.nodes = &nodeQueues{sharder: new(moving), timeout: time.Second, queues: make(map[int]*queue), skip: make(map[int]int), open: func(node int) *queue {
+			return &queue{maxBatch: 512, maxQueue: 512, now: now, clock: now, events: events, skip: math.MaxInt, commit: func(batch []*queued, _ func([]*queued, error)) {
+				if node == 1 && isDown.Load() {
+					<-down
+				}
+				time.Sleep(time.Duration(node) * time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				sizes[node] = append(sizes[node], len(batch))
+			}}
+		}}
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		for i := range 2 * callers {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = front.submit(ctx, &queued{check: uuid.UUID{15: byte(1 + i%2)}})
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		for node := 1; node <= 2; node++ {
+			mu.Lock()
+			steady, sum := sizes[node][len(sizes[node])/2:], 0
+			mu.Unlock()
+			for _, n := range steady {
+				sum += n
+			}
+			if mean := sum / len(steady); mean < callers*3/4 {
+				t.Errorf("batches of node %d have %d pings on average, want about %d", node, mean, callers)
+			}
+		}
+		isDown.Store(true)
+		time.Sleep(time.Second)
+		mu.Lock()
+		before := len(sizes[2])
+		mu.Unlock()
+		time.Sleep(time.Second)
+		mu.Lock()
+		if got := len(sizes[2]) - before; got < 200 {
+			t.Errorf("the node that is up commits %d batches a second, want 200 at least of 500", got)
+		}
+		mu.Unlock()
+		close(down)
+		stop()
+		group.Wait()
+		time.Sleep(time.Second) // until the queues end
 	})
 }
