@@ -131,13 +131,15 @@ func (q *queue) drain() {
 	}
 }
 
-// stepped waits for the queues of nodes, and then for the callers of the batch as after a commit.
+// stepped waits for the queues of nodes, and then for the callers of the batch as after a commit. Those whose pings were committed
+// early are in the queue already.
 func (q *queue) stepped(size int, step map[int][]*queued) {
-	took, all := q.nodes.await(step)
+	begin := time.Now()
+	early, all := q.nodes.await(step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.callers = 0; all {
-		q.committed(size, len(q.pings), took)
+		q.committed(size, len(q.pings)-min(early, len(q.pings)), time.Since(begin))
 	}
 }
 
@@ -211,6 +213,13 @@ func (q *queue) wait() {
 	if len(q.pings) < wanted-wanted/8 {
 		q.skip = maxSkipped
 	}
+}
+
+// lastTook returns the time of the last commit.
+func (q *queue) lastTook() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.took
 }
 
 // fail sets the error of pings that could not be committed.

@@ -26,15 +26,11 @@ type nodeQueues struct {
 	mu     sync.Mutex
 	queues map[int]*queue // by node
 
-	// Only the queue before them uses these.
-	took time.Duration // of the last step in which all were done
-	skip map[int]int   // steps that do not wait for a node
+	skip map[int]int // steps that do not wait for a node; only the queue before them uses it
 }
 
-const (
-	// minStep and maxStep bound how long a step waits for a node that takes longer than the last step.
-	minStep, maxStep = maxWait, 10 * maxWait
-)
+// minStep and maxStep bound how long a step waits for nodes.
+const minStep, maxStep = maxWait, 10 * maxWait
 
 // pass puts a batch of the queue before them into those of its checks, and returns it by node. If it cannot tell them, the pings
 // fail.
@@ -70,38 +66,51 @@ func (n *nodeQueues) pass(batch []*queued, front *queue) (step map[int][]*queued
 	return step
 }
 
-// await waits until the queues have committed a step, and reports how long that took, and whether all did. It waits at most twice as
-// long as for the last step, and then leaves a queue that is late alone for the next steps: a node that is down must not hold up the
-// others.
-func (n *nodeQueues) await(step map[int][]*queued) (took time.Duration, all bool) {
-	begin := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), min(max(2*n.took, minStep), maxStep))
-	defer cancel()
-	late := func(p *queued) bool {
-		select {
-		case <-p.done:
-		case <-ctx.Done():
-		}
-		select {
-		case <-p.done:
-			return false
-		default:
-			return true
-		}
+// await waits until the queues have committed a step. It waits at most twice as long as their last commits took, and then leaves a
+// queue that is late alone for the next steps: a node that is down must not hold up the others. It reports how many pings were
+// committed before the last ones, and whether all were.
+func (n *nodeQueues) await(step map[int][]*queued) (early int, all bool) {
+	limit := minStep
+	for node := range step {
+		limit = max(limit, 2*n.at(node).lastTook())
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(limit, maxStep))
+	defer cancel()
 	all = true
+	last := 0 // pings of the node that was awaited last
 	for node, part := range step {
+		early += len(part)
 		switch {
 		case n.skip[node] > 0:
 			n.skip[node]--
-		case slices.ContainsFunc(part, late):
+			all = false
+		case !slices.ContainsFunc(part, (*queued).waits):
+		case slices.ContainsFunc(part, func(p *queued) bool { return p.lateFor(ctx) }):
 			n.skip[node], all = maxSkipped, false
+		default:
+			last = len(part)
 		}
 	}
-	if took = time.Since(begin); all {
-		n.took = took
+	return early - last, all
+}
+
+// waits reports whether a ping is not committed yet.
+func (p *queued) waits() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
 	}
-	return took, all
+}
+
+// lateFor waits until a ping is committed, or ctx ends, and reports whether it still waits.
+func (p *queued) lateFor(ctx context.Context) bool {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	return p.waits()
 }
 
 // at returns the queue of a node.
