@@ -163,7 +163,7 @@ func (m *Monitor) look(ctx context.Context) (database Condition, partly bool) {
 // Health reports on each part of the service:
 //
 //   - The database is healthy when it commits a test write within 5 seconds, pings have not failed for some seconds, and all
-//     workers of Citus answer. If a newer version has migrated it, its Detail says so.
+//     workers of Citus answer. If a newer version has migrated it, or pings cost it more than they need to, its Detail says so.
 //   - The watcher is healthy when it has looked for overdue checks within the last minute, or within ten times
 //     Config.WatchEvery if that is longer. The time begins with the call of [Monitor.Start]. See [Monitor.Live].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
@@ -211,7 +211,7 @@ func (m *Monitor) databaseHealth(ctx context.Context, write bool, problem string
 		}
 		return Condition{Part: partDatabase, Problem: inWords(err, problem), Err: err}, false
 	}
-	c = Condition{Part: partDatabase}
+	c = Condition{Part: partDatabase, Detail: m.store.Slowed()}
 	if m.store.Newer() {
 		c.Detail = store.ErrNewer.Error()
 	}

@@ -81,7 +81,10 @@ type clustered struct {
 	all  int
 	away []string
 	err  error
+	slow string
 }
+
+func (c *clustered) Slowed() string { return c.slow }
 
 func (c *clustered) Workers(context.Context) (int, []string, error) { return c.all, c.away, c.err }
 
@@ -104,6 +107,9 @@ func TestReadyWithoutWorkers(t *testing.T) {
 		}
 	}
 	look("all answer", monitor.Condition{}, "")
+	cluster.slow = "pings are slow"
+	look("the slower way", monitor.Condition{Detail: "pings are slow"}, "")
+	cluster.slow = ""
 	cluster.away = []string{"10.0.0.1:5432"}
 	look("one is away", monitor.Condition{Detail: "cannot reach 1 of 3 workers of Citus; pings of other checks are recorded"},
 		"cannot reach 1 of 3 workers of Citus")

@@ -38,6 +38,9 @@ func (m *Monitor) Start(ctx context.Context) error {
 	if m.store.Newer() {
 		m.logger("watcher").WarnContext(ctx, store.ErrNewer.Error()+"; pings are taken as long as this version can record them")
 	}
+	if why := m.store.Slowed(); why != "" {
+		m.logger("health").WarnContext(ctx, why)
+	}
 	return nil
 }
 

@@ -23,13 +23,11 @@ import (
 // coordinator is the layout of a database that can be distributed and is not.
 type coordinator struct{ plain }
 
-// spread is the layout of a distributed database: for each shard the largest hash, ascending, and the worker; the names of its
-// tables there, unless the store must not use them; and its identifier, unless the store cannot hold it.
+// spread is the layout of a distributed database: for each shard the largest hash, ascending, the worker, and its tables there.
 type spread struct {
 	ends  []int32
 	nodes []int
-	names []shardNames
-	ids   []int64
+	shardsByName
 }
 
 var (
@@ -99,38 +97,28 @@ func layoutOf(ctx context.Context, db querier) (layout, error) {
 	if err := db.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL").Scan(&citus); err != nil || !citus {
 		return plain{}, err
 	}
-	known, held, err := knowsShards(ctx, db)
+	reason, err := unnamed(ctx, db)
 	if err != nil {
 		return coordinator{}, err
 	}
-	names := "'', ''"
-	if known {
-		names = "min(pg_catalog.shard_name(s.logicalrelid, s.shardid, false)), coalesce(min(pg_catalog.shard_name(p.logicalrelid, p.shardid, false)), '')"
-	}
-	rows, err := db.QueryContext(ctx, "SELECT s.shardmaxvalue::int, min(groupid), min(s.shardid), "+names+`
-		FROM pg_catalog.pg_dist_shard AS s JOIN pg_catalog.pg_dist_placement USING (shardid)
+	s := spread{shardsByName: shardsByName{unnamed: reason}}
+	rows, err := db.QueryContext(ctx, "SELECT s.shardmaxvalue::int, min(groupid), count(*), "+reason.columns()+`
+		FROM pg_catalog.pg_dist_shard AS s JOIN pg_catalog.pg_dist_placement AS at USING (shardid)
 		LEFT JOIN pg_catalog.pg_dist_shard AS p ON p.logicalrelid = to_regclass('rollcall_pings') AND p.shardmaxvalue = s.shardmaxvalue
 		WHERE s.logicalrelid = to_regclass('rollcall_states') AND s.shardmaxvalue IS NOT NULL GROUP BY 1 ORDER BY 1`)
 	var shard struct {
-		end   int32
-		node  int
-		id    int64
-		names shardNames
+		end  int32
+		node int
+		shardTables
 	}
-	shards, err := scanList(rows, err, &shard, &shard.end, &shard.node, &shard.id, &shard.names.states, &shard.names.pings)
+	shards, err := scanList(rows, err, &shard, &shard.end, &shard.node, &shard.placements, &shard.ids[0], &shard.ids[1], &shard.states, &shard.pings)
 	if err != nil || shards == nil {
 		return coordinator{}, err
 	}
-	var s spread
 	for _, shard := range shards {
-		s.ends, s.nodes = append(s.ends, shard.end), append(s.nodes, shard.node)
-		if known {
-			s.names = append(s.names, shard.names)
-		}
-		if held {
-			s.ids = append(s.ids, shard.id)
-		}
+		s.ends, s.nodes, s.tables = append(s.ends, shard.end), append(s.nodes, shard.node), append(s.tables, shard.shardTables)
 	}
+	s.prepare(s.nodes)
 	return s, nil
 }
 
@@ -176,6 +164,12 @@ func (s *database) Nodes(ctx context.Context, checks []uuid.UUID) (nodes []int, 
 }
 
 func (s spread) lock(ctx context.Context, t *transaction, keys []int64) (locked []lockedKey, err error) {
+	if t.named != nil {
+		if locked, err = s.lockByName(ctx, t, keys); err != nil || len(locked) == len(keys) {
+			return locked, err
+		}
+		return nil, errDetour
+	}
 	if err := s.hold(ctx, t, keys); err != nil {
 		return nil, err
 	}
@@ -265,6 +259,9 @@ const insertShardPings = "INSERT INTO rollcall_pings (" + loggedColumns + `)
 
 // write writes shard by shard: Citus sends a statement as it is to a worker if all its rows are in one shard.
 func (s spread) write(ctx context.Context, t *transaction, b *batch) error {
+	if t.named != nil {
+		return s.writeByName(ctx, t, b)
+	}
 	for _, table := range []struct {
 		query string
 		rows  [][]any

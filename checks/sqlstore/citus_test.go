@@ -125,6 +125,9 @@ func TestStaleLayout(t *testing.T) {
 			if s.Sharder() == nil {
 				t.Error("the store has not noticed")
 			}
+			if !strings.Contains(s.Slowed(), "not of unknown") {
+				t.Errorf("of a version of Citus that is not known, the store says %q", s.Slowed())
+			}
 		})
 	}
 }
@@ -383,8 +386,28 @@ func directly(t *testing.T, configure func(*sql.DB)) (f fixture, c checks.Check,
 // pingOn pings a check in a transaction on a node, after it has locked it and called a function.
 func (f fixture) pingOn(t *testing.T, node int, c checks.Check, at time.Time, locked func()) (direct bool) {
 	t.Helper()
+	ways := f.pingAround(t, node, c, at, locked, func() {})
+	return ways[len(ways)-1] != throughCoordinator
+}
+
+// way is the way of an attempt to write pings on Citus.
+type way string
+
+const throughCoordinator, onWorker, byName way = "through the coordinator", "on the worker", "on the worker, by name"
+
+// pingAround pings a check in a transaction on a node, and calls functions after the check is locked, and before the commit. It
+// returns the ways of the attempts.
+func (f fixture) pingAround(t *testing.T, node int, c checks.Check, at time.Time, locked, saved func()) (ways []way) {
+	t.Helper()
 	must(t, f.Update(store.OnNode(t.Context(), node), func(ctx context.Context, tx store.Tx) error {
-		direct = sqlstore.OnWorker(tx)
+		switch {
+		case sqlstore.ByName(tx):
+			ways = append(ways, byName)
+		case sqlstore.OnWorker(tx):
+			ways = append(ways, onWorker)
+		default:
+			ways = append(ways, throughCoordinator)
+		}
 		list, err := tx.LockChecks(ctx, []uuid.UUID{c.ID})
 		if err != nil {
 			return err
@@ -393,9 +416,13 @@ func (f fixture) pingOn(t *testing.T, node int, c checks.Check, at time.Time, lo
 		for _, l := range list {
 			receive(l, pings.Signal{Kind: pings.Success}, at)
 		}
-		return tx.SaveChecks(ctx, list)
+		if err := tx.SaveChecks(ctx, list); err != nil {
+			return err
+		}
+		saved()
+		return nil
 	}))
-	return direct
+	return ways
 }
 
 // TestDirectLostCommit loses the answer of a worker to a commit. The ping is there once, whether or not the worker has it.

@@ -174,9 +174,9 @@ func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
 func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
 	t = &transaction{s: s, layout: s.layout()}
 	run := s.runInTx
-	if _, is := t.layout.(spread); is {
+	if l, is := t.layout.(spread); is {
 		if pool, at := s.pool(ctx, store.NodeOf(ctx)); pool != nil {
-			t.direct, t.worker = true, at
+			t.direct, t.worker, t.named = true, at, l.workers[store.NodeOf(ctx)]
 			run = func(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 				return t.onWorker(ctx, pool, fn)
 			}

@@ -19,10 +19,12 @@ const (
 	askAddress = time.Minute
 )
 
-// errDetour means that a transaction on a worker needs the coordinator, and errMoved that the worker is elsewhere.
+// errDetour means that a transaction on a worker needs the coordinator, errMoved that the worker is elsewhere, and errPlaced that
+// the worker or one of its shards is.
 var (
 	errDetour = errors.New("sqlstore: the transaction needs the coordinator")
 	errMoved  = errors.New("sqlstore: the worker has another address")
+	errPlaced = errors.New("sqlstore: the worker or one of its shards is elsewhere")
 )
 
 // direct connects to the workers of Citus. A batch of pings that touches one worker and no table of the coordinator takes the
@@ -124,6 +126,15 @@ func (d *direct) avoid(node int) {
 	}
 }
 
+// askAgain makes the next use of a worker ask the coordinator where it is.
+func (d *direct) askAgain(node int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.nodes[node]; n != nil {
+		n.ask = time.Time{}
+	}
+}
+
 // close closes all pools.
 func (d *direct) close() (err error) {
 	d.mu.Lock()
@@ -138,7 +149,10 @@ func (d *direct) close() (err error) {
 // detour decides, after an error of a transaction on a worker, whether to avoid the worker, and returns the context for the
 // way through the coordinator.
 func (s *database) detour(ctx context.Context, err error) context.Context {
-	if errors.Is(err, errMoved) || away(err) || disconnected(err) || ctx.Err() != nil {
+	if errors.Is(err, errPlaced) {
+		s.direct.askAgain(store.NodeOf(ctx))
+		_ = s.readLayout(ctx) // a failure shows up on the way through the coordinator
+	} else if errors.Is(err, errMoved) || away(err) || disconnected(err) || ctx.Err() != nil {
 		s.direct.avoid(store.NodeOf(ctx))
 	}
 	return store.OnNode(ctx, 0)
@@ -155,13 +169,22 @@ func (t *transaction) onWorker(ctx context.Context, pool *bun.DB, fn func(ctx co
 }
 
 // reserveDirect returns n identifiers for a transaction on a worker, which has no sequences. It fails if the worker has another
-// address since, so that nothing is written to one that has been replaced and runs on.
+// address since, so that nothing is written to one that has been replaced and runs on. If the transaction uses shards by name, whose
+// metadata it has locked, it also fails unless each of them is on this worker and nowhere else: Citus commits a move on the
+// coordinator before it releases that lock.
 func (t *transaction) reserveDirect(ctx context.Context, next string, n int) (ids []int64, err error) {
+	next += ` WHERE EXISTS (SELECT 1 FROM pg_catalog.pg_dist_node
+		WHERE groupid = $2 AND nodename = $3 AND nodeport = $4 AND noderole = 'primary' AND isactive)`
+	args, elsewhere := []any{n, store.NodeOf(ctx), t.worker.host, int64(t.worker.port)}, errMoved
+	if t.named != nil {
+		next += ` AND (SELECT count(*) = cardinality($5::bigint[]) AND count(DISTINCT shardid) = count(*) AND bool_and(groupid = $2)
+			FROM pg_catalog.pg_dist_placement WHERE shardid = ANY ($5::bigint[]))`
+		args, elsewhere = append(args, t.named.ids), errPlaced
+	}
 	var id int64
-	rows, err := t.coordinator.QueryContext(ctx, next+` WHERE EXISTS (SELECT 1 FROM pg_catalog.pg_dist_node
-		WHERE groupid = $2 AND nodename = $3 AND nodeport = $4 AND noderole = 'primary' AND isactive)`, n, store.NodeOf(ctx), t.worker.host, int64(t.worker.port))
+	rows, err := t.coordinator.QueryContext(ctx, next, args...)
 	if ids, err = scanList(rows, err, &id, &id); err == nil && len(ids) < n {
-		err = errMoved
+		err = elsewhere
 	}
 	return ids, err
 }

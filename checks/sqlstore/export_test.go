@@ -100,6 +100,9 @@ func PageCache(ctx context.Context, tx store.Tx) (size int, err error) {
 // OnWorker reports whether a transaction runs on a worker of Citus.
 func OnWorker(tx store.Tx) bool { return tx.(*transaction).direct }
 
+// ByName reports whether a transaction uses shards of a worker by name.
+func ByName(tx store.Tx) bool { return tx.(*transaction).named != nil }
+
 // Pool returns the pool of the store.
 func (s *database) Pool() *sql.DB { return s.db.DB }
 
@@ -136,7 +139,7 @@ func (s *database) SpreadByName(pool *bun.DB, parts ...[2]string) {
 	for i, tables := range parts {
 		shards.nodes[i] = 1 + i%2
 		nodes[shards.nodes[i]] = &directNode{pool: pool, ask: time.Now().Add(time.Hour)}
-		shards.names = append(shards.names, shardNames{states: tables[0], pings: tables[1]})
+		shards.tables = append(shards.tables, shardTables{placements: 1, states: tables[0], pings: tables[1]})
 	}
 	s.direct.open, s.direct.nodes = func(string, uint16, string) *bun.DB { return nil }, nodes
 	s.place(shards)

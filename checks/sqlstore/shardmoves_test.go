@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/pgserver"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -159,6 +163,71 @@ func TestPingAfterSplit(t *testing.T) {
 		})
 	}
 }
+
+// TestMovesUnderLoad moves shards to and fro, by both ways that Citus has, splits one and rebalances the cluster, while a monitor
+// takes pings. Each check then has the pings that were acknowledged, in its state and in its log.
+func TestMovesUnderLoad(t *testing.T) {
+	f := ownCitus(t, "wal_level=logical", "citus.defer_shard_delete_interval=1s")
+	mon, err := monitor.New(f.Database, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	ids := f.createMany(t, 400)
+	acknowledged := make([]atomic.Int64, len(ids))
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for caller := range 32 {
+		group.Go(func() {
+			for i := caller; ctx.Err() == nil; i += 7 {
+				if n := i % len(ids); acknowledged[n].Load() < paidPings/2 {
+					if _, err := mon.Ping(context.WithoutCancel(ctx), ids[n], pings.Signal{Kind: pings.Success}); err != nil {
+						t.Errorf("a ping is refused: %v", err)
+						return
+					}
+					acknowledged[n].Add(1)
+				}
+			}
+		})
+	}
+	moves := f.shakeShards(t)
+	stop()
+	group.Wait()
+	sum := int64(0)
+	for i, id := range ids {
+		want := int(acknowledged[i].Load())
+		f.sums(t, checks.Check{ID: id}, want)
+		sum += int64(want)
+	}
+	t.Logf("%d moves, %d pings acknowledged", moves, sum)
+}
+
+// shakeShards moves shards of two workers until there were enough moves, with a split and a rebalance among them.
+func (f fixture) shakeShards(t *testing.T) (moves int) {
+	t.Helper()
+	exec := func(query string, args ...any) error {
+		_, err := f.Pool().ExecContext(t.Context(), query, args...)
+		return err
+	}
+	const enough = 24
+	for i := 0; i < enough; i++ {
+		mode := []string{"block_writes", "force_logical"}[i%2]
+		must(t, exec(`SELECT citus_move_shard_placement(shardid, a.nodename, a.nodeport, b.nodename, b.nodeport, $1)
+			FROM (SELECT shardid, groupid FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
+				WHERE logicalrelid = 'rollcall_states'::regclass ORDER BY shardid OFFSET $2 LIMIT 1) AS s
+			JOIN pg_dist_node AS a USING (groupid) JOIN pg_dist_node AS b ON b.groupid NOT IN (0, a.groupid)`, mode, i%3))
+		switch i {
+		case enough / 3:
+			must(t, exec(splitFirst))
+		case enough * 2 / 3:
+			must(t, exec("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')"))
+		}
+	}
+	return enough
+}
+
+// splitFirst splits the first shard on its worker.
+const splitFirst = `SELECT citus_split_shard_by_split_points(shardid, ARRAY[(shardminvalue::bigint + 1000000000)::text],
+		ARRAY[n.nodeid, n.nodeid]::int[], 'block_writes')
+	FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node AS n USING (groupid)
+	WHERE logicalrelid = 'rollcall_states'::regclass ORDER BY shardid LIMIT 1`
 
 // exec runs a statement.
 func (f fixture) exec(t *testing.T, query string, args ...any) {

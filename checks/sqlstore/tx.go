@@ -21,10 +21,11 @@ type transaction struct {
 	layout layout
 	mixed  bool // it may have written to other tables than rollcall_states and rollcall_pings
 
-	direct      bool         // on a worker of Citus, not on the coordinator
-	coordinator *sql.Conn    // of a direct transaction
-	worker      worker       // of a direct transaction
-	held        map[int]bool // shards of Citus that onShard holds
+	direct      bool          // on a worker of Citus, not on the coordinator
+	named       *workerShards // of a direct transaction that uses them by name, or nil
+	coordinator *sql.Conn     // of a direct transaction
+	worker      worker        // of a direct transaction
+	held        map[int]bool  // shards of Citus that onShard holds
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies

@@ -45,6 +45,8 @@ type Health interface {
 	// Newer reports whether a newer version has migrated the database, as far as the store has noticed. What it left alone still
 	// works.
 	Newer() bool
+	// Slowed says why pings cost the database more than they need to, or "".
+	Slowed() string
 	// Workers returns how many servers each keep a part of the checks, such as the workers of Citus, and the addresses of those
 	// that do not answer. It takes a few seconds at most, while the database itself answers. If one server keeps all,
 	// Workers returns 0 and asks nobody.
