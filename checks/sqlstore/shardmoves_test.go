@@ -164,8 +164,8 @@ func TestPingAfterSplit(t *testing.T) {
 	}
 }
 
-// TestMovesUnderLoad moves shards to and fro, by both ways that Citus has, splits one and rebalances the cluster, while a monitor
-// takes pings. Each check then has the pings that were acknowledged, in its state and in its log.
+// TestMovesUnderLoad moves shards to and fro, by both ways that Citus has, splits one, alters their tables and rebalances the cluster,
+// while a monitor takes pings. Each check then has the pings that were acknowledged, in its state and in its log.
 func TestMovesUnderLoad(t *testing.T) {
 	f := ownCitus(t, "wal_level=logical", "citus.defer_shard_delete_interval=1s")
 	mon, err := monitor.New(f.Database, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
@@ -199,7 +199,8 @@ func TestMovesUnderLoad(t *testing.T) {
 	t.Logf("%d moves, %d pings acknowledged", moves, sum)
 }
 
-// shakeShards moves shards of two workers until there were enough moves, with a split and a rebalance among them.
+// shakeShards moves shards of two workers until there were enough moves. Among them are a split, a migration that alters both tables, and
+// a rebalance.
 func (f fixture) shakeShards(t *testing.T) (moves int) {
 	t.Helper()
 	exec := func(query string, args ...any) error {
@@ -216,6 +217,9 @@ func (f fixture) shakeShards(t *testing.T) (moves int) {
 		switch i {
 		case enough / 3:
 			must(t, exec(splitFirst))
+		case enough / 2:
+			_, _, err := f.MigrateFurther(t.Context(), furtherColumns)
+			must(t, err)
 		case enough * 2 / 3:
 			must(t, exec("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')"))
 		}

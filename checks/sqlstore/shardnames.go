@@ -52,7 +52,7 @@ const notOwner unnamedReason = "the user does not own its tables"
 // Slowed returns why pings cost the database more than they need to; see [store.Health].
 func (s *database) Slowed() string {
 	if l, is := s.layout().(spread); is && l.unnamed != "" {
-		return fmt.Sprintf("Citus takes twice the CPU time for pings, because %s", l.unnamed)
+		return fmt.Sprintf("Citus takes two to three times the CPU time for pings, because %s", l.unnamed)
 	}
 	return ""
 }

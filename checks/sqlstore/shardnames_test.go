@@ -192,14 +192,16 @@ func TestNamedCopied(t *testing.T) {
 	}
 }
 
+// furtherColumns is a migration of both tables.
+const furtherColumns = "ALTER TABLE rollcall_states ADD COLUMN further BIGINT;\nALTER TABLE rollcall_pings ADD COLUMN further BIGINT;\n"
+
 // TestNamedMigration pings by name, over one connection, before and after a migration that alters both tables.
 func TestNamedMigration(t *testing.T) {
 	f, c, node, _ := directly(t, func(*sql.DB) {})
 	for second := range 7 { // PostgreSQL keeps a plan after five
 		f.goes(t, node, c, 1+second, byName)
 	}
-	_, _, err := f.MigrateFurther(t.Context(),
-		"ALTER TABLE rollcall_states ADD COLUMN further BIGINT;\nALTER TABLE rollcall_pings ADD COLUMN further BIGINT;\n")
+	_, _, err := f.MigrateFurther(t.Context(), furtherColumns)
 	must(t, err)
 	f.goes(t, node, c, 8, byName)
 	f.sums(t, c, 9)
