@@ -589,6 +589,20 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{Channels: new("all")})
 			p.sweep(t, 10*time.Minute, "mail: job down", "pager: job down")
 		},
+		"perhaps heard, reminded in vain, and moved after its end": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(20 * time.Minute)})
+			p.inbox.set(away)
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0)
+			p.sweep(t, 20*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.sweep(t, 30*time.Minute)
+			_, err := p.Transfer(t.Context(), c.ID, p.addProject(t, checks.ProjectSpec{Name: "other"}).ID)
+			must(t, err)
+			p.inbox.set(nil)
+			p.sweep(t, time.Hour, "mail: job up")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

@@ -35,7 +35,7 @@ var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder
 			WHERE w.project_id = c.project_id AND (w.ends_at IS NULL OR w.ends_at > d.created_at))
 			OR EXISTS (SELECT 1 FROM rollcall_escalations AS e WHERE e.channel_id = d.channel_id AND e.after > 0) AS governed,
 		CASE WHEN f.up THEN ` + lastEarlier("o.state = 'skipped'", "TRUE") + ` END AS dropped,
-		CASE WHEN f.up THEN ` + lastEarlier("NOT "+saysUp, "CASE WHEN "+saysUp+" THEN "+reached+" ELSE "+heard+" END") + ` END AS knows,
+		CASE WHEN f.up THEN ` + knows + ` END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
 		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
@@ -61,6 +61,9 @@ func lastEarlier(value, condition string) string {
 	}
 	return "CASE WHEN d.origin <= 0 THEN " + last("o.id < d.id", "o.id") + " ELSE " + last(place("o")+" < d.origin", place("o")) + " END"
 }
+
+// knows says of a delivery d that a check is up that its recipient may believe in an outage.
+var knows = lastEarlier("NOT "+saysUp, "CASE WHEN "+saysUp+" THEN "+reached+" ELSE "+heard+" END")
 
 // place returns where a delivery stands in its line: one to a single recipient where the one stood that it was handed over from.
 func place(d string) string {

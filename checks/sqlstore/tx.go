@@ -223,12 +223,11 @@ func (t *transaction) leaveProject(ctx context.Context, id int64, at time.Time) 
 	}
 	_, err = t.tx().NewRaw(`DELETE FROM rollcall_deliveries WHERE check_id = ?0 AND channel_id <> ?1 AND id NOT IN (
 		SELECT o.id FROM rollcall_deliveries AS o JOIN rollcall_channels AS t ON t.id = o.channel_id AND t.kind <> 'group'
-		WHERE o.check_id = ?0 AND (o.state <> 'pending' AND (`+saysDown("?0")+` OR `+heard+` AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k
-					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND (k.id > o.id OR `+place("k")+` > `+place("o")+`) AND k.state = 'pending'))
-			OR o.state = 'pending' AND EXISTS (SELECT 1 FROM rollcall_flips AS f WHERE f.id = o.flip_id AND f.check_id = ?0 AND f.up)
-				AND (SELECT k.state = 'sent' OR k.attempts > 0 FROM rollcall_deliveries AS k
-					WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND `+place("k")+` < `+place("o")+` AND NOT (k.reminder > 0 AND k.state = 'pending')
-					ORDER BY `+place("k")+` DESC, k.id DESC LIMIT 1)))`,
+			WHERE o.check_id = ?0 AND o.state <> 'pending' AND (`+saysDown("?0")+` OR `+heard+` AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k
+				WHERE k.check_id = ?0 AND k.channel_id = o.channel_id AND (k.id > o.id OR `+place("k")+` > `+place("o")+`) AND k.state = 'pending'))
+		UNION ALL SELECT d.id FROM rollcall_deliveries AS d JOIN rollcall_channels AS t ON t.id = d.channel_id AND t.kind <> 'group'
+			JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id AND f.up
+			WHERE d.check_id = ?0 AND d.state = 'pending' AND `+knows+`)`,
 		id, store.OnAlert.ID).Exec(ctx)
 	if err != nil {
 		return err
