@@ -42,7 +42,9 @@ func (s *site) escalate(ctx context.Context, check uuid.UUID) error {
 			step.Channels = append(step.Channels, to.ID)
 		}
 	}
-	return project.SetEscalation(ctx, []gate.Step{step})
+	err = project.SetEscalation(ctx, []gate.Step{step})
+	s.receiver.escalated.Store(err == nil)
+	return err
 }
 
 // acks are acknowledgements that certainly hold. The zero value has none.

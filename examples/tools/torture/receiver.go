@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,8 @@ type pair struct {
 type receiver struct {
 	url string
 	web *http.Server
+
+	escalated atomic.Bool // there is a later step
 
 	mu      sync.Mutex
 	seen    map[string]int // accepted requests by idempotency key
@@ -71,7 +74,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	if document.Status == "down" && r.windows.forbid(document.Check.UUID, document.At) {
 		r.problem("the alert that %s is down since %v arrived within a maintenance window", document.Check.UUID, document.At)
 	}
-	if down := document.Status == "down" && req.PathValue("channel") == late; down && time.Since(document.At) < stepAfter {
+	if down := document.Status == "down" && r.escalated.Load() && req.PathValue("channel") == late; down && time.Since(document.At) < stepAfter {
 		r.problem("the alert that %s is down since %v arrived before its step", document.Check.UUID, document.At)
 	} else if down && r.acks.forbids(document.Check.UUID, document.At) {
 		r.problem("the alert that %s is down since %v arrived at a later step after an acknowledgement", document.Check.UUID, document.At)
