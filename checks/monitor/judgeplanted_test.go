@@ -41,7 +41,7 @@ var planted = []struct{ name, file, right, wrong string }{
 	{"a move forgets who knows", "sqlstore/tx.go", "(`+saysDown(\"?0\")+` OR ", "(FALSE AND `+saysDown(\"?0\")+` OR "},
 	{"an edit releases nothing", "sqlstore/escalation.go", "AND due_at > ?0 AND due_at = held_until", "AND due_at > ?0 AND due_at < held_until"},
 	{"who is named in an outage is not told", "sqlstore/escalation.go", "if err != nil || len(wants) == 0 {", "if err != nil || len(wants) >= 0 {"},
-	{"a line has no order", "sqlstore/deliveries.go", "ORDER BY h.reminder > 0 AND h.held <> '', h.id LIMIT 1)`", "ORDER BY h.reminder > 0 AND h.held <> '', h.id DESC LIMIT 1)`"},
+	{"a line has no order", "sqlstore/deliveries.go", "ORDER BY h.reminder > 0 AND h.held <> '' AND h.attempts = 0, h.id LIMIT 1)`", "ORDER BY h.reminder > 0 AND h.held <> '' AND h.attempts = 0, h.id DESC LIMIT 1)`"},
 	{"a group tells members again", "sqlstore/deliveries.go", "AND o.created_at >= d.created_at AND o.state <> 'skipped'", "AND o.created_at >= d.created_at AND o.state = 'none'"},
 	{"who has an alert gets it again when others have not", "sqlstore/deliveries.go", "Done: doneText(r.Done, r.Handed),", "Done: doneText(nil, r.Handed),"},
 }

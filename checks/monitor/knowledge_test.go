@@ -603,6 +603,25 @@ func TestKnowledge(t *testing.T) {
 			p.inbox.set(nil)
 			p.sweep(t, time.Hour, "mail: job up")
 		},
+		"reminded while a reminder that has waited is sent": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute)})
+			p.window(t, gate.Window{Kind: gate.Maintenance, Start: p.clock.Now(), End: p.clock.Now().Add(9 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0)
+			p.sweep(t, 9*time.Minute, "mail: job down")
+			p.sweep(t, 10*time.Minute)
+			other := p.server(t, p.store)
+			p.inbox.set(func(ctx context.Context, _ channels.Channel, _ channels.Notification) error {
+				p.inbox.set(nil)
+				_, err := other.Sweep(ctx)
+				must(t, err)
+				_, err = other.Deliver(ctx)
+				return err
+			})
+			p.after(t, 20*time.Minute, "mail: job down")
+			p.sweep(t, 30*time.Minute, "mail: job down")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})

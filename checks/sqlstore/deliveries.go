@@ -71,10 +71,10 @@ func doneText(done, handed []string) string {
 }
 
 // firstOfLine is the first of the pending deliveries of the check, the channel and the recipient of d. Only that one can be
-// claimed. A reminder that the gate has kept back is behind all others, so that no alert waits for it.
+// claimed. A reminder that the gate keeps back, which nobody has tried to send, is behind all others, so that no alert waits for it.
 const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
 	AND h.check_id = d.check_id AND h.channel_id = d.channel_id AND h.recipient = d.recipient
-	ORDER BY h.reminder > 0 AND h.held <> '', h.id LIMIT 1)`
+	ORDER BY h.reminder > 0 AND h.held <> '' AND h.attempts = 0, h.id LIMIT 1)`
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
@@ -230,7 +230,7 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id
 			AND d.recipient = h.recipient AND d.state = 'pending'
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
-		WHERE h.id IN (?) ORDER BY d.reminder > 0 AND d.held <> '', d.id`
+		WHERE h.id IN (?) ORDER BY d.reminder > 0 AND d.held <> '' AND d.attempts = 0, d.id`
 	if t.s.d.postgres {
 		query += " FOR UPDATE OF d"
 	}
