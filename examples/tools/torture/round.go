@@ -94,7 +94,11 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 			break
 		}
 		o.ret += doubtOnCitus
-		sleep(ctx, 500*time.Millisecond) // or there are more orders than patience lasts for
+		pause := 500 * time.Millisecond // or there are more orders than patience lasts for
+		if o.optional() {
+			pause = 4 * time.Second // each doubles the states that a check can be in
+		}
+		sleep(ctx, pause)
 	}
 	o.returned = o.called.Add(o.ret - o.call)
 	r.done.Add(1)
