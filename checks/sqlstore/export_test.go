@@ -123,7 +123,7 @@ func HashInt64(key int64) int32 { return hashInt64(key) }
 
 // Spread makes the store believe that its tables are distributed over n shards.
 func (s *database) Spread(n int) {
-	var shards spread
+	shards := spread{shardsByName: shardsByName{unnamed: "its tables are no shards"}}
 	for i := range n {
 		shards.ends = append(shards.ends, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
 		shards.nodes = append(shards.nodes, i%2)
@@ -132,10 +132,11 @@ func (s *database) Spread(n int) {
 }
 
 // SpreadByName does what Spread does, and makes the store believe that each table in parts is a shard on a worker, which a pool
-// reaches.
+// reaches, and which it may read.
 func (s *database) SpreadByName(pool *bun.DB, parts ...[2]string) {
 	s.Spread(len(parts))
 	shards, nodes := s.layout().(spread), make(map[int]*directNode)
+	shards.unnamed = notOwner
 	for i, tables := range parts {
 		shards.nodes[i] = 1 + i%2
 		nodes[shards.nodes[i]] = &directNode{pool: pool, ask: time.Now().Add(time.Hour)}
