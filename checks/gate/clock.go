@@ -1,6 +1,9 @@
 package gate
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Clock is the time of an outage, by which the steps of an escalation policy come: it stands while a window, a parent or quiet hours
 // keep alerts back, so that steps follow one another with the time between them that the policy says. An acknowledgement that ends
@@ -21,8 +24,8 @@ const maxWaits = 1000
 
 // clock returns the clock of an outage at an instant, at which d says what keeps its alerts back.
 //
-// What kept them back at the last question did so until its end, or until now. Windows may have been changed since and even have begun
-// in the past, so they are asked only for the time since.
+// What kept them back at the last question did so until its end, or until now. For the time since, the windows are asked. One that was
+// made to begin in the past has kept nothing back before it was made.
 func (e Event) clock(p Policies, d Decision, now time.Time) Clock {
 	c := e.Clock
 	if c.Asked.IsZero() {
@@ -69,12 +72,17 @@ func (p Policies) planned(e Event, at time.Time) (end, next time.Time) {
 			next = start
 		}
 	}
-	_, end = during(p.Windows, e, at)
+	later := func(w Window) bool { return w.CreatedAt.After(at) }
+	_, end = during(slices.DeleteFunc(slices.Clone(p.Windows), later), e, at)
 	for _, w := range p.Windows {
-		if end.IsZero() && w.Covers(e.Check, e.Tags) {
-			start, _, ok := w.Next(at)
-			begins(start, ok)
+		if !end.IsZero() || !w.Covers(e.Check, e.Tags) {
+			continue
 		}
+		start, _, ok := w.Next(at)
+		if later(w) {
+			start, ok = w.CreatedAt, true
+		}
+		begins(start, ok)
 	}
 	if p.Quiet != nil {
 		if until, quiet := p.Quiet.Until(at); quiet {

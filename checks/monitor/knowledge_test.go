@@ -622,6 +622,19 @@ func TestKnowledge(t *testing.T) {
 			p.after(t, 20*time.Minute, "mail: job down")
 			p.sweep(t, 30*time.Minute, "mail: job down")
 		},
+		"a window that begins in the past": func(t *testing.T, p policy) {
+			p.set(t, step(0, p.mail), step(20*time.Minute, p.pager))
+			c := p.job(t, "job", "")
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			p.clock.Set(noon.Add(15 * time.Minute))
+			p.window(t, gate.Window{Kind: gate.Maintenance, Start: noon.Add(time.Minute), End: noon.Add(time.Hour)})
+			p.sweep(t, 18*time.Minute)
+			p.unwindow(t)
+			p.sweep(t, 18*time.Minute)
+			p.sweep(t, 22*time.Minute)
+			p.sweep(t, 23*time.Minute, "pager: job down")
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
