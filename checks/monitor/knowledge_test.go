@@ -589,7 +589,7 @@ func TestKnowledge(t *testing.T) {
 			p.change(t, c, checks.Spec{Channels: new("all")})
 			p.sweep(t, 10*time.Minute, "mail: job down", "pager: job down")
 		},
-		"perhaps heard, reminded in vain, and moved after its end": func(t *testing.T, p policy) {
+		"perhaps heard, and moved after its end, with a reminder between": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(20 * time.Minute)})
 			p.inbox.set(away)

@@ -35,8 +35,8 @@ type shardTables struct {
 
 // workerShards are the shards of a worker, and the statements of a ping on all of them.
 type workerShards struct {
-	shards               []int // in the order of the layout
-	ids                  string
+	shards               []int  // in the order of the layout
+	ids                  string // of both tables, as an array
 	lock, write, rewatch string
 }
 
@@ -57,6 +57,7 @@ func (s *database) Slowed() string {
 	return ""
 }
 
+// unnamed returns why the store must not use shards by name, or "".
 func unnamed(ctx context.Context, db querier) (unnamedReason, error) {
 	var version string
 	var functions, owner bool
@@ -118,7 +119,7 @@ func (w *workerShards) prepare(all []shardTables) {
 		ids = append(ids, all[i].ids[:]...)
 	}
 	w.ids = dialect{postgres: true}.list(ids)
-	// A table of its own, whose row the transaction must see: PostgreSQL drops a condition beside one that it knows to be false, such as
+	// A separate table, whose row the transaction must see: PostgreSQL drops a condition beside one that it knows to be false, such as
 	// that of a shard of which no check is locked.
 	const guard = "guard AS MATERIALIZED (SELECT pg_catalog.lock_shard_metadata(5, '%s') IS NOT NULL AS locked)"
 	locks, locked := []string{fmt.Sprintf(guard, w.ids)}, []string{"SELECT 0::bigint, locked::int::bigint FROM guard"}

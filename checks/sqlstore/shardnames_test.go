@@ -233,7 +233,7 @@ func TestNamedNotOwner(t *testing.T) {
 	guest.goes(t, node, c, 1, onWorker, throughCoordinator) // which reads the check
 	guest.goes(t, node, c, 2, onWorker)
 	if why := guest.Slowed(); !strings.Contains(why, "does not own") || f.Slowed() != "" {
-		t.Errorf("the guest is told %q, the owner %q", why, f.Slowed())
+		t.Errorf("the guest reads %q, the owner %q", why, f.Slowed())
 	}
 	f.sums(t, c, 3)
 }

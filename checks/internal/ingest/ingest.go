@@ -188,7 +188,7 @@ func (in *Ingest) Submit(id uuid.UUID, signal pings.Signal, at time.Time) (Submi
 		return Submission{}, err
 	}
 	p := &queued{check: id, signal: signal, at: at, again: !at.IsZero(), done: make(chan struct{})}
-	if err := in.queue.add(p); err != nil {
+	if _, err := in.queue.add(p); err != nil {
 		in.queue.events.PingRefused()
 		return Submission{}, err
 	}

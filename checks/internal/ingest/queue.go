@@ -52,7 +52,7 @@ type queue struct {
 // submit queues a signal and waits until it is durable. If ctx ends first, the signal may or may not be recorded.
 func (q *queue) submit(ctx context.Context, p *queued) (pings.Ping, error) {
 	p.done = make(chan struct{})
-	if err := q.add(p); err != nil {
+	if _, err := q.add(p); err != nil {
 		q.events.PingRefused()
 		return pings.Ping{}, err
 	}
@@ -64,47 +64,31 @@ func (q *queue) submit(ctx context.Context, p *queued) (pings.Ping, error) {
 	}
 }
 
-// add puts a ping into the queue and starts the committing goroutine if it does not run.
-func (q *queue) add(p *queued) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
-		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
-	}
-	if p.at.IsZero() {
-		p.at, p.signal.WaitedSince = q.stamp() // under the lock, so that oldest sees every ping that has a time
-	}
-	q.pings = append(q.pings, p)
-	q.bytes += len(p.signal.Body)
-	if len(q.pings) == q.wanted {
-		q.enough <- struct{}{}
-	}
-	if !q.running {
-		q.running = true
-		go q.drain()
-	}
-	return nil
-}
-
-// addAll does what add does with pings that have a time, in one piece, so that they fall into one batch. It returns those that are
-// refused, with their errors.
-func (q *queue) addAll(list []*queued) (refused []*queued) {
+// add puts pings into the queue in one piece, so that one batch has them if there is room, and starts the committing goroutine if it does
+// not run. It returns those that the queue is too full for, each with its error, and the last of those errors.
+func (q *queue) add(list ...*queued) (refused []*queued, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range list {
 		if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
-			p.err = fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
-			refused = append(refused, p)
+			err = fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
+			p.err, refused = err, append(refused, p)
 			continue
+		}
+		if p.at.IsZero() {
+			p.at, p.signal.WaitedSince = q.stamp() // under the lock, so that oldest sees every ping that has a time
 		}
 		q.pings = append(q.pings, p)
 		q.bytes += len(p.signal.Body)
+		if len(q.pings) == q.wanted {
+			q.enough <- struct{}{}
+		}
 	}
 	if !q.running && len(q.pings) > 0 {
 		q.running = true
 		go q.drain()
 	}
-	return refused
+	return refused, err
 }
 
 // drain commits batches, or passes them on to those of nodes, until the queue is empty.

@@ -57,7 +57,7 @@ func TestWait(t *testing.T) {
 			go func() {
 				time.Sleep(time.Millisecond)
 				for range test.wanted - test.queued {
-					if err := q.add(&queued{}); err != nil {
+					if _, err := q.add(&queued{}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -82,7 +82,7 @@ func TestWaitSkips(t *testing.T) {
 				go func() {
 					for range test.back - 1 {
 						time.Sleep(time.Microsecond)
-						if err := q.add(&queued{}); err != nil {
+						if _, err := q.add(&queued{}); err != nil {
 							t.Error(err)
 						}
 					}
@@ -118,7 +118,7 @@ func TestWaitEnds(t *testing.T) {
 				go func() {
 					time.Sleep(3 * time.Millisecond)
 					p := queued{check: uuid.New(), signal: pings.Signal{Kind: pings.Success}}
-					if err := q.add(&p); err != nil {
+					if _, err := q.add(&p); err != nil {
 						t.Error(err)
 					}
 				}()

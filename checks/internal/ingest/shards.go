@@ -58,7 +58,8 @@ func (n *nodeQueues) pass(batch []*queued, front *queue) (step map[int][]*queued
 		step[nodes[i]] = append(step[nodes[i]], p)
 	}
 	for node, part := range step {
-		for _, p := range n.at(node).addAll(part) {
+		refused, _ := n.at(node).add(part...) // each has its error
+		for _, p := range refused {
 			front.events.PingRefused()
 			close(p.done)
 		}

@@ -48,7 +48,7 @@ func TestNodeQueues(t *testing.T) {
 		}}
 		ping := func(node byte, number int64) *queued {
 			p := &queued{check: uuid.UUID{15: node}, number: number, done: make(chan struct{})}
-			if err := front.add(p); err != nil {
+			if _, err := front.add(p); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
