@@ -119,7 +119,7 @@ func (w *world) read(r *recipient, l letter, now time.Time) {
 	w.ids[l.key+r.name] = content
 	switch {
 	case l.Closed:
-		if wanted, _ := w.wanted(j, r.target); wanted && j.status == "down" && p.belief == j.outage().n && j.outage().up.IsZero() {
+		if wanted, _ := w.wanted(j, r.target); wanted && p.wanted > 0 && j.status == "down" && p.belief == j.outage().n && j.outage().up.IsZero() {
 			w.complain("closed", "%s, which goes on", what)
 		}
 		if l.arrived { // it may be told again
@@ -349,9 +349,12 @@ func (w *world) killed() {
 		}
 	}
 	for key, p := range w.persons {
-		if n := len(key.outages); n > 0 && !p.told[n-1] {
-			if p.maybe[n-1] = true; key.status == "down" {
-				p.asked[n-1] = true
+		for i, last := len(key.outages)-1, true; i >= 0; i, last = i-1, false { // it may have claimed alerts about all that this tick has seen
+			if p.maybe[i] = p.maybe[i] || !p.told[i]; last && !p.told[i] && key.status == "down" {
+				p.asked[i] = true
+			}
+			if key.outages[i].down.Before(w.now().Add(-judgeTick)) {
+				break
 			}
 		}
 	}

@@ -635,6 +635,54 @@ func TestKnowledge(t *testing.T) {
 			p.sweep(t, 22*time.Minute)
 			p.sweep(t, 23*time.Minute, "pager: job down")
 		},
+		"sent again after a pause and a later outage": func(t *testing.T, p policy) {
+			c := p.job(t, "job", "mail")
+			p.ping(t, c.ID, pings.Failure)
+			p.inbox.set(func(context.Context, channels.Channel, channels.Notification) error {
+				return channels.Permanent(errors.New("refused"))
+			})
+			p.after(t, 0)
+			p.inbox.set(nil)
+			p.pause(t, c)
+			p.clock.Advance(time.Minute)
+			p.ping(t, c.ID, pings.Failure)
+			p.after(t, 2*time.Minute, "mail: job down")
+			n, err := p.RetryFailed(t.Context())
+			must(t, err)
+			equal(t, "retried", n, 1)
+			p.after(t, 3*time.Minute)
+			p.ping(t, c.ID, pings.Success)
+			p.after(t, 4*time.Minute, "mail: job up")
+		},
+		"reminders are sent again, to one recipient each": func(t *testing.T, p policy) {
+			numbers := make(map[string][]int)
+			says := map[string]error{}
+			p.inbox.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				if !slices.Contains(numbers[n.ID], n.Reminder) {
+					numbers[n.ID] = append(numbers[n.ID], n.Reminder)
+				}
+				return channels.Each(n, []string{"anna", "boris"}, func(recipient string) error { return says[recipient] })
+			})
+			c := p.job(t, "job", "mail")
+			p.change(t, c, checks.Spec{RepeatEvery: new(5 * time.Minute)})
+			p.ping(t, c.ID, pings.Failure)
+			p.sweep(t, 0, "mail: job down")
+			refused := channels.Permanent(errors.New("refused"))
+			says["anna"], says["boris"] = refused, refused
+			p.sweep(t, 5*time.Minute)
+			p.sweep(t, 10*time.Minute)
+			says["anna"], says["boris"] = context.DeadlineExceeded, errors.New("away")
+			_, err := p.RetryFailed(t.Context())
+			must(t, err)
+			for i := range 4 {
+				p.sweep(t, 11*time.Minute+time.Duration(i)*10*time.Second)
+			}
+			clear(says)
+			p.sweep(t, 14*time.Minute, "mail: job down", "mail: job down")
+			for id, list := range numbers {
+				equal(t, "numbers of "+id, len(list), 1)
+			}
+		},
 		"quiet hours end earlier": func(t *testing.T, p policy) {
 			c := p.job(t, "job", "mail")
 			p.change(t, c, checks.Spec{RepeatEvery: new(10 * time.Minute), QuietHours: new("12:05-13:00")})
@@ -742,6 +790,31 @@ func TestIncidentNamedAgain(t *testing.T) {
 		o.ping(t, c.ID, pings.Success)
 		work(t, o.Monitor)
 		equal(t, "refused to close it", desk.said(), []string{"2 up: the job reported success"})
+	})
+}
+
+// TestIncidentOfTriedReminder takes an integration from a check while a window keeps a reminder back that was tried before.
+func TestIncidentOfTriedReminder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		o, desk := newDesk(t, newOutbox(t, db.Open(t), nil), nil)
+		p := policy{outbox: o, Project: o.Monitor.Project(o.project.ID)}
+		c := o.create(t, checks.Spec{Channels: new("desk")})
+		o.ping(t, c.ID, pings.Failure)
+		work(t, o.Monitor)
+		_, err := p.Acknowledge(t.Context(), c.ID, checks.AckSpec{For: 10 * time.Minute})
+		must(t, err)
+		desk.set(errors.New("away"), false)
+		o.clock.Advance(10 * time.Minute)
+		work(t, o.Monitor)
+		p.window(t, gate.Window{Kind: gate.Maintenance, Start: o.clock.Now(), End: o.clock.Now().Add(time.Hour)})
+		desk.set(nil, false)
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		equal(t, "kept back", desk.said(), []string{"1 down"})
+		o.change(t, c, checks.Spec{Channels: new("")})
+		o.clock.Advance(time.Minute)
+		work(t, o.Monitor)
+		equal(t, "not named any more", desk.said(), []string{"1 up: the integration does not get alerts about the check any more"})
 	})
 }
 

@@ -28,7 +28,7 @@ var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder
 		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
 		f.at AS flip_at, f.up AS flip_up, f.reason, f.clock,
 		CASE WHEN d.reminder > 0 THEN (SELECT max(o.finished_at) FROM ` + before + ` AND ` + reached + `) END AS told_at,
-		CASE WHEN d.reminder > 0 THEN (SELECT count(*) FROM ` + before + ` AND o.state IN ('sent', 'failed') AND o.reminder > 0) ELSE 0 END AS reminders,
+		CASE WHEN d.reminder > 0 THEN (SELECT count(*) FROM ` + before + ` AND o.reminder > 0 AND ` + heard + `) ELSE 0 END AS reminders,
 		d.recipient = '' AND EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.state = 'pending'
 			AND o.check_id = d.check_id AND o.channel_id = d.channel_id AND o.recipient <> '') AS divided,
 		EXISTS (SELECT 1 FROM rollcall_windows AS w
@@ -38,8 +38,8 @@ var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder
 		CASE WHEN f.up THEN ` + knows + ` END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
-		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
-			AND a.at >= f.at AND a.id > f.id ORDER BY a.at, a.id LIMIT 1) END AS up_at -- none if a pause has ended the outage
+		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at ELSE -1 END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
+			AND a.at >= f.at AND a.id > f.id ORDER BY a.at, a.id LIMIT 1) END AS up_at
 	FROM rollcall_deliveries AS d
 	JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
 	LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id
@@ -98,7 +98,7 @@ type alertRow struct {
 	Sent    int64      `bun:"reminders"`
 	Divided bool       `bun:"divided"`
 	DownAt  int64      `bun:"down_at"`
-	UpAt    int64      `bun:"up_at"`
+	UpAt    int64      `bun:"up_at"` // -1 if the check next went down, after a pause
 
 	Governed bool `bun:"governed"`
 	Dropped  bool `bun:"dropped"` // the delivery before that the check is up
@@ -114,7 +114,7 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 	a = store.Alert{
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Told: instant(r.ToldAt),
 		Flip:   store.AlertFlip{ID: r.FlipID, At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
-		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open,
+		DownAt: instant(r.DownAt), UpAt: instant(max(0, r.UpAt)), Replaced: r.UpAt < 0 && r.Close == "", Close: r.Close, Open: r.Open,
 		Storm: gate.Storm{Checks: r.StormChecks, Window: time.Duration(r.StormWindow) * time.Second},
 	}
 	if r.Clock != "" && json.Unmarshal([]byte(r.Clock), &a.Flip.Clock) != nil {
@@ -163,7 +163,7 @@ func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (
 			return nil, err
 		}
 		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
-		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Held != "" || a.Reminder > 0 && a.Early(a.CreatedAt) || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
+		a.Governed = a.Close == "" && (rows[i].Governed || a.Unheard || a.Replaced || a.Held != "" || a.Reminder > 0 && a.Early(a.CreatedAt) || a.Check.QuietHours != "" || a.Check.After != "" || a.Check.RecordOnly || !a.Check.Ack.At.IsZero())
 		if a.Channel.Kind == channels.Group {
 			groups[a.Channel.ID] = selection.Members(a.Channel)
 		}

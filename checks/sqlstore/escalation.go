@@ -147,8 +147,9 @@ const assigned = `IN (SELECT cc.channel_id FROM rollcall_check_channels AS cc WH
 	UNION SELECT p.channel_id FROM rollcall_escalations AS p WHERE p.project_id = c.project_id)`
 
 // dropUnconcerned ends what waits for integrations of a project which do not get the alerts of its check any more, alone or in a group:
-// reminders, which would keep an incident open until they are due, and in lines that begin with an alert, kept back by the gate, that the
-// check is down, all such alerts. What was tried stays: somebody may have heard of it, and hears of its end.
+// reminders that nobody has tried or that the gate keeps back, which would keep an incident open until they are due, and in lines that begin
+// with an alert, kept back by the gate, that the check is down, all such alerts. What else was tried stays: somebody may have heard of it,
+// and hears of its end.
 func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, now time.Time, list []channels.Channel) error {
 	var ids []uuid.UUID
 	var concerned strings.Builder
@@ -172,8 +173,9 @@ func (t *transaction) dropUnconcerned(ctx context.Context, projectID uuid.UUID, 
 	var ended []int64
 	err = t.tx().NewRaw(`UPDATE rollcall_deliveries AS d SET state = 'skipped', error = 'the integration does not get alerts about the check any more', finished_at = ?2`+of+
 		`NOT EXISTS (SELECT 1 FROM rollcall_flips AS u WHERE u.id = d.flip_id AND u.check_id = d.check_id AND u.up)
-			AND EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
-				WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE)) RETURNING id`, args...).Scan(ctx, &ended)
+			AND (d.reminder > 0 AND d.due_at = d.held_until
+				OR EXISTS (SELECT 1 FROM rollcall_deliveries AS k LEFT JOIN rollcall_flips AS f ON f.id = k.flip_id AND f.check_id = k.check_id
+					WHERE k.id = `+firstOfLine+` AND k.due_at = k.held_until AND k.attempts = 0 AND NOT coalesce(f.up, FALSE))) RETURNING id`, args...).Scan(ctx, &ended)
 	if err == nil {
 		err = t.wakeNext(ctx, ended, now)
 	}

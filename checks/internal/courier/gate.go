@@ -189,7 +189,7 @@ func keep(a store.Alert, d gate.Decision, line []store.WaitingDelivery, now time
 		return append(list, skipped(q, "the alert that it was down was not sent")), false
 	case a.Reminder > 0 && !a.Told.Before(a.CreatedAt):
 		return append(list, skipped(q, "an alert was sent after it was due")), false
-	case a.Reminder > 0 && a.Held != "" && !a.Check.StoredSince.Equal(a.Flip.At):
+	case a.Replaced, a.Reminder > 0 && a.Held != "" && !a.Check.StoredSince.Equal(a.Flip.At):
 		return append(list, skipped(q, "that outage is over")), false
 	case a.Held == gate.ByRepeat && a.Check.RepeatEvery == 0:
 		return append(list, skipped(q, "there are no reminders any more")), false
