@@ -74,13 +74,15 @@ func (p *Project) Deliveries(ctx context.Context, q checks.DeliveryQuery) iter.S
 }
 
 // RetryDeliveries makes failed deliveries of the project pending again, each with one attempt counted if it had any, and returns how
-// many. If an identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
+// many. An alert may then arrive after later ones, and says when its outage ended; if a pause has ended it and another outage has begun
+// since, the delivery is skipped. If an identifier is not that of a failed delivery of the project, it changes nothing and returns
+// [checks.ErrNotFound].
 func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {
 	retried, err = p.courier.Retry(ctx, p.id, ids)
 	return retried, p.about(p.exists(ctx, retried, err))
 }
 
-// RetryFailed makes all failed deliveries of the project pending again, each with one attempt counted if it had any, and returns how many.
+// RetryFailed makes all failed deliveries of the project pending again, as RetryDeliveries does, and returns how many.
 func (p *Project) RetryFailed(ctx context.Context) (retried int, err error) {
 	retried, err = p.courier.RetryFailed(ctx, p.id)
 	return retried, p.about(p.exists(ctx, retried, err))
