@@ -202,7 +202,8 @@ func (w *world) readDown(j *chore, r *recipient, p *person, l letter, what strin
 	if later := slices.Sorted(maps.Keys(p.told)); len(later) > 0 && later[len(later)-1] > i && !(!w.retried.IsZero() && !l.Over.IsZero()) {
 		w.complain("order", "%s after a later outage", what)
 	}
-	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) && !w.retried.After(p.lastWord) {
+	asked := w.retried.After(p.lastWord) || p.refused[i] && w.retried.After(o.down) // for it by hand, with others before it perhaps
+	if id, found := p.downID[i]; found && id != l.key && l.Reminder == 0 && p.told[i] && o.roundAt.Before(p.lastWord) && !asked {
 		w.complain("twice", "%s again", what)
 	}
 	if l.Reminder > 0 && !p.begun[i] && !p.told[i] {
