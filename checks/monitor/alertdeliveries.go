@@ -74,8 +74,8 @@ func (p *Project) Deliveries(ctx context.Context, q checks.DeliveryQuery) iter.S
 }
 
 // RetryDeliveries makes failed deliveries of the project pending again, each with one attempt counted if it had any, and returns how
-// many. An alert may then arrive after later ones, and says when its outage ended; if a pause has ended it and another outage has begun
-// since, the delivery is skipped. If an identifier is not that of a failed delivery of the project, it changes nothing and returns
+// many. An alert may then arrive after later ones, and says when its outage ended; if a pause has ended it and a later one has been
+// told, the delivery is skipped. If an identifier is not that of a failed delivery of the project, it changes nothing and returns
 // [checks.ErrNotFound].
 func (p *Project) RetryDeliveries(ctx context.Context, ids []int64) (retried int, err error) {
 	retried, err = p.courier.Retry(ctx, p.id, ids)

@@ -38,7 +38,8 @@ var selectAlerts = `SELECT d.id, d.flip_id, d.check_id, d.channel_id, d.reminder
 		CASE WHEN f.up THEN ` + knows + ` END AS knows,
 		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
-		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at ELSE -1 END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
+		CASE WHEN NOT f.up THEN (SELECT CASE WHEN a.up THEN a.at WHEN EXISTS (SELECT 1 FROM rollcall_deliveries AS o WHERE o.check_id = d.check_id
+			AND o.channel_id = d.channel_id AND o.recipient IN ('', d.recipient) AND o.flip_id > d.flip_id AND ` + reached + `) THEN -1 END FROM rollcall_flips AS a WHERE a.check_id = f.check_id
 			AND a.at >= f.at AND a.id > f.id ORDER BY a.at, a.id LIMIT 1) END AS up_at
 	FROM rollcall_deliveries AS d
 	JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
@@ -98,7 +99,7 @@ type alertRow struct {
 	Sent    int64      `bun:"reminders"`
 	Divided bool       `bun:"divided"`
 	DownAt  int64      `bun:"down_at"`
-	UpAt    int64      `bun:"up_at"` // -1 if the check next went down, after a pause
+	UpAt    int64      `bun:"up_at"` // -1 if the check next went down, after a pause, and its line has told of a later flip
 
 	Governed bool `bun:"governed"`
 	Dropped  bool `bun:"dropped"` // the delivery before that the check is up

@@ -155,7 +155,7 @@ type Alert struct {
 	// may have heard, which is what was sent or tried, does not say that the check is down, or there is none. One that was not sent has
 	// not said that it is up. An alert that sums up quiet hours counts as heard, unless the gate has dropped the last before it.
 	Unheard bool
-	// Replaced says of an alert that the check is down that a pause has ended the outage, and another has begun since.
+	// Replaced says of an alert that the check is down that a pause has ended the outage, and its line has told of a later one.
 	Replaced bool
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
